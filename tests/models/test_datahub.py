@@ -316,6 +316,12 @@ def test_the_fields_are_those_of_the_system() -> None:
         "STRUCTURED_PROPERTY",
         "PARENT_DOMAIN",
         "PARENT_GLOSSARY_NODE",
+        "COLUMN_TAG",
+        "COLUMN_GLOSSARY",
+    }
+    assert {name for name, field in DATAHUB.fields.items() if not field.grants} == {
+        "COLUMN_TAG",
+        "COLUMN_GLOSSARY",
     }
 
 
@@ -325,6 +331,7 @@ def test_a_domain_container_or_term_counts_itself_where_only_its_ancestors_would
         "DOMAIN": {"domain"},
         "CONTAINER": {"container"},
         "GLOSSARY": {"glossaryTerm", "glossaryNode"},
+        "COLUMN_GLOSSARY": {"glossaryTerm", "glossaryNode"},
         "DATA_PLATFORM_INSTANCE": {"dataPlatformInstance"},
     }
     for name in ("PARENT_DOMAIN", "PARENT_GLOSSARY_NODE"):

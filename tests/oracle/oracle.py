@@ -82,7 +82,15 @@ class Oracle:
             return named and not asked.names(spared, awake, owned)
 
         found = (s for s in self.statements if s.effect is effect and s.applies(request.now))
-        return frozenset(s.id for s in found if self.contains(s.scope, Reach.BELOW, e) and binds(s))
+        reached = (s for s in found if self.contains(self._limiting(s.scope), Reach.BELOW, e))
+        return frozenset(s.id for s in reached if binds(s))
+
+    def _limiting(self, scope: said.Scope) -> said.Scope:
+        """By the fields by which filters and masks choose."""
+        if not isinstance(scope, said.Where):
+            return scope
+        named = ((c, self.model.field_of(c.field).limits) for c in scope.criteria)
+        return said.Where(tuple(replace(c, field=name or c.field) for c, name in named))
 
     def acts_as(self, asker: Principal, groups: Iterable[Principal] = ()) -> frozenset[Principal]:
         """Everything the asker acts as, through memberships that follow on one another."""
@@ -163,7 +171,8 @@ class Oracle:
         """What the field resolves to for `e`: the first origin that has anything, and itself."""
         resolved = (set(self._resolved(origin, field, e)) for origin in field.origin)
         itself = {e.name, *self._up(field, e)} if e.type in field.itself and e.name else set()
-        values = itself.union(next(filter(None, resolved), set()))
+        first = set().union(*resolved) if field.every else next(filter(None, resolved), set())
+        values = itself.union(first)
         above = next(iter(self.ancestors(e)), None) if field.inherited else None
         return values if above is None else values | self.values(field, above)
 

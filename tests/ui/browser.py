@@ -229,6 +229,7 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
             "/ui/ask/compare",
             {"realm": "gravitino", "a": "user:ana", "b": "user:hugo", "do": "table.load"},
         ),
+        ("/ui/ask/denials", {}),
         ("/ui/assets", {}),
         ("/ui/asset", {"realm": "gravitino", "e": "table:quillmere:lake.finance.invoices"}),
         (
@@ -260,6 +261,7 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
         ("/ui/realms", {}),
         ("/ui/realm", {"name": "datahub"}),
         ("/ui/realm", {"name": "gravitino", "tab": "operations"}),
+        ("/ui/realm", {"name": "gravitino", "tab": "lookups"}),
         ("/ui/realm", {"name": "gravitino", "tab": "privileges"}),
         ("/ui/links", {}),
         ("/ui/links/suggestions", {"realm": "gravitino", "other": "datahub"}),

@@ -60,7 +60,9 @@ def _serving(estate: Path, folder: Path) -> Iterator[Served]:
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, folder / file.name.replace("lakewarden.db", "store.db"))
     environment = {"LAKEWARDEN_DATAHUB__VIEW": "true"}
-    with server(folder, environment=environment) as running:
+    configuration = folder / "lakewarden.toml"
+    configuration.write_text('[trino.gravitino]\nmetalake = "quillmere"\n')
+    with server(folder, "--config", str(configuration), environment=environment) as running:
         yield running
 
 

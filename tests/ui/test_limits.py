@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.app.serving import Served
@@ -69,3 +71,70 @@ def test_a_mask_is_edited_and_nothing_typed_is_lost(own_visit: Visits, own_serve
     stored = call_api(own_served, "GET", "/realms/gravitino/statements/hashed")
     assert stored["expression"] == "sql 'case when vat_code = ''x'' then vat_code end'"
     assert (stored["except"], stored["title"]) == (["owners"], "Hashed")
+
+
+def test_lookup_tables_are_declared_edited_and_removed(
+    own_visit: Visits, own_served: Served
+) -> None:
+    with own_visit("admin") as found:
+        page = found.page
+        found.open("/ui/realm", name="gravitino", tab="lookups")
+        page.get_by_text("This realm has no lookup tables.").wait_for()
+        page.get_by_label("Name").fill("managers")
+        page.get_by_label("Columns and types").fill("email, floor integer")
+        page.get_by_label("Values").fill('"Ana, A." , 3\nbo,x')
+        page.get_by_role("button", name="Save 2 rows").click()
+        page.get_by_text("rows[1][1]: expected a value").wait_for()
+        page.get_by_label("Values").fill('"Ana, A.",3\nbo,4')
+        with found.expect_message("Lookup table managers saved"):
+            page.get_by_role("button", name="Save 2 rows").click()
+        row = page.get_by_role("row").filter(has_text="managers")
+        row.get_by_text("by admin").wait_for()
+        assert "email, floor integer" in row.inner_text()
+        stored = call_api(own_served, "GET", "/realms/gravitino/lookups/managers")
+        assert stored["rows"] == [["Ana, A.", 3], ["bo", 4]]
+
+        body = {"on": TABLE, "expression": "(vat_code, 3) in lookup.managers"}
+        call_api(own_served, "PUT", "/realms/gravitino/filters/managed", body)
+        page.reload()
+        row.get_by_role("link", name="managed").wait_for()
+        row.get_by_role("button", name="Edit").click()
+        page.get_by_text("Replace managers").wait_for()
+        values = page.get_by_label("Values")
+        assert values.input_value() == '"Ana, A.",3\nbo,4'
+        values.fill("cid,5")
+        with found.expect_message("Lookup table managers saved"):
+            page.get_by_role("button", name="Save 1 row").click()
+        row.get_by_role("button", name="Remove").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        page.get_by_text("is used by `managed`").wait_for()
+        call_api(own_served, "DELETE", "/realms/gravitino/statements/managed")
+        row.get_by_role("button", name="Remove").click()
+        with found.expect_message("Lookup table managers removed"):
+            page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        page.get_by_text("This realm has no lookup tables.").wait_for()
+
+
+def test_a_denial_of_an_engine_is_found_and_explained(
+    own_visit: Visits, own_served: Served
+) -> None:
+    call_api(own_served, "PATCH", "/realms/gravitino", {"settings": {"trino": "on"}})
+    table = {"catalogName": "lake", "schemaName": "sales", "tableName": "forecasts"}
+    action = {"operation": "DropTable", "resource": {"table": table}}
+    question = {"input": {"context": {"identity": {"user": "hugo"}}, "action": action}}
+    path = "/r/gravitino/opa/v1/allow"
+    answer: Any = own_served.ask("POST", path, question, user="admin").json()
+    assert answer["result"] is False
+    with own_visit("admin") as found:
+        page = found.page
+        found.open("/ui/ask/denials", realm="gravitino", who="user:hugo")
+        page.get_by_role("link", name=answer["decision_id"]).click()
+        page.get_by_text("Explained as things are now.").wait_for()
+        assert "No" in page.get_by_label("Verdict").inner_text()
+        found.open("/ui/ask/denials", realm="gravitino")
+        page.get_by_label("Id of the decision").fill(answer["decision_id"])
+        page.get_by_role("button", name="Show").click()
+        page.get_by_label("Verdict").wait_for()
+        page.get_by_label("Id of the decision").fill("unknown")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_text("unknown decision").wait_for()

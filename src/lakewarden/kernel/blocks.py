@@ -169,7 +169,7 @@ class _Column:
             else:
                 found_rows = self._coded.relations[origin].sources_of(targets)
             rows |= found_rows - answered
-            if origin != self._field.origin[-1]:
+            if origin != self._field.origin[-1] and not self._field.every:
                 answered |= self._having(origin)
         return rows
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.scopes import Reaching, normal
-from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
+from lakewarden.kernel.statement import Criterion, Effect, Owners, Scope, Statement, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,18 @@ def _grants(
     bearing = known.get(key)
     if bearing is None:
         bearing = known[key] = tuple(_bearing(statement, model))
+    scope = _limiting(statement.scope, model) if statement.obliges else statement.scope
     for privilege, reach in bearing:
-        number = numbers.setdefault(normal(statement.scope, reach), len(numbers))
+        number = numbers.setdefault(normal(scope, reach), len(numbers))
         yield privilege, Grant(statement, number, principals, exceptions)
+
+
+def _limiting(scope: Scope, model: Model) -> Scope:
+    """The scope of a filter or a mask, by the fields by which these choose."""
+    if not isinstance(scope, Where):
+        return scope
+    fields = ((one, model.fields[one.field].limits) for one in scope.criteria)
+    return Where(tuple(replace(one, field=name) if name else one for one, name in fields))
 
 
 def _bearing(statement: Statement, model: Model) -> Iterator[tuple[str, Reach]]:

@@ -101,8 +101,9 @@ class Field:
     first that has any target is read. `up`: after the resolved entities come their
     containment ancestors, as long as these are of the types named. `itself`: for resources
     of these types the resource itself counts, and its ancestors with `up`. `inherited`: what
-    the resource's containment ancestors resolve to counts, too. Without `grants`, only filters
-    and masks choose by the field.
+    the resource's containment ancestors resolve to counts, too. With `every`, all origins count
+    and not the first alone. Without `grants`, only filters and masks choose by the field; `limits`
+    is the field by which these choose where they name this one, "" for itself.
     """
 
     name: str
@@ -110,7 +111,9 @@ class Field:
     up: frozenset[str] = frozenset()
     itself: frozenset[str] = frozenset()
     inherited: bool = False
+    every: bool = False
     grants: bool = True
+    limits: str = ""
     aliases: tuple[str, ...] = ()
     source: str = ""
 
@@ -120,13 +123,15 @@ class Relation:
     """A kind of edge between entities.
 
     `within`: for a target of the type on the left, its ancestor of the type on the right
-    stands in its place (a column's table).
+    stands in its place (a column's table). Without `grants`, only fields for filters and masks look
+    at it.
     """
 
     name: str
     sources: frozenset[str]
     targets: frozenset[str]
     within: Mapping[str, str] = field(default_factory=dict)
+    grants: bool = True
     note: str = ""
 
 

@@ -92,12 +92,13 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
     sets = _sets(file.take("sets"), {*privileges, *spelled}, file.at("sets"))
     relations = {n: _relation(n, s, types) for n, s in file.named("relations").items()}
     fields = {n: _field(n, s, types, relations) for n, s in file.named("fields").items()}
+    _check_limits(fields, file.at("fields"))
     attributes = {n: _attribute(n, s) for n, s in file.named("attributes").items()}
     macros = _macros(file.take("macros"), privileges, file.at("macros"))
     vocabulary = Vocabulary(
         privileges=frozenset(privileges),
         types=frozenset(types) - {ANY},
-        relations=frozenset(relations),
+        relations=frozenset(name for name, one in relations.items() if one.grants),
         attributes=frozenset(attributes),
         macros=macros,
     )
@@ -227,6 +228,7 @@ def _relation(name: str, section: Section, types: Mapping[str, EntityType]) -> R
         sources=frozenset(section.texts("from")),
         targets=frozenset(section.texts("to")),
         within={key: within.text(key) for key in within.names()},
+        grants=section.flag("grants", default=True),
         note=section.text("note", ""),
     )
     section.close()
@@ -248,7 +250,9 @@ def _field(
         up=frozenset(section.texts("up")),
         itself=frozenset(section.texts("itself")),
         inherited=section.flag("inherited"),
+        every=section.flag("every"),
         grants=section.flag("grants", default=True),
+        limits=section.text("limits", ""),
         aliases=section.texts("aliases"),
         source=section.text("source", ""),
     )
@@ -256,6 +260,8 @@ def _field(
     for item in declared.origin:
         if item not in _ORIGINS and item != PARENT and item not in relations:
             raise BadInput(f"unknown relation `{item}`", where=section.at("origin"))
+        if declared.grants and item in relations and not relations[item].grants:
+            raise BadInput(f"`{item}` is for filters and masks alone", where=section.at("origin"))
     if not declared.origin or (len(declared.origin) > 1 and _ORIGINS & {*declared.origin}):
         message = "expected one origin, or a list of relations"
         raise BadInput(message, where=section.at("origin"))
@@ -268,6 +274,13 @@ def _field(
         if item not in types:
             raise BadInput(f"unknown type `{item}`", where=section.where)
     return declared
+
+
+def _check_limits(fields: Mapping[str, Field], where: str) -> None:
+    for name, field in fields.items():
+        if field.limits and (field.limits not in fields or fields[field.limits].grants):
+            message = f"`{field.limits}` is no field for filters and masks alone"
+            raise BadInput(message, where=f"{where}.{name}.limits")
 
 
 def _attribute(name: str, section: Section) -> Attribute:
@@ -456,9 +469,17 @@ def _digest(data: Table, chosen: Mapping[str, str]) -> str:
         for name, declared in types.items()
     }
     fields = cast("Mapping[str, Table]", data.get("fields", {}))
-    choosing = {name: field for name, field in fields.items() if field.get("grants", True)}
-    kept = {key: value for key, value in data.items() if key not in {"types", "fields"}}
+    choosing = {
+        name: {key: value for key, value in field.items() if key != "limits"}
+        for name, field in fields.items()
+        if field.get("grants", True)
+    }
+    relations = cast("Mapping[str, Table]", data.get("relations", {}))
+    leading = {name: each for name, each in relations.items() if each.get("grants", True)}
+    apart = {"types", "fields", "relations"}
+    kept = {key: value for key, value in data.items() if key not in apart}
     kept |= {"types": deciding} if "types" in data else {}
+    kept |= {"relations": leading} if "relations" in data else {}
     kept |= {"fields": choosing} if choosing else {}
     text = json.dumps([kept, dict(chosen)], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

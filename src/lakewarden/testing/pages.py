@@ -430,8 +430,11 @@ def _fields(model: Model) -> _Part:
 
 
 def _field_remarks(field: Field) -> str:
-    inherited = ["inherited by what lies below"] if field.inherited else []
-    return "; ".join([*inherited, *([] if field.grants else ["only for filters and masks"])])
+    remarks = ["inherited by what lies below"] if field.inherited else []
+    remarks += ["all of them count"] if field.every else []
+    remarks += [] if field.grants else ["only for filters and masks"]
+    remarks += [f"filters and masks choose by `{field.limits}`"] if field.limits else []
+    return "; ".join(remarks)
 
 
 def _attributes(model: Model) -> _Part:

@@ -41,6 +41,19 @@ def test_other_tags_do_not_count() -> None:
     assert found("removable-obligation", world) == []
 
 
+def test_tags_of_columns_that_are_changed_with_their_dataset_count() -> None:
+    world = example("editable-criterion", "violating")
+    mask: dict[str, object] = {"id": "m", "effect": "mask", "expression": "null"}
+    mask["where"] = [{"field": "TAG", "values": ["urn:li:tag:pii"]}]
+    edit = {**world["statement"][2], "privileges": ["EDIT_DATASET_COL_TAGS"]}
+    world["statement"] = [mask, edit]
+    assert [one.place for one in found("removable-obligation", world)] == ["statement:m"]
+    assert (
+        found("removable-obligation", {**world, "statement": [{**mask, "effect": "filter"}, edit]})
+        == []
+    )
+
+
 def test_what_datahub_calls_changing_a_tag_counts() -> None:
     world = example("editable-criterion", "violating")
     mask: dict[str, object] = {"id": "m", "effect": "mask", "expression": "null"}

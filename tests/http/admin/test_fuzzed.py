@@ -64,6 +64,7 @@ UNDESCRIBED = {
         "POST /realms/{realm}/access",
         "POST /realms/{realm}/explain",
         "GET /realms/{realm}/denials",
+        "GET /realms/{realm}/plugins",
         "POST /realms/{realm}/load",
         "POST /realms/{realm}/matrix",
         "POST /realms/{realm}/compare",

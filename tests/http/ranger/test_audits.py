@@ -182,6 +182,11 @@ def test_the_age_of_a_plugins_documents_is_a_figure(plugin: Trino) -> None:
         ("prod", "trino@vm-prod"), ("prod", "trino@vm2-prod"), ("prod", "x" * 128)
     ]  # fmt: skip
     assert all(-1 <= one["ageSeconds"] <= time.time() - start + 1 for one in listed)
+    shown: Any = plugin.served.ask("GET", "/api/v1/realms/gravitino/plugins", token=ROOT).json()
+    assert [one["plugin"] for one in shown["plugins"]] == [one["plugin"] for one in listed]
+    assert all(0 <= one["age_seconds"] <= time.time() - start + 1 for one in shown["plugins"])
+    silent: Any = plugin.served.ask("GET", "/api/v1/realms/silent/plugins", token=ROOT).json()
+    assert silent == {"plugins": []}
     metrics = plugin.served.ask("GET", "/metrics", token=ROOT).body.decode()
     name = "lakewarden_plugin_newest_documents_timestamp_seconds"
     lines = [line for line in metrics.splitlines() if line.startswith(name)]

@@ -740,6 +740,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list the plugins of engines that poll a realm */
+        get: operations["get_realms_by_realm_plugins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/matrix": {
         parameters: {
             query?: never;
@@ -3078,6 +3095,24 @@ export interface components {
             keeper?: string;
             /** @default false */
             adopts?: boolean;
+        };
+        /**
+         * Plugins
+         * @description The plugins that polled this realm since the server started.
+         */
+        Plugins: {
+            plugins: components["schemas"]["PluginRow"][];
+        };
+        /**
+         * PluginRow
+         * @description A plugin, by the name that it gives itself.
+         *
+         *         `age_seconds`: how long ago it had the newest documents.
+         */
+        PluginRow: {
+            service: string;
+            plugin: string;
+            age_seconds: number;
         };
         /**
          * PolicyResponse
@@ -6391,6 +6426,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_plugins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plugins"];
                 };
             };
             /** @description the request failed */

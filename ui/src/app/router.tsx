@@ -32,6 +32,7 @@ const routes = [
   page("/ask/who", () => import("../pages/ask/who"), "realm", "do", "on"),
   page("/ask/what", () => import("../pages/ask/what"), "realm", "who", "do", "within"),
   page("/ask/compare", () => import("../pages/ask/compare"), "realm", "a", "b", "do", "within"),
+  page("/ask/denials", () => import("../pages/ask/denials"), "realm", "who", "id"),
   page("/assets", () => import("../pages/assets/tree"), "realm", "within"),
   page(
     "/asset",

@@ -175,3 +175,19 @@ def test_only_what_follows_the_last_deletion_matters(writes: list[Write]) -> Non
     if DELETE_KEY in writes:
         after = writes[len(writes) - writes[::-1].index(DELETE_KEY) :]
     assert replay(*writes) == replay(*after)
+
+
+def test_columns_with_tags_or_terms_are_there_with_these() -> None:
+    labels = {"globalTags": {"tags": [{"tag": "urn:li:tag:pii"}]}}
+    column = ("schemaField", f"urn:li:schemaField:({DATASET},iban)")
+    found = replay(
+        write("schemaMetadata", {"fields": [{"fieldPath": "iban", **labels}, {"fieldPath": "id"}]}),
+        write("editableSchemaMetadata", {"editableSchemaFieldInfo": [{"fieldPath": "a.b"}]}),
+    )
+    assert [row.cells for row in found if row.table == "entities"] == [("dataset", DATASET), column]
+    assert [row.cells for row in found if row.table == "relations"] == [
+        ("schema_tag", *column, "tag", "urn:li:tag:pii")
+    ]
+    assert ("schemaField", column[1], "dataset", DATASET) in {
+        row.cells for row in found if row.table == "placements"
+    }

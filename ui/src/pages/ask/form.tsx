@@ -22,7 +22,7 @@ export interface Question {
   on?: string;
 }
 
-/** The four ways to ask, with what was already said. */
+/** The ways to ask, with what was already said. */
 export function AskTabs({ search }: { search: Question }) {
   const { realm, who, do: act, on } = search;
   const exact = { exact: true, includeSearch: false };
@@ -39,6 +39,9 @@ export function AskTabs({ search }: { search: Question }) {
       </Link>
       <Link to="/ask/compare" search={{ realm, a: who, do: act }} activeOptions={exact}>
         {t("Compare")}
+      </Link>
+      <Link to="/ask/denials" search={{ realm, who }} activeOptions={exact}>
+        {t("Denials")}
       </Link>
     </Tabs>
   );

@@ -70,7 +70,8 @@ export default function May() {
   );
 }
 
-function Verdict({
+/** The verdict of an explanation, and why. */
+export function Verdict({
   explanation,
   who,
   act,

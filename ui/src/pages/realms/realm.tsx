@@ -13,7 +13,9 @@ import { Tabs } from "../../parts/tabs";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
 import { LoadedWhen, Quarantined, useLastLoad } from "./last-load";
+import { LookupTables } from "./lookup-tables";
 import { Operations, Privileges } from "./model";
+import { EnginePlugins } from "./plugins";
 import { RealmSettings } from "./realm-settings";
 import styles from "./realms.module.css";
 
@@ -67,6 +69,7 @@ export default function RealmPage() {
               </Link>
             ))}
           </Tabs>
+          {tab === "lookups" && <LookupTables realm={realm} />}
           {words.isPending && <Loading rows={6} />}
           {words.error && <ProblemView problem={problemOf(words.error)} />}
           {words.data && tab === "operations" && <Operations vocabulary={words.data} />}
@@ -88,6 +91,7 @@ export default function RealmPage() {
 
 const TABS: [string | undefined, string][] = [
   [undefined, "Settings"],
+  ["lookups", "Lookup tables"],
   ["operations", "Operations and rules"],
   ["privileges", "Privileges"],
 ];
@@ -149,6 +153,7 @@ function Facts({ realm }: { realm: Realm }) {
         {rights.may("audit.read") && <LoadedWhen load={load} />}
       </dl>
       {load.event && <Quarantined event={load.event} />}
+      {rights.may("statement.list") && <EnginePlugins realm={realm.name} />}
     </Card>
   );
 }

@@ -29,6 +29,11 @@ _EDITS: Final[Mapping[str, str]] = {
     "TAG": "tags.edit",
 }
 """The fields whose values are written like other metadata, and the operations that write them."""
+_OF_COLUMNS: Final[Mapping[str, str]] = {
+    "GLOSSARY": "column.terms.edit",
+    "TAG": "column.tags.edit",
+}
+"""The same of columns, whose values are written with those of their tables."""
 _URN = "URN"
 ALIKE = 3
 """So many policies that differ only in their URNs are many."""
@@ -71,16 +76,25 @@ def editable_criterion(context: LintContext) -> Iterator[Violation]:
             )
 
 
-def editing(context: LintContext, field: str) -> Iterator[Grant]:
+def editing(
+    context: LintContext, field: str, operations: Mapping[str, str] = _EDITS
+) -> Iterator[Grant]:
     """The grants that let their holders change the field of something that is stored."""
-    operation = _EDITS.get(field, "")
+    operation = operations.get(field, "")
     if operation not in context.model.operations:
         return
-    alone = {name for way in context.meaning.ways(operation, ANY) if len(way) == 1 for name in way}
+    types = context.model.operations[operation].rules if operations is _OF_COLUMNS else (ANY,)
+    ways = {way for type in types for way in context.meaning.ways(operation, type)}
+    alone = {name for way in ways if len(way) == 1 for name in way}
     for name in sorted(alone):
         for grant in context.table.allows(name).every:
             if grant.constraint is None and context.stored(grant):
                 yield grant
+
+
+def editing_of_columns(context: LintContext, field: str) -> Iterator[Grant]:
+    """The grants that let their holders change the field of columns of something stored."""
+    return editing(context, field, _OF_COLUMNS)
 
 
 @rule(

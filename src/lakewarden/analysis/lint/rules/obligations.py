@@ -16,7 +16,7 @@ from lakewarden.analysis.lint.lint_context import (
     some,
     values_of,
 )
-from lakewarden.analysis.lint.rules.criteria import editing
+from lakewarden.analysis.lint.rules.criteria import editing, editing_of_columns
 from lakewarden.analysis.table_columns import columns_read, expression_problem, missing_columns
 from lakewarden.expressions.engines import engines_of
 from lakewarden.kernel.entity import Entity
@@ -135,6 +135,8 @@ def removable_obligation(context: LintContext) -> Iterator[Violation]:
         bound = bound_users(context, grant)
         changing = [one for field in fields for one in editing(context, field)]
         changing += _applying(context, statement)
+        if statement.effect is Effect.MASK:
+            changing += [one for field in fields for one in editing_of_columns(context, field)]
         ids = {one.statement.id for one in changing if users_of(context, one.principals) & bound}
         if ids:
             yield Violation(

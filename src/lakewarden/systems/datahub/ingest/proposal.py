@@ -17,7 +17,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.ingest.json_file import Record, parse
-from lakewarden.systems.datahub.aspects import meaning, patch, record
+from lakewarden.systems.datahub.aspects import column_labels, meaning, patch, record
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 
@@ -74,7 +74,7 @@ def _proposal(fields: Fields, model: Model) -> Write:
     if change.change is Change.DELETE:
         return write
     if change.change is Change.PATCH:
-        if change.aspect not in meaning.READERS:
+        if change.aspect not in meaning.READERS and change.aspect not in column_labels.ASPECTS:
             return write
         patch.check(change.value, change.where)
         return write._replace(value=_text(change.value))
@@ -89,6 +89,9 @@ def _write(change: record.RecordChange) -> Write:
 
 def _checked_write(write: Write, value: Fields, model: Model) -> Write:
     """The write with its value, if a reader needs it; reading it here finds its errors."""
+    if write.aspect in column_labels.ASPECTS:
+        parts = column_labels.labelled_parts(write.aspect, value.everything())
+        return write._replace(value=_text(parts)) if any(parts.values()) else write
     if write.aspect not in meaning.READERS:
         return write
     entity = Entity(write.type, write.urn)

@@ -24,9 +24,10 @@ from lakewarden.service.source_row import (
     entity_row,
     placement_row,
     principal_row,
+    relation_row,
 )
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects import meaning, patch
+from lakewarden.systems.datahub.aspects import column_labels, meaning, patch
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.policy import deactivated
@@ -70,6 +71,16 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
         yield Row(DELETED, (entity.name,))
 
 
+def _labelled_columns(entity: Entity, state: dict[str, _Aspect], model: Model) -> Iterator[Row]:
+    """The columns of a dataset that have tags or terms in its aspects, and these."""
+    for name in column_labels.ASPECTS.keys() & state.keys():
+        value, at = state[name]
+        for kind, column, target in sorted(column_labels.column_labels(entity, name, value, model)):
+            yield entity_row(column, at)
+            yield placement_row(column, entity, at)
+            yield relation_row(kind, column, target, at)
+
+
 def _deletes_entity(write: Write) -> bool:
     """Whether the write deletes the entity: without an aspect, or with the key aspect."""
     return not write.aspect or write.aspect.casefold() == f"{write.type}key".casefold()
@@ -105,6 +116,8 @@ def _live_rows(
         if name in meaning.READERS and value is not None
         for row in meaning.rows(entity, name, Fields(value, at), at, model)
     ]
+    for row in _labelled_columns(entity, state, model):
+        yield row
     # No search finds a softly deleted policy, the original's engine included.
     removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in rows)
     for row in rows:

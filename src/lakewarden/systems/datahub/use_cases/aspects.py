@@ -34,6 +34,8 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import keys, rendering
+from lakewarden.systems.datahub.aspects.column_labels import ASPECTS as LABELLING
+from lakewarden.systems.datahub.aspects.column_labels import column_labels, stored_labels
 from lakewarden.systems.datahub.aspects.facts import (
     SHARED,
     Fact,
@@ -244,8 +246,18 @@ class _Batch:
                 if isinstance(fact, Placement):
                     self.add(fact.parent)
             self._waiting += _effects(entity, before, after)
+            self._label_columns(write, snapshot=self._desk.realm(self._realm).matrix.snapshot)
         body = {name: _aspect_body(aspect) for name, aspect in stored.items()}
         self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
+
+    def _label_columns(self, write: Write, snapshot: Snapshot) -> None:
+        """Tags and terms of columns, which are stored where they have any."""
+        before = stored_labels(write.entity, write.aspect, snapshot)
+        after = column_labels(write.entity, write.aspect, write.value, snapshot.model)
+        for column in sorted({row.source for row in after - before}):
+            self.add(column)
+        self._waiting += [RelationChanged(row, False) for row in sorted(before - after)]
+        self._waiting += [RelationChanged(row, True) for row in sorted(after - before)]
 
     def _fact_changes(
         self, write: Write, written_aspects: dict[str, Aspect]
@@ -370,6 +382,9 @@ def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
     governed = stored_facts(entity, POLICY, snapshot)
     effects: list[Effect] = [StatementRemoved(f.id) for f in governed if isinstance(f, Statement)]
     effects += _membership_effects(entity, snapshot)
+    for aspect in LABELLING:
+        labels = stored_labels(entity, aspect, snapshot)
+        effects += [RelationChanged(row, False) for row in sorted(labels)]
     if snapshot.coded.is_known(entity):
         effects.append(EntityDropped(entity))
     transaction.change(realm, *effects)

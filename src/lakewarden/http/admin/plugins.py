@@ -1,0 +1,56 @@
+"""Plugins of engines that poll a realm, and how old the documents are that they go by."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from lakewarden.http.admin.bodies import ResponseBody
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
+from lakewarden.http.admin.field_types import described
+from lakewarden.http.exchange import Exchange
+from lakewarden.service import control
+
+
+class PluginRow(ResponseBody, kw_only=True):
+    """A plugin, by the name that it gives itself.
+
+    `age_seconds`: how long ago it had the newest documents.
+    """
+
+    service: str
+    plugin: str
+    age_seconds: Annotated[float, described(minimum=0)]
+
+
+class Plugins(ResponseBody, kw_only=True):
+    """The plugins that polled this realm since the server started."""
+
+    plugins: list[PluginRow]
+
+
+def listed(exchange: Exchange) -> HandlerResult:
+    """The plugins that poll a realm."""
+    name, now = exchange.params["realm"], exchange.now
+    refused = control.denied_in(exchange.state, exchange.actor, "statement.list", name, now)
+    if refused is not None:
+        return refused
+    polls = sorted(exchange.services.plugins().items())
+    return Plugins(
+        plugins=[
+            PluginRow(service=service, plugin=plugin, age_seconds=round(max(0.0, now - newest), 1))
+            for (realm_name, service, plugin), newest in polls
+            if realm_name == name
+        ]
+    )
+
+
+ENDPOINTS: Final = (
+    Endpoint(
+        "GET",
+        "/realms/{realm}/plugins",
+        "statement.list",
+        listed,
+        "list the plugins of engines that poll a realm",
+        response=Plugins,
+    ),
+)

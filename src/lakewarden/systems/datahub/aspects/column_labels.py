@@ -1,0 +1,118 @@
+"""Tags and terms of columns that lie in aspects of their dataset.
+
+They are relations of the columns, of kinds of their own: what the original's policies look at are
+the aspects of a column's own entity. A column is called by its plain name, since engines ask by
+that; a part of a column counts for the whole column, too, since engines ask for whole ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.relations import RelationRow
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
+
+DATASET: Final = "dataset"
+_COLUMN: Final = "schemaField"
+
+ASPECTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "schemaMetadata": ("fields", "schema_tag", "schema_term"),
+    "editableSchemaMetadata": ("editableSchemaFieldInfo", "edited_tag", "edited_term"),
+}
+"""By aspect: the list of its columns, and the kinds of relation of their tags and terms."""
+
+_OF_TYPES: Final = re.compile(r"\[[^\[\]]*\]")
+"""What a path of version 2 says of types."""
+
+
+def column_labels(dataset: Entity, aspect: str, value: object, model: Model) -> set[RelationRow]:
+    """The tags and terms of columns that an aspect of a dataset has.
+
+    What is no URN of a tag or a term is left out, as is what is not of the form of the aspect.
+    """
+    if dataset.type != DATASET or aspect not in ASPECTS:
+        return set()
+    listed, tag, term = ASPECTS[aspect]
+    labels = set[RelationRow]()
+    for field in _objects(value, listed):
+        path = without_avro_type(field.get("fieldPath"))
+        columns = list(_columns(dataset, path)) if isinstance(path, str) else []
+        named = [(tag, urn) for urn in _urns(field, "globalTags", "tags", "tag")]
+        named += [(term, urn) for urn in _urns(field, "glossaryTerms", "terms", "urn")]
+        for kind, urn in named:
+            target = _target(urn, model.relations[kind].targets)
+            if target is not None:
+                labels.update(RelationRow(kind, column, target) for column in columns)
+    return labels
+
+
+def stored_labels(dataset: Entity, aspect: str, snapshot: Snapshot) -> set[RelationRow]:
+    """The stored tags and terms of columns that are from an aspect of the dataset."""
+    coded = snapshot.coded
+    id = coded.tree.find(dataset)
+    if dataset.type != DATASET or aspect not in ASPECTS or id is None:
+        return set()
+    return {
+        RelationRow(kind, coded.tree.entity(column), coded.tree.entity(target))
+        for column in coded.tree.subtree(id) & coded.tree.stored
+        for kind in ASPECTS[aspect][1:]
+        for target, _ in coded.relations[kind].of(column)
+    }
+
+
+def labelled_parts(aspect: str, value: object) -> dict[str, object]:
+    """The aspect's value as far as `column_labels` reads it."""
+    listed = ASPECTS[aspect][0]
+    read = ("fieldPath", "globalTags", "glossaryTerms")
+    parts = ({key: one[key] for key in read if key in one} for one in _objects(value, listed))
+    return {listed: [one for one in parts if len(one) > 1]}
+
+
+def plain_path(path: str) -> str:
+    """The path without what version 2 says of types.
+
+    >>> plain_path("[version=2.0].[type=struct].[type=string].address.[type=string].city")
+    'address.city'
+    """
+    return ".".join(step for step in _OF_TYPES.sub("", path).split(".") if step)
+
+
+def _columns(dataset: Entity, path: str) -> Iterator[Entity]:
+    plain = plain_path(path)
+    whole = plain.partition(".")[0]
+    for name in dict.fromkeys((plain, whole, plain.lower(), whole.lower())):
+        try:
+            yield datahub.parse(_COLUMN, f"urn:li:schemaField:({dataset.name},{name})")
+        except BadInput:
+            continue
+
+
+def _urns(field: Mapping[object, object], key: str, listed: str, member: str) -> Iterator[str]:
+    for one in _objects(without_avro_type(field.get(key)), listed):
+        urn = without_avro_type(one.get(member))
+        if isinstance(urn, str):
+            yield urn
+
+
+def _objects(value: object, key: str) -> Iterator[Mapping[object, object]]:
+    """The objects of a list that an object has under `key`."""
+    listed = without_avro_type(value.get(key)) if isinstance(value, Mapping) else None
+    for one in listed if isinstance(listed, list) else ():
+        item = without_avro_type(one)
+        if isinstance(item, Mapping):
+            yield item
+
+
+def _target(urn: str, types: frozenset[str]) -> Entity | None:
+    try:
+        type = datahub.urn_type(urn)
+    except BadInput:
+        return None
+    return Entity(type, urn) if type in types else None

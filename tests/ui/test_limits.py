@@ -107,7 +107,7 @@ def test_lookup_tables_are_declared_edited_and_removed(
             page.get_by_role("button", name="Save 1 row").click()
         row.get_by_role("button", name="Remove").click()
         page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-        page.get_by_text("is used by `managed`").wait_for()
+        page.get_by_text("change these first").first.wait_for()
         call_api(own_served, "DELETE", "/realms/gravitino/statements/managed")
         row.get_by_role("button", name="Remove").click()
         with found.expect_message("Lookup table managers removed"):

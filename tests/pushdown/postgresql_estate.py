@@ -19,10 +19,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
-from lakewarden.kernel.statement import Effect, On
+from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.grants import Grant, Path, Roles
 from lakewarden.pushdown.plan import named, steps
 from lakewarden.pushdown.postgresql import Address, connected
@@ -55,7 +55,9 @@ COLUMN_TYPES = {
 }
 TABLES = ("table", "view")
 TOPS = ("metalake", "catalog")
-LEVELS = {"catalog": 0, "schema": 1, "table": 2, "view": 2}
+LEVELS = {"catalog": 0, "schema": 1, "table": 2, "view": 2, "column": 3}
+STORED_COLUMNS = ("region", "iban", "absent")
+COLUMN_RIGHTS = ("SELECT_COLUMN", "SELECT_COLUMN", "INSERT_ROWS", "UPDATE_ROWS")
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,12 @@ class Estate:
         for id in sorted(tree.stored):
             entity = tree.entity(id)
             names = tuple(parts(entity))
-            if entity.type in LEVELS and names[:2] == (self.scope.metalake, self.scope.catalog):
+            is_there = entity.type != "column" or names[-1] in COLUMN_TYPES
+            is_here = names[:2] == (self.scope.metalake, self.scope.catalog)
+            if entity.type in LEVELS and is_here and is_there:
                 found[names[2:]] = entity
-        return found
+        tables = {path for path, entity in found.items() if entity.type == "table"}
+        return {path: one for path, one in found.items() if len(path) < 3 or path[:2] in tables}
 
     def users(self) -> list[Principal]:
         memberships = self.state.matrix.snapshot.coded.memberships
@@ -164,13 +169,34 @@ def state_of(facts: Facts) -> RealmState:
 
 
 def facts_of(seed: int) -> Facts:
-    """A random world, with fewer who own all of it: else nearly everything is allowed."""
+    """A random world, with fewer who own all of it: else nearly everything is allowed.
+
+    Tables have columns, on which some are granted something.
+    """
     facts = make(load_system("gravitino", SETTINGS), seed, SIZE).facts
     rng = random.Random(seed)
+    columns = [
+        EntityRow(Entity("column", f"{row.entity.name}.{name}"), row.entity)
+        for row in facts.entities
+        if row.entity.type == "table"
+        for name in STORED_COLUMNS
+    ]
+    of_columns = [
+        Statement(
+            f"column-{number}",
+            Effect.ALLOW,
+            frozenset({rng.choice(COLUMN_RIGHTS)}),
+            On(rng.choice(columns).entity),
+            frozenset({rng.choice(sorted(facts.principals))}),
+        )
+        for number in range(2 * len(columns))
+    ]
     return replace(
         facts,
+        entities=[*facts.entities, *columns],
         owners=[row for row in facts.owners if row.entity.type not in TOPS and rng.random() < 0.5],
-        statements=[
+        statements=of_columns
+        + [
             one
             for one in facts.statements
             if not (isinstance(one.scope, On) and one.scope.entity.type in TOPS)

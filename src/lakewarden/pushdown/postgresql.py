@@ -83,7 +83,7 @@ SELECT r.rolname, path, acl.privilege_type, acl.is_grantable FROM (
   UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text, a.attname::text], a.attacl
     FROM pg_attribute a
     JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE a.attacl IS NOT NULL
+    WHERE a.attacl IS NOT NULL AND NOT a.attisdropped
 ) held, aclexplode(held.acl) acl JOIN pg_roles r ON r.oid = acl.grantee
 WHERE acl.grantee = ANY(%s)
 """
@@ -97,6 +97,11 @@ SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.gran
   UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text], c.relacl, c.relowner
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text, a.attname::text], a.attacl, c.relowner
+    FROM pg_attribute a
+    JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE a.attacl IS NOT NULL AND NOT a.attisdropped
       AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 ) held, aclexplode(held.acl) acl
 WHERE acl.grantee <> held.owner AND acl.grantee <> ALL(%(ids)s)

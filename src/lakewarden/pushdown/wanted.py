@@ -30,7 +30,8 @@ from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 _TABLE: Final = 2
-"""The parts of a table's path."""
+_COLUMN: Final = 3
+"""The parts of the paths of a table and of a column."""
 
 _EVERY_ROW: Final = "true"
 
@@ -52,8 +53,10 @@ class TargetObjects:
     row_policies: bool = True
 
     def has(self, path: Path) -> bool:
-        """Whether the database, a schema or a table is there."""
-        return path in self.columns if len(path) == _TABLE else {*path} <= self.schemas
+        """Whether the database, a schema, a table or a column is there."""
+        if len(path) < _TABLE:
+            return {*path} <= self.schemas
+        return path[:_TABLE] in self.columns and {*path[_TABLE:]} <= {*self.columns[path[:_TABLE]]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,11 @@ class _Builder:
         self._snapshot = self._realm.matrix.snapshot
         self._paths = self._placed()
         self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
+        self._columns = self._columns_of()
+        self._tables = BitMap(self._columns)
+        self._beside = BitMap.union(
+            BitMap(), *(self._columns[id] for id in self._limited & self._tables)
+        )
         self._given: dict[frozenset[str], _Given] = {}
         self._reads: dict[tuple[int, Principal], LimitedRead | None] = {}
 
@@ -180,7 +188,17 @@ class _Builder:
                     paths[id] = path
         return paths
 
+    def _columns_of(self) -> Mapping[int, BitMap]:
+        """The columns of each table that has any."""
+        found: dict[int, BitMap] = {}
+        for id, path in self._paths.items():
+            if len(path) == _COLUMN:
+                found.setdefault(int(self._snapshot.coded.tree.parents[id]), BitMap()).add(id)
+        return found
+
     def _is_there(self, type: str, path: Path, entity: Entity) -> bool:
+        if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
+            return False  # its table says so
         if not self._objects.has(path):
             self._leave_out("the database has nothing of that name", entity)
             return False
@@ -221,9 +239,12 @@ class _Builder:
                     yield act, number, allowed
 
     def _allowed(self, matrix: Matrix, group: Readers, operation: Operation) -> BitMap:
+        """On what the act is allowed; without the columns of tables on which it is."""
         request = Request(group.any, operation.name, NO_RESOURCE, self._now)
         lists = (listing(matrix, request, type=type) for type in operation.rules)
-        return BitMap.union(BitMap(), *lists)
+        allowed = BitMap.union(BitMap(), *lists)
+        of_tables = (self._columns[id] for id in allowed & self._tables)
+        return allowed - BitMap.union(BitMap(), *of_tables)
 
     def _tell_ending(
         self, group: Readers, operation: Operation, act: str, lasting: BitMap, there: BitMap
@@ -240,7 +261,13 @@ class _Builder:
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
     ) -> None:
         """What has no filter and no mask on it, for anybody."""
-        open_rows = [(act, number, ids - self._limited) for act, number, ids in rows]
+        for act, number, ids in rows:
+            for id in ids & self._beside:
+                for principal in groups[number].principals:
+                    why = "filters or masks are on its table"
+                    self._leave_out(why, self._snapshot.coded.tree.entity(id), principal, act)
+        limited = self._limited | self._beside
+        open_rows = [(act, number, ids - limited) for act, number, ids in rows]
         for ids, grants in alike_places(open_rows, len(self._snapshot.coded.tree)):
             for act, numbers in grants:
                 members = frozenset(name for number in numbers for name in groups[number].names)

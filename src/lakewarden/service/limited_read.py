@@ -47,7 +47,7 @@ def limited_read(
         request: Who asks, and about what; its operation does not matter.
         engine: The engine whose SQL is written.
         columns: The columns that there are where the rows are, with the types they have there.
-        typed: The filters are written for these types, as some engines need.
+        typed: Filters and masks are written for these types, as some engines need.
 
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
@@ -65,7 +65,10 @@ def limited_read(
         seen.operation,
         filters=tuple(row_filters(realm, request, engine, columns if typed else None)),
         masks={
-            name: column_mask(realm, replace(request, target=entity), engine, name, columns[name])
+            name: column_mask(
+                *(realm, replace(request, target=entity), engine, name, columns[name]),
+                columns if typed else None,
+            )
             for name, entity in entities.items()
         },
     )

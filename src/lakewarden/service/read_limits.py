@@ -30,6 +30,7 @@ HIDDEN_VALUE = "NULL"
 """The value of a mask that cannot be said."""
 
 _REMEMBERED = 65_536
+_NO_TYPES: Mapping[str, str] = {}
 
 
 def row_filters(
@@ -50,14 +51,21 @@ def row_filters(
 
 
 def column_mask(
-    realm: RealmState, request: Request, engine: str, column: str, type: str
+    realm: RealmState,
+    request: Request,
+    engine: str,
+    column: str,
+    type: str,
+    beside: Mapping[str, str] | None = None,
 ) -> str | None:
     """The SQL that is shown instead of the column that the request is about; None: its values.
 
-    `column` is the name and `type` the type that the engine gives it. Raises as `obligations`.
+    `column` is the name and `type` the type that the engine gives it. `beside` has the types of all
+    columns, where they are known: some engines can be told masks of other columns only with them.
+    Raises as `obligations`.
     """
     mask = binding_mask(realm, request)
-    return None if mask is None else mask_value(realm, request, mask, engine, column, type)
+    return None if mask is None else mask_value(realm, request, mask, engine, column, type, beside)
 
 
 def binding_mask(realm: RealmState, request: Request) -> Mask | None:
@@ -67,13 +75,21 @@ def binding_mask(realm: RealmState, request: Request) -> Mask | None:
 
 
 def mask_value(
-    realm: RealmState, request: Request, mask: Mask, engine: str, column: str, type: str
+    realm: RealmState,
+    request: Request,
+    mask: Mask,
+    engine: str,
+    column: str,
+    type: str,
+    beside: Mapping[str, str] | None = None,
 ) -> str:
-    """The SQL that is shown instead of the column by a mask that binds who asks."""
-    if mask.expression is None or _is_constant(mask.expression):
+    """The SQL that is shown instead of the column by a mask that binds who asks; see above."""
+    is_own = mask.expression is None or mask.expression.columns <= {column}
+    others = {} if is_own or beside is None else beside
+    if not others and (mask.expression is None or _is_constant(mask.expression)):
         return _constant_value(mask, engine, column, type)
     user = user_of(realm, request)
-    return _rendered_value(mask, engine, column, type, user, realm.realm.lookups)
+    return _rendered_value(mask, engine, column, type, user, realm.realm.lookups, others)
 
 
 def counting_mask(masks: Sequence[Statement]) -> Statement:
@@ -114,11 +130,13 @@ def _rendered_value(
     type: str,
     user: User,
     lookups: Mapping[str, LookupTable],
+    beside: Mapping[str, str] = _NO_TYPES,
 ) -> str:
     kind = read_type(type)
-    # Of other columns the engine says no type.
-    is_known = mask.expression is None or mask.expression.columns <= {column}
-    table = Table({column: kind} if is_known else None, types_of(lookups))
+    kinds = {**{name: read_type(one) for name, one in beside.items()}, column: kind}
+    # Of other columns an engine that asks says no type.
+    is_known = mask.expression is None or mask.expression.columns <= kinds.keys()
+    table = Table(kinds if is_known else None, types_of(lookups))
     try:
         if mask.expression is not None:
             check_expression(mask.expression, table, result=kind, engines=[engine])

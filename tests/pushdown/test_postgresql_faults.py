@@ -1,0 +1,214 @@
+"""Whatever goes wrong in the middle of a push: the target keeps what it had, and says why."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from psycopg import sql
+
+from lakewarden.kernel.errors import BadInput, Conflict, StaleSnapshot, Unavailable, WardenError
+from lakewarden.pushdown import push
+from lakewarden.pushdown.drift import MISSING, differences
+from lakewarden.pushdown.grants import Path
+from lakewarden.pushdown.plan import Act
+from lakewarden.pushdown.postgresql import Address, connected
+from lakewarden.pushdown.push import PushPlan
+from lakewarden.pushdown.wanted import wanted
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.postgresql_estate import (
+    MAPPING,
+    Estate,
+    administrator,
+    estate,
+    facts_of,
+    state_of,
+)
+from tests.pushdown.test_postgresql import limited
+
+SEED = 3
+
+
+@pytest.fixture
+def made(postgres_url: str) -> Iterator[Estate]:
+    """A target that nobody pushed to yet, with filters and masks to come."""
+    with estate(postgres_url, limited(facts_of(SEED), SEED)) as one:
+        yield one
+
+
+def planned(made: Estate) -> PushPlan:
+    with connected(made.address) as database:
+        plan = push.plan(database, made.state, made.target, NOW)
+    acts = {step.act for step in plan.steps}
+    assert {Act.ADD_POLICY, Act.ADD_VIEW, Act.GRANT} <= acts
+    return plan
+
+
+def fails(made: Estate, plan: PushPlan, error: type[WardenError], says: str) -> None:
+    """The push ends with that error, and nothing is there of it."""
+    with pytest.raises(error, match=says), connected(made.address, timeout_s=1) as database:
+        push.apply(database, plan)
+    assert not made.held().roles
+    assert not made.views()
+
+
+def limited_tables(plan: PushPlan) -> list[Path]:
+    """Tables that get row policies, in the order in which they do."""
+    return [step.policy.path for step in plan.steps if step.policy is not None]
+
+
+def test_a_database_for_reading_only(made: Estate) -> None:
+    plan = planned(made)
+    with administrator(made.address.url) as own:
+        name = sql.Identifier(own.info.dbname)
+        own.execute(
+            sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name)
+        )
+        fails(made, plan, Unavailable, "read-only")
+        own.execute("SET default_transaction_read_only = off")
+        own.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
+    made.push()
+
+
+def test_a_table_that_somebody_locks(made: Estate) -> None:
+    plan = planned(made)
+    with administrator(made.address.url) as own, own.transaction():
+        own.execute(_locking(limited_tables(plan)[0]))
+        fails(made, plan, Unavailable, "lock timeout")
+    made.push()
+
+
+def _locking(path: Path) -> sql.Composed:
+    return sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(*path))
+
+
+def test_a_deadlock(made: Estate) -> None:
+    plan = planned(made)
+    first, *_, last = dict.fromkeys(limited_tables(plan))
+    acts = [(step.act, step.policy and step.policy.path) for step in plan.steps]
+    until = acts.index((Act.ADD_POLICY, first)) + 1
+
+    def push_beside(waiting: threading.Thread) -> None:
+        with connected(made.address) as database:
+            database.apply(plan.steps[:until])
+            waiting.start()
+            database.apply(plan.steps[until:])
+
+    with administrator(made.address.url) as own, own.transaction():
+        own.execute("SET LOCAL deadlock_timeout = '1h'")
+        own.execute(_locking(last))
+        waiting = threading.Thread(target=lambda: own.execute(_locking(first)))
+        with pytest.raises(Unavailable, match="deadlock"):
+            push_beside(waiting)
+        waiting.join()
+    assert not made.held().roles
+    made.push()
+
+
+def test_a_disk_that_is_full(made: Estate) -> None:
+    plan = planned(made)
+    with administrator(made.address.url) as own:
+        own.execute(
+            "CREATE FUNCTION public.full_disk() RETURNS event_trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = 'disk_full'; END $$;"
+            " CREATE EVENT TRIGGER full_disk ON ddl_command_end WHEN TAG IN ('CREATE VIEW')"
+            " EXECUTE FUNCTION public.full_disk()"
+        )
+        fails(made, plan, Unavailable, "no space left")
+        own.execute("DROP EVENT TRIGGER full_disk")
+    made.push()
+
+
+def test_an_account_that_lacks_rights(made: Estate) -> None:
+    """It makes roles, and then does not own what it has to grant."""
+    plan = planned(made)
+    url = sa.make_url(made.address.url).set(username="lw-keeper", password=None)
+    keeper = replace(made, address=Address(url.render_as_string(hide_password=False), "pg"))
+    with administrator(made.address.url) as own:
+        own.execute('CREATE ROLE "lw-keeper" LOGIN CREATEROLE')
+        own.execute(
+            sql.SQL('GRANT ALL ON DATABASE {} TO "lw-keeper"').format(
+                sql.Identifier(own.info.dbname)
+            )
+        )
+        try:
+            fails(keeper, plan, BadInput, "must be owner|permission denied")
+            with connected(keeper.address) as database:
+                assert len(database.missing_rights()) == 2
+        finally:
+            own.execute('DROP OWNED BY "lw-keeper"; DROP ROLE "lw-keeper"')
+
+
+def test_a_schema_of_our_name_that_is_not_ours(made: Estate) -> None:
+    plan = planned(made)
+    with administrator(made.address.url) as own:
+        own.execute("CREATE SCHEMA lw_pg_masked")
+        fails(made, plan, Conflict, "is not ours")
+        own.execute("DROP SCHEMA lw_pg_masked")
+    made.push()
+
+
+def test_a_clock_that_is_set_back(made: Estate) -> None:
+    """A realm that was compiled for later says nothing of now."""
+    facts = limited(facts_of(SEED), SEED)
+    later = replace(
+        facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
+    )
+    with connected(made.address) as database, pytest.raises(StaleSnapshot):
+        wanted(state_of(later), MAPPING, made.scope, database.objects(), NOW - 20)
+
+
+def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
+    """A masking view has the columns that were planned, until the next push."""
+    made.push()
+    path, views = next((path, views) for path, views in sorted(made.views().items())
+                       if made.objects()[path].type == "table")  # fmt: skip
+    table, before = sql.Identifier(*path), made.held()
+    with administrator(made.address.url) as own:
+        own.execute(sql.SQL("ALTER TABLE {} ADD COLUMN secret text DEFAULT 'x'").format(table))
+        assert made.held() == before
+        for view in views:
+            seen = own.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(*view)))
+            assert "secret" not in [column.name for column in seen.description or ()]
+        with pytest.raises(psycopg.errors.DependentObjectsStillExist):
+            own.execute(sql.SQL("ALTER TABLE {} DROP COLUMN mail").format(table))
+        own.execute(sql.SQL("ALTER TABLE {} DROP COLUMN mail CASCADE").format(table))
+        lost = list(differences(before, made.held()))
+        assert {one.kind for one in lost if one.view is not None} == {MISSING}
+        assert not set(views) & set(made.views().get(path, ()))
+        made.push(before)
+        for view in made.views()[path]:
+            seen = own.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(*view)))
+            names = [column.name for column in seen.description or ()]
+            assert ("secret" in names, "mail" in names) == (True, False)
+
+
+def test_a_view_that_somebody_took_over_is_replaced(made: Estate) -> None:
+    """Without its comment it is not ours any more: it stays, and our role reads another one."""
+    made.push()
+    before = made.held()
+    ((view, *_), *_) = made.views().values()
+    with administrator(made.address.url) as own:
+        own.execute(sql.SQL("COMMENT ON VIEW {} IS NULL").format(sql.Identifier(*view)))
+        own.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC")
+        made.push(before)
+        assert made.held() == before
+        (left,) = own.execute(
+            "SELECT relacl::text FROM pg_class WHERE relname = %s", [view[1]]
+        ).fetchone() or [""]
+        assert "lw_pg" not in left
+        open_to_all = own.execute(
+            "SELECT relname FROM pg_class c, aclexplode(relacl) acl"
+            " WHERE relnamespace = 'lw_pg_masked'::regnamespace AND acl.grantee = 0"
+        )
+        assert not open_to_all.fetchall()
+        own.execute(sql.SQL("DROP VIEW {}").format(sql.Identifier(*view)))
+        with connected(made.address) as database:
+            push.apply(database, push.reset_plan(database, made.target))
+        assert not own.execute(
+            "SELECT 1 FROM pg_namespace WHERE nspname = 'lw_pg_masked'"
+        ).fetchall()

@@ -261,11 +261,11 @@ class _Builder:
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
     ) -> None:
         """What has no filter and no mask on it, for anybody."""
-        for act, number, ids in rows:
-            for id in ids & self._beside:
+        for act, number, allowed in rows:
+            for column in allowed & self._beside:
+                entity = self._snapshot.coded.tree.entity(column)
                 for principal in groups[number].principals:
-                    why = "filters or masks are on its table"
-                    self._leave_out(why, self._snapshot.coded.tree.entity(id), principal, act)
+                    self._leave_out("filters or masks are on its table", entity, principal, act)
         limited = self._limited | self._beside
         open_rows = [(act, number, ids - limited) for act, number, ids in rows]
         for ids, grants in alike_places(open_rows, len(self._snapshot.coded.tree)):

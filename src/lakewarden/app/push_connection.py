@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.service.push_target import RANGER
 
 if TYPE_CHECKING:
     from lakewarden.service.push import TargetSession
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 def connect_target(target: PushTarget, url: str) -> AbstractContextManager[TargetSession[Any]]:
     """A session with a target. Raises `Unavailable`, also without the client of its database."""
     try:
+        if target.kind == RANGER:
+            from lakewarden.pushdown.ranger.session import session as ranger_session
+
+            return ranger_session(target, url)
         from lakewarden.pushdown.push import session
     except ImportError as error:
         message = f"`{error.name}` is not installed; install `lakewarden[sql]`"

@@ -42,7 +42,12 @@ def add(
     /,
     *,
     realm: RealmName,
-    catalog: Annotated[str, Parameter(help="Catalog that the database is, as `METALAKE.CATALOG`.")],
+    catalog: Annotated[
+        str,
+        Parameter(
+            help="Catalog that the database is, as `METALAKE.CATALOG`. Of Ranger also a `METALAKE`."
+        ),
+    ],
     url: Annotated[
         str | None,
         Parameter(help=f"Address of the database, with the account; default: {ADDRESS}."),
@@ -56,10 +61,12 @@ def add(
     ] = False,
     database: Url = None,
 ) -> int:
-    """Adds a target: a PostgreSQL database that is one catalog of a realm.
+    """Adds a target: a PostgreSQL database that is one catalog of a realm, or a Ranger service.
 
-    The address is stored encrypted. The realm needs the setting `postgresql` = `on`, and the
-    account rights that `lakewarden push doctor` lists. Works on a database only.
+    The address is stored encrypted; `ranger+https://USER:PASSWORD@HOST:PORT/SERVICE` is that of a
+    service of Ranger. The realm needs the setting `postgresql` = `on`, or that of the engine that
+    the service is of, and the account rights that `lakewarden push doctor` lists. Works on a
+    database only.
 
     For example:
 
@@ -110,9 +117,9 @@ def targets(*, database: Url = None, format: As = "table") -> int:
             "name": one.name,
             "kind": one.kind,
             "realm": one.realm,
-            "catalog": f"{one.metalake}.{one.catalog}",
+            "catalog": one.place,
             "revision": one.revision,
-            "roles": len(one.pushed),
+            "roles": one.size,
             "state": push_outbox.state_of(one, pending.get(one.name)),
             "behind_seconds": push_outbox.lag_seconds(pending.get(one.name), now),
             "error": pending[one.name].error if one.name in pending else "",
@@ -205,6 +212,7 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
     else:
         for one in found.differences:
             show(difference_text(one))
+        _show_access(found.table()["access"])
         for grant in found.foreign[:SHOWN]:
             show(foreign_text(grant))
         if len(found.foreign) > SHOWN:
@@ -264,16 +272,20 @@ def reset(name: Target, /, *, database: Url = None) -> int:
 def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> int:
     """Checks that the account of a target may do what a push does; exits with 1 where it may not.
 
+    Of Ranger it also shows which plugin holds which version of the policies.
+
     For example:
 
         lakewarden push doctor pg --database sqlite:///estate.db
     """
     with _work(database, name) as (pushing, target):
         missing = done(pushing.missing_rights(target.realm, name))
+        arrived = [] if missing else done(pushing.arrived(target.realm, name))
     if format == "json":
-        show_json({"target": name, "missing": missing})
+        show_json({"target": name, "missing": missing, "arrived": arrived})
     else:
         show(*(missing or [f"the account of `{name}` may do everything that a push does"]))
+        show(*arrived)
     return NO if missing else YES
 
 
@@ -331,13 +343,17 @@ def _show_plan(made: PushPlan, format: str) -> None:
         show(f"`{made.target.name}` holds what `{made.target.realm}` allows")
     for act, count in table["steps"].items():
         show(f"{act}: {count}")
+    _show_access(access)
+    _show_residue(made)
+
+
+def _show_access(access: Sequence[dict[str, Any]]) -> None:
     for change in access[:SHOWN]:
         sign, who = "+" if change["gained"] else "-", _some(change["users"])
         show(f"  {sign} {who}: {change['privilege']} on {change['objects']}, such as"
              f" {'.'.join(change['example']) or 'the database'}")  # fmt: skip
     if len(access) > SHOWN:
         show(f"  and {len(access) - SHOWN} more; --format json has all")
-    _show_residue(made)
 
 
 def _show_residue(made: PushPlan) -> None:
@@ -369,7 +385,9 @@ def _show_adoption(name: str, table: dict[str, Any]) -> None:
 
 def difference_text(one: Difference) -> str:
     """One difference of a drift, in a line."""
-    if one.member:
+    if one.member and one.grant is not None:
+        what = f"{_grant(one.grant)} to {one.member}, an item"
+    elif one.member:
         what = f"the member {one.member}"
     elif one.grant is not None:
         what = _grant(one.grant)
@@ -378,7 +396,7 @@ def difference_text(one: Difference) -> str:
     elif one.view is not None:
         what = f"the masking view of {'.'.join(one.view.path)}"
     else:
-        what = "the role itself"
+        what = "all"
     return f"{one.kind}: {what} of {one.role}"
 
 

@@ -186,6 +186,13 @@ class AccessChange:
 def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
     """What a plan means for people: rows for the same users and privilege are one."""
     before, after = ({**one.holders(), **one.readers()} for one in (held, wanted))
+    return holder_changes(before, after)
+
+
+def holder_changes(
+    before: Mapping[Grant, frozenset[str]], after: Mapping[Grant, frozenset[str]]
+) -> list[AccessChange]:
+    """The same, from who has each grant."""
     alike: dict[tuple[bool, str, frozenset[str]], list[Grant]] = {}
     for grant in {*before, *after}:
         had, has = before.get(grant, _NOBODY), after.get(grant, _NOBODY)

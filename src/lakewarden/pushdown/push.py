@@ -70,6 +70,14 @@ class PushPlan:
         parts = [*own, self.adopted] if self.adopted else own
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
+    def begun(self) -> PushTarget | None:
+        """None: a push is one transaction, of which nothing is kept halfway."""
+        return None
+
+    def continues(self, digest: str) -> bool:
+        """Whether it is what is left of the plan of that digest: nothing is ever left."""
+        return False
+
     def done(self) -> PushTarget:
         """The target after the push."""
         return replace(self.target, pushed=as_data(self.wanted), revision=self.revision)
@@ -148,13 +156,16 @@ class Drift:
     """What others changed since the last push, and what users of the realm hold beside it.
 
     `pending` are the steps that the realm's own changes since then ask for, `residue` counts what
-    is left out.
+    is left out. In an `unfinished` push nothing is a difference that it may have done itself.
+    `access` is what the differences mean for people, where they do not say it.
     """
 
     differences: Sequence[Difference]
     foreign: Sequence[ForeignGrant]
     pending: Mapping[str, int]
     residue: int = 0
+    unfinished: bool = False
+    access: Sequence[AccessChange] = ()
 
     def table(self) -> dict[str, Any]:
         """The drift as JSON values."""
@@ -225,6 +236,10 @@ class Session:
     def drift(self, realm: RealmState, now: float) -> Drift:
         """What others changed, and hold beside it."""
         return drift(self._database, realm, self._target, now)
+
+    def arrived(self) -> list[str]:
+        """Nothing is on its way: who asks the database gets what it holds."""
+        return []
 
     def missing_rights(self) -> list[str]:
         """What the account that pushes lacks."""

@@ -52,6 +52,14 @@ class PushPlan(Protocol):
         """Tells this plan from every other one."""
         ...
 
+    def begun(self) -> PushTarget | None:
+        """The target while it is pushed, with the journal; None where nothing is kept halfway."""
+        ...
+
+    def continues(self, digest: str) -> bool:
+        """Whether it is what is left of the plan of that digest, whose push was begun."""
+        ...
+
     def done(self) -> PushTarget:
         """The target after the push."""
         ...
@@ -117,6 +125,10 @@ class TargetSession(Protocol[P]):
 
     def missing_rights(self) -> list[str]:
         """What the account that pushes lacks."""
+        ...
+
+    def arrived(self) -> list[str]:
+        """What has arrived where, of a target that hands on what it was told."""
         ...
 
 
@@ -231,14 +243,16 @@ class Pushing:
     ) -> tuple[PushPlan, int] | Denied:
         """Does the plan of that digest, and how many statements that took.
 
-        Raises `Conflict` where the realm or the target moved on since: then nothing is changed.
+        A push that was begun and not finished goes on with the same plan. Raises `Conflict` where
+        the realm or the target moved on since: then nothing is changed.
         """
 
         def work() -> tuple[PushPlan, int]:
             with self._connected(realm, name) as session:
                 made = self._planned(session, realm, adopts)
-                if made.digest != digest:
+                if made.digest != digest and not made.continues(digest):
                     raise Conflict("the realm or the target changed since the plan; plan again")
+                self._begin(made)
                 count = session.apply(made)
                 self._record(made.done(), statements=count, residue=made.residues.count)
                 return made, count
@@ -251,6 +265,7 @@ class Pushing:
         def work() -> int:
             with self._connected(realm, name) as session:
                 made = session.reset_plan()
+                self._begin(made)
                 count = session.apply(made)
                 self._record(made.done(), statements=count)
                 return count
@@ -284,6 +299,15 @@ class Pushing:
 
         return self._on(PLAN, realm, work)
 
+    def arrived(self, realm: str, name: str) -> list[str] | Denied:
+        """What has arrived where, of a target that hands on what it was told."""
+
+        def work() -> list[str]:
+            with self._connected(realm, name) as session:
+                return session.arrived()
+
+        return self._on(PLAN, realm, work)
+
     # --- the rights, the store and the target ---
 
     def _on(self, operation: str, realm: str, work: Callable[[], T]) -> T | Denied:
@@ -311,6 +335,13 @@ class Pushing:
 
     def _realm(self, name: str) -> RealmState:
         return self.service.catch_up().realm(name)
+
+    def _begin(self, made: PushPlan) -> None:
+        begun = made.begun()
+        if begun is not None:
+            denied = self._write(lambda work: push_target.begin(work, begun, phase="begun"))
+            if denied is not None:
+                raise _Refused(denied)
 
     def _record(self, target: PushTarget, **details: object) -> None:
         """Remembers what was told, before the target keeps it: else nothing is kept there."""

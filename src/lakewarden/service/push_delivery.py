@@ -105,6 +105,7 @@ class Delivery:
                 session.reset_plan() if over else session.plan(realm, self.service.clock())
             )
             if made.is_pending:
+                self._write(lambda work: _begin(work, made))
                 count = session.apply(made)
                 self._write(lambda work: _record(work, made, count))
         is_other = not made.is_pending and made.done().pushed != target.pushed
@@ -166,11 +167,19 @@ class Delivery:
         return self.service.write(SYSTEM, job)
 
 
+def _begin(work: WriteTransaction, made: PushPlan) -> None:
+    """Remembers that a push has begun, of a target that keeps each statement."""
+    begun = made.begun()
+    if begun is not None:
+        for current in push_target.stored(work.store, begun):
+            work.change(begun.realm, push_target.put(replace(current, journal=begun.journal)))
+
+
 def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
     """Remembers what a target is told, before the target keeps it."""
     done = made.done()
     for current in push_target.stored(work.store, done):
-        work.change(done.realm, *push_target.told(replace(current, pushed=done.pushed)))
+        work.change(done.realm, *push_target.told(replace(current, pushed=done.pushed, journal={})))
         work.record(
             AuditEvent(
                 time=work.now,
@@ -202,7 +211,7 @@ def _settle(
     if current is None:
         return
     entry = push_outbox.pending(work.store, [done]).get(done.name)
-    after = replace(current, pushed=done.pushed, revision=revision, pushed_at=work.now)
+    after = replace(current, pushed=done.pushed, revision=revision, pushed_at=work.now, journal={})
     if over:
         _leave(work, after)
         return

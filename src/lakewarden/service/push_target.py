@@ -26,6 +26,10 @@ from lakewarden.service.write_transaction import WriteTransaction
 KINDS: Final = ("postgresql",)
 """The engines that can be told, each by the name of its mapping."""
 
+RANGER: Final = "ranger"
+"""The kind of a Ranger admin. Of which engine its service is, is known when it is asked."""
+
+_ENGINES_OF_RANGER: Final = ("hive", "kafka", "trino")
 _TYPE: Final = "push-target"
 _PUSHED: Final = "push-roles"
 _DRIFT: Final = "push-drift"
@@ -48,7 +52,7 @@ _ADDRESS: Final = re.compile(
 )
 """Stricter than clients of databases are, so that they find the same host in it."""
 
-_OPTIONS: Final = frozenset({"application_name", "sslmode"})
+_OPTIONS: Final = frozenset({"application_name", "rate", "sslmode"})
 """Options of an address that name no file and no host."""
 
 
@@ -62,7 +66,8 @@ class PushTarget:
 
     A target that is told to `follow` is pushed to after each change. `plugin` is of one that a
     catalog declares by its own properties; `closing`: the catalog does so no more, and what was
-    pushed is taken back.
+    pushed is taken back. `journal` is the push that was begun and is not known to be done, in a
+    target that keeps each statement: the `digest` of its plan, and what it leads to.
     """
 
     name: str
@@ -77,6 +82,17 @@ class PushTarget:
     follow: bool = False
     plugin: str = ""
     closing: bool = False
+    journal: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """What of the realm it is: a catalog, or a whole metalake."""
+        return f"{self.metalake}.{self.catalog}" if self.catalog else self.metalake
+
+    @property
+    def size(self) -> int:
+        """How many roles it was told of; of Ranger, how many policies."""
+        return len(self.pushed.get("policies", ()) if self.kind == RANGER else self.pushed)
 
 
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
@@ -174,9 +190,13 @@ def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
 def declared(
     name: str, realm: str, catalog: str, address: str, style: str = "", *, follow: bool = False
 ) -> PushTarget:
-    """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`."""
-    metalake, _, own = catalog.partition(".")
-    if not (metalake and own):
+    """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`.
+
+    Of Ranger it may be all catalogs of a `METALAKE`.
+    """
+    metalake, dot, own = catalog.partition(".")
+    is_whole = not dot and re.match(rf"{RANGER}(\+https?)?://", address) is not None
+    if not (metalake and (own or is_whole)):
         raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
     kind = address.partition("://")[0].partition("+")[0]
     return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
@@ -245,6 +265,14 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
     return refused
 
 
+def begin(transaction: WriteTransaction, begun: PushTarget, **details: object) -> Denied | None:
+    """Stores that a push has begun, before anything is done that the target keeps."""
+    refused = _refused(transaction, "push.apply", begun, **details)
+    if refused is None:
+        transaction.change(begun.realm, put(begun))
+    return refused
+
+
 def note_drift(
     transaction: WriteTransaction, of: PushTarget, counts: Mapping[str, int], digest: str
 ) -> Denied | None:
@@ -272,6 +300,9 @@ def _check(new: PushTarget, realm: RealmState) -> None:
     if re.fullmatch(NAME, new.name) is None:
         message = f"expected at most 16 small letters and digits, a letter first, got `{new.name}`"
         raise BadInput(message, where="name")
+    if new.kind == RANGER:
+        _check_ranger(new, realm)
+        return
     if new.kind not in KINDS:
         raise BadInput(f"`{new.kind}` cannot be told; expected one of: {', '.join(KINDS)}")
     if new.kind not in of_model(realm.realm.model):
@@ -283,3 +314,17 @@ def _check(new: PushTarget, realm: RealmState) -> None:
     if realm.system.model.settings.get(new.kind) != ON:
         message = f"set `{new.kind}` to `on` for the realm `{new.realm}`"
         raise BadInput(message, where="realm")
+
+
+def _check_ranger(new: PushTarget, realm: RealmState) -> None:
+    known = [one for one in _ENGINES_OF_RANGER if one in of_model(realm.realm.model)]
+    if not known:
+        message = f"the model `{realm.realm.model}` has no mapping for engines of Ranger"
+        raise BadInput(message, where="realm")
+    if new.style:
+        raise BadInput("Ranger has no styles", where="style")
+    if new.follow:
+        raise BadInput("Ranger is not followed yet; push on a schedule", where="follow")
+    if not any(realm.system.model.settings.get(one) == ON for one in known):
+        message = f"set `{'`, `'.join(known)}` to `on` for the realm `{new.realm}`: those that"
+        raise BadInput(f"{message} Ranger has services of", where="realm")

@@ -201,6 +201,8 @@ class Places:
         if level.hidden:
             is_governed = self._service.governs != CATALOG or own == self._naming.governs
             return Place(id, (), ()) if is_governed else None
+        if self._naming.governs and own != self._naming.governs:
+            return None
         if own in self._twice:
             self._left_out("the engine has two catalogs for it", entity)
             return None

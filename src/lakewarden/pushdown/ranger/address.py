@@ -1,0 +1,86 @@
+"""Where a Ranger admin is, and which of its services is told."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from lakewarden.kernel.errors import BadInput
+
+KIND: Final = "ranger"
+"""What a target of Ranger begins with: `ranger+https://`, or `ranger+http://`."""
+
+_SCHEMES: Final = {"ranger": "https", "ranger+https": "https", "ranger+http": "http"}
+_EXPECTED: Final = "ranger+https://USER:PASSWORD@HOST:PORT/SERVICE"
+_OPTIONS: Final = ("ca", "rate")
+
+REQUESTS_PER_SECOND: Final = 50.0
+"""So many requests are sent at most, unless the address has another `rate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangerAddress:
+    """The address of the admin, the account, and the service there.
+
+    `ca` is the file of the certificate authority, "" for those of the system; `rate` is the most
+    requests per second.
+    """
+
+    base: str
+    user: str
+    service: str
+    password: str = field(repr=False)
+    ca: str = ""
+    rate: float = REQUESTS_PER_SECOND
+
+    def verification(self) -> ssl.SSLContext:
+        """What certificates of the admin are verified by. Raises `BadInput` for a bad file."""
+        try:
+            return ssl.create_default_context(cafile=self.ca or None)
+        except (OSError, ValueError):
+            message = f"`{self.ca}` has no certificates in PEM form that can be read"
+            raise BadInput(message, where="url") from None
+
+
+def read_address(text: str) -> RangerAddress:
+    """The address that a text says; raises `BadInput`, without the password.
+
+    >>> read_address("ranger+https://ops:pw@ranger.example:6182/prod_trino?rate=20").base
+    'https://ranger.example:6182'
+    """
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+        options = parse_qs(parts.query, strict_parsing=True) if parts.query else {}
+    except ValueError:
+        raise BadInput(f"expected `{_EXPECTED}`", where="url") from None
+    scheme, service = _SCHEMES.get(parts.scheme), unquote(parts.path.strip("/"))
+    is_complete = scheme and parts.hostname and parts.username and parts.password
+    if not (is_complete and service) or "/" in service or parts.fragment:
+        raise BadInput(f"expected `{_EXPECTED}`", where="url")
+    for name, values in options.items():
+        if name not in _OPTIONS or len(values) != 1:
+            message = f"of the options of an address only {' and '.join(_OPTIONS)} are taken, once"
+            raise BadInput(message, where="url")
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+    return RangerAddress(
+        base=f"{scheme}://{host}" + ("" if port is None else f":{port}"),
+        user=unquote(parts.username or ""),
+        service=service,
+        password=unquote(parts.password or ""),
+        ca=options.get("ca", [""])[0],
+        rate=_rate(options.get("rate", [str(REQUESTS_PER_SECOND)])[0]),
+    )
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0.1 <= rate <= 10_000:
+        message = f"expected a rate from 0.1 to 10000 requests per second, got `{text}`"
+        raise BadInput(message, where="url")
+    return rate

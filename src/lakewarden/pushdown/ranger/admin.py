@@ -1,0 +1,252 @@
+"""The public REST of a Ranger admin, as far as a push needs it.
+
+Source: apache/ranger, `security-admin/src/main/java/org/apache/ranger/rest/PublicAPIsv2.java` at
+8e7716cd3c36.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
+from lakewarden.pushdown.ranger.address import RangerAddress
+
+Json = dict[str, Any]
+
+API: Final = "/service/public/v2/api"
+PAGE: Final = 200
+"""So many policies are asked for at once."""
+
+TIMEOUT_SECONDS: Final = 30.0
+TRIES: Final = 4
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_AGAIN: Final = frozenset({429, 502, 503, 504})
+"""Statuses by which somebody between says that the admin is busy or away."""
+
+_REFUSED: Final = frozenset({400, 409})
+_MOST_PAGES: Final = 100_000
+_MESSAGE_CHARACTERS: Final = 300
+
+
+class Admin:
+    """A Ranger admin and one service of it.
+
+    Requests are repeated where the answer was lost: each of them is one that may be done twice.
+    Raises `Unavailable` where the admin does not answer, `Conflict` where somebody changed what a
+    request is about, `Unknown` for no such service, and `BadInput` without the rights.
+    """
+
+    def __init__(
+        self,
+        address: RangerAddress,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.service = address.service
+        self._user, self._sleep, self._clock = address.user, sleep, clock
+        self._seconds_between, self._next = 1 / address.rate, 0.0
+        self.requests = 0
+        self._client = httpx.Client(
+            base_url=address.base + API,
+            auth=(address.user, address.password),
+            headers={"accept": "application/json"},
+            timeout=TIMEOUT_SECONDS,
+            verify=address.verification() if address.base.startswith("https") else False,
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        """Ends the connections."""
+        self._client.close()
+
+    # --- what there is ---
+
+    def service_type(self) -> str:
+        """The type of the service; raises `Unknown` where there is none of the name."""
+        answer = self._send("GET", f"/service/name/{quote(self.service, safe='')}")
+        if answer.status_code in (HTTPStatus.NOT_FOUND, *_REFUSED):
+            raise Unknown("service of Ranger", self.service, "services are in Ranger's own UI")
+        return str(self._object(answer).get("type", ""))
+
+    def definition(self, type: str) -> Json:
+        """The definition of a service type."""
+        return self._object(self._send("GET", f"/servicedef/name/{quote(type, safe='')}"))
+
+    def policies(self) -> Iterator[Json]:
+        """The policies of the service, in order of ids, each once."""
+        path = f"/service/{quote(self.service, safe='')}/policy"
+        seen: set[object] = set()
+        for policy in self._paged(path, {"sortBy": "policyId"}):
+            if policy.get("id") not in seen:
+                seen.add(policy.get("id"))
+                yield policy
+
+    def roles(self) -> Iterator[Json]:
+        """All roles."""
+        yield from self._paged("/roles", {})
+
+    def plugins(self) -> list[Json] | None:
+        """What plugins of the service hold; None where the account may not see it."""
+        answer = self._send("GET", "/plugins/info", allowed=(HTTPStatus.FORBIDDEN,))
+        if not answer.is_success:
+            return None
+        return [one for one in self._list(answer) if one.get("serviceName") == self.service]
+
+    # --- changes ---
+
+    def create_policy(self, policy: Json) -> Json:
+        """Creates one; one that is there already as it should be is the answer, too."""
+        answer = self._send("POST", "/policy", json=policy)
+        if answer.status_code in _REFUSED:
+            found = self._named(
+                f"/service/{quote(self.service, safe='')}/policy/{quote(policy['name'], safe='')}"
+            )
+            if found is not None:
+                return found
+        return self._object(answer)
+
+    def update_policy(self, policy: Json) -> Json:
+        """Replaces the one of that id."""
+        return self._object(self._send("PUT", f"/policy/{int(policy['id'])}", json=policy))
+
+    def delete_policy(self, id: int) -> None:
+        """Deletes one; one that is gone is deleted."""
+        self._delete(f"/policy/{int(id)}")
+
+    def create_role(self, role: Json) -> Json:
+        """Creates one, and whoever Ranger does not know of its users."""
+        answer = self._send("POST", "/roles?createNonExistUserGroup=true", json=role)
+        if answer.status_code in _REFUSED:
+            found = self._named(f"/roles/name/{quote(role['name'], safe='')}")
+            if found is not None:
+                return found
+        return self._object(answer)
+
+    def update_role(self, role: Json) -> Json:
+        """Replaces the one of that id."""
+        path = f"/roles/{int(role['id'])}?createNonExistUserGroup=true"
+        return self._object(self._send("PUT", path, json=role))
+
+    def delete_role(self, id: int) -> None:
+        """Deletes one; one that is gone is deleted."""
+        self._delete(f"/roles/{int(id)}")
+
+    def _delete(self, path: str) -> None:
+        answer = self._send("DELETE", path)
+        if answer.status_code != HTTPStatus.NOT_FOUND:
+            self._check(answer)
+
+    # --- requests ---
+
+    def _named(self, path: str) -> Json | None:
+        answer = self._send("GET", path)
+        return self._object(answer) if answer.is_success else None
+
+    def _paged(self, path: str, query: Mapping[str, str]) -> Iterator[Json]:
+        """All rows of a search. A page may be shorter than asked for; the last one is empty."""
+        start = 0
+        for _ in range(_MOST_PAGES):
+            window = {"startIndex": str(start), "pageSize": str(PAGE)}
+            rows = self._list(self._send("GET", path, params={**query, **window}))
+            yield from rows
+            start += len(rows)
+            if not rows:
+                return
+        raise Unavailable("Ranger's list of policies or roles has no end")
+
+    def _list(self, answer: httpx.Response) -> list[Json]:
+        rows = self._body(answer)
+        if isinstance(rows, dict):  # some versions wrap what they found
+            rows = next((rows[key] for key in ("policies", "roles") if key in rows), None)
+        if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
+            raise Unavailable("expected a list from Ranger; is this the address of its admin?")
+        return rows
+
+    def _object(self, answer: httpx.Response) -> Json:
+        body = self._body(answer)
+        if not isinstance(body, dict):
+            raise Unavailable("expected an object from Ranger; is this the address of its admin?")
+        return body
+
+    def _body(self, answer: httpx.Response) -> Any:
+        self._check(answer)
+        try:
+            return msgspec.json.decode(answer.content)
+        except msgspec.DecodeError:
+            message = "expected JSON from Ranger; is this the address of its admin?"
+            raise Unavailable(message) from None
+
+    def _check(self, answer: httpx.Response) -> None:
+        if answer.is_success:
+            return
+        status, said = answer.status_code, _message(answer)
+        if status == HTTPStatus.NOT_FOUND:
+            raise Conflict(f"Ranger does not have it any more ({said}); plan again")
+        if status in _REFUSED:
+            raise Conflict(f"Ranger refused it: {said}")
+        raise Unavailable(f"Ranger answered {status}: {said}")
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Json | None = None,
+        params: Mapping[str, str] | None = None,
+        allowed: tuple[int, ...] = (),
+    ) -> httpx.Response:
+        """One answer, after a bounded number of tries."""
+        pause, problem = _FIRST_PAUSE_SECONDS, ""
+        for number in range(TRIES):
+            if number:
+                self._sleep(pause)
+                pause *= 2
+            self._keep_rate()
+            try:
+                answer = self._client.request(method, path, json=json, params=params)
+            except httpx.TimeoutException:
+                problem = f"no answer in {TIMEOUT_SECONDS:.0f} seconds"
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                problem = str(error).splitlines()[0] if str(error) else "the connection was lost"
+            else:
+                if answer.status_code not in _AGAIN:
+                    if answer.status_code not in allowed:
+                        self._require_rights(answer)
+                    return answer
+                problem = f"it answered {answer.status_code}"
+        raise Unavailable(f"Ranger cannot be reached: {problem}")
+
+    def _keep_rate(self) -> None:
+        now = self._clock()
+        if now < self._next:
+            self._sleep(self._next - now)
+        self._next = max(now, self._next) + self._seconds_between
+        self.requests += 1
+
+    def _require_rights(self, answer: httpx.Response) -> None:
+        if answer.status_code == HTTPStatus.UNAUTHORIZED:
+            message = f"Ranger does not know the user `{self._user}` with that password"
+            raise BadInput(f"{message}; add the target again with another address", where="url")
+        if answer.status_code == HTTPStatus.FORBIDDEN:
+            message = f"the user `{self._user}` may not do that in Ranger"
+            what = f"make it an administrator of the service `{self.service}`, or of Ranger"
+            raise BadInput(f"{message} ({_message(answer)}); {what}", where="url")
+
+
+def _message(answer: httpx.Response) -> str:
+    """What Ranger says of a refusal, in printable characters."""
+    try:
+        body = msgspec.json.decode(answer.content)
+    except msgspec.DecodeError:
+        body = None
+    said = str(body.get("msgDesc") or "") if isinstance(body, dict) else ""
+    text = "".join(sign if sign.isprintable() else " " for sign in said).strip()
+    return text[:_MESSAGE_CHARACTERS] or f"status {answer.status_code}"

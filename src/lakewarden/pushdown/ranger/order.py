@@ -1,0 +1,273 @@
+"""The requests from what a service of Ranger holds to what it should, opening never more.
+
+Ranger has no transaction, so plugins may download what is there after any request. Each request
+replaces one object, and these are their order:
+
+1. Roles are created, which no policy names yet.
+2. Access goes that is not wanted. Where filters or masks of a table change, only what both sides
+   give stays; where somebody changed a role, or a limit in a way of their own, the access by it is
+   off meanwhile.
+3. Masks come, while those that bind now bind still.
+4. Roles that somebody changed become what their names say.
+5. Filters become those that are wanted: a reader has one condition, the old or the new one.
+6. Masks go that are not wanted.
+7. Access comes.
+8. Roles go that no policy of ours has any more.
+
+So a reader has at every moment a grant that the state before or the one after has, with masks of
+both and a filter of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from lakewarden.pushdown.ranger.state import ACCESS, FILTER, ITEMS, MASK, Held, Json, overlaps
+
+_NOTHING: Final[Mapping[str, Json]] = {}
+
+
+class RangerAct(StrEnum):
+    """What a request does."""
+
+    NARROW_POLICY = "narrow policy"
+    DELETE_POLICY = "delete policy"
+    CREATE_POLICY = "create policy"
+    UPDATE_POLICY = "update policy"
+    CREATE_ROLE = "create role"
+    UPDATE_ROLE = "update role"
+    DELETE_ROLE = "delete role"
+
+
+ROLE_ACTS: Final = frozenset({RangerAct.CREATE_ROLE, RangerAct.UPDATE_ROLE, RangerAct.DELETE_ROLE})
+
+
+@dataclass(frozen=True, slots=True)
+class RangerStep:
+    """One request: what an object says after it; None where it is deleted."""
+
+    act: RangerAct
+    name: str
+    content: Json | None = None
+
+    @property
+    def key(self) -> str:
+        """The object, as `Held.objects` has it."""
+        return f"{'role' if self.act in ROLE_ACTS else 'policy'} {self.name}"
+
+
+def steps(held: Held, wanted: Held) -> Sequence[RangerStep]:
+    """The requests, in their order."""
+    return [*_Order(held, wanted).steps()]
+
+
+class _Order:
+    """Works out the requests of one push."""
+
+    def __init__(self, held: Held, wanted: Held) -> None:
+        self._held, self._wanted = held, wanted
+        self._between: dict[str, Json] = {}
+
+    def steps(self) -> Iterator[RangerStep]:
+        yield from self._new_roles()
+        yield from self._take_away()
+        yield from self._more_masks()
+        yield from self._changed_roles()
+        yield from self._replaced(FILTER)
+        yield from self._replaced(MASK)
+        yield from self._replaced(ACCESS)
+        yield from self._old_roles()
+
+    # --- what changes ---
+
+    @cached_property
+    def _dirty(self) -> frozenset[str]:
+        """The roles that somebody changed, and those that they are in."""
+        before, after = self._held.roles, self._wanted.roles
+        dirty = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+        inside = {name: _inner(role) for name, role in (*before.items(), *after.items())}
+        todo = [*dirty]
+        while todo:
+            one = todo.pop()
+            for name, inner in inside.items():
+                if one in inner and name not in dirty:
+                    dirty.add(name)
+                    todo.append(name)
+        return frozenset(dirty)
+
+    @cached_property
+    def _changing(self) -> Sequence[Json]:
+        """The filters and masks that change, as they are before and after."""
+        before, after = self._held.policies, self._wanted.policies
+        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        both = (side.get(name) for name in names for side in (before, after))
+        return [one for one in both if one is not None and one["type"] != ACCESS]
+
+    @cached_property
+    def _unsure(self) -> Sequence[Json]:
+        """The filters and masks that somebody changed in more than their items, or by a role."""
+        before, after = self._held.policies, self._wanted.policies
+        found = []
+        for name in {**before, **after}:
+            sides = [side[name] for side in (before, after) if name in side]
+            if all(one["type"] == ACCESS for one in sides):
+                continue
+            is_odd = len(sides) > 1 and _rest(sides[0]) != _rest(sides[1])
+            if is_odd or any(self._dirty & _roles(one) for one in sides):
+                found += sides
+        return found
+
+    # --- policies ---
+
+    def _take_away(self) -> Iterator[RangerStep]:
+        narrowed = []
+        for name, content in sorted(self._of(ACCESS, self._held.policies).items()):
+            after = self._wanted.policies.get(name)
+            if after is None:
+                yield RangerStep(RangerAct.DELETE_POLICY, name)
+                continue
+            less = self._less(content, after)
+            if less is not None and less != content:
+                self._between[name] = less
+                narrowed.append(RangerStep(RangerAct.NARROW_POLICY, name, less))
+        yield from narrowed
+
+    def _less(self, before: Json, after: Json) -> Json | None:
+        """What a policy says until access comes; None where it can wait until then."""
+        if not before.get("isEnabled", True):
+            return None
+        is_dirty = bool(self._dirty & (_roles(before) | _roles(after)))
+        if is_dirty or any(overlaps(one, limit) for one in (before, after)
+                           for limit in self._unsure):  # fmt: skip
+            return {**after, "isEnabled": False}
+        if before == after:
+            return None
+        if _rest(before) != _rest(after):
+            return {**after, "isEnabled": False}
+        kept = _common(before, after)
+        if kept == _pairs(after):
+            return after
+        if any(overlaps(after, limit) for limit in self._changing):
+            return _of_pairs(after, kept)
+        return None
+
+    def _more_masks(self) -> Iterator[RangerStep]:
+        """Masks with the items of both sides: whoever is in one has the mask."""
+        held = self._held.policies
+        for name, after in sorted(self._of(MASK, self._wanted.policies).items()):
+            before = held.get(name)
+            if before is None:
+                yield RangerStep(RangerAct.CREATE_POLICY, name, after)
+            elif before != after:
+                both = after
+                if _rest(before) == _rest(after):
+                    items = ITEMS[MASK]
+                    more = [one for one in before.get(items, ()) if one not in after[items]]
+                    both = {**after, items: [*after[items], *more]}
+                self._between[name] = both
+                if both != before:
+                    yield RangerStep(RangerAct.UPDATE_POLICY, name, both)
+
+    def _replaced(self, type: int) -> Iterator[RangerStep]:
+        """The policies of a type as they are wanted."""
+        held, wanted = self._held.policies, self._of(type, self._wanted.policies)
+        for name in sorted(self._of(type, held)) if type != ACCESS else ():
+            if name not in wanted:
+                yield RangerStep(RangerAct.DELETE_POLICY, name)
+        for name, after in sorted(wanted.items()):
+            now = self._between.get(name, held.get(name))
+            if now is None and type != MASK:
+                yield RangerStep(RangerAct.CREATE_POLICY, name, after)
+            elif now is not None and now != after:
+                yield RangerStep(RangerAct.UPDATE_POLICY, name, after)
+
+    def _of(self, type: int, policies: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Those of a type. What somebody made of another one is of that which its name is for."""
+        return {
+            name: one
+            for name, one in policies.items()
+            if self._wanted.policies.get(name, one)["type"] == type
+        }
+
+    # --- roles ---
+
+    def _new_roles(self) -> Iterator[RangerStep]:
+        roles = self._wanted.roles
+        for name in _inner_first(roles, (name for name in roles if name not in self._held.roles)):
+            yield RangerStep(RangerAct.CREATE_ROLE, name, roles[name])
+
+    def _changed_roles(self) -> Iterator[RangerStep]:
+        before, after = self._held.roles, self._wanted.roles
+        changed = (name for name in after if name in before and before[name] != after[name])
+        for name in _inner_first(after, changed):
+            yield RangerStep(RangerAct.UPDATE_ROLE, name, after[name])
+
+    def _old_roles(self) -> Iterator[RangerStep]:
+        before, after = self._held.roles, self._wanted.roles
+        gone = _inner_first(before, (name for name in before if name not in after))
+        for name in reversed(gone):
+            yield RangerStep(RangerAct.DELETE_ROLE, name)
+
+
+def _inner(role: Json) -> frozenset[str]:
+    return frozenset(name for name, _ in role.get("roles", ()))
+
+
+def _roles(content: Json) -> frozenset[str]:
+    items = content.get(ITEMS[content["type"]], ())
+    return frozenset(role for item in items for role in item.get("roles", ()))
+
+
+def _rest(content: Json) -> Json:
+    """What a policy says beside its items."""
+    return {key: value for key, value in content.items() if key != ITEMS[content["type"]]}
+
+
+_Pair = tuple[str, str, str]
+
+
+def _pairs(content: Json) -> frozenset[_Pair]:
+    """To whom the items give which access. An item with more than that has none."""
+    return frozenset(
+        (kind, who, access)
+        for item in content.get(ITEMS[ACCESS], ())
+        if not {*item} - {"accesses", "users", "groups", "roles"}
+        for kind in ("users", "groups", "roles")
+        for who in item.get(kind, ())
+        for access in item["accesses"]
+    )
+
+
+def _common(before: Json, after: Json) -> frozenset[_Pair]:
+    return _pairs(before) & _pairs(after)
+
+
+def _of_pairs(after: Json, pairs: Collection[_Pair]) -> Json:
+    by_who: dict[tuple[str, str], list[str]] = {}
+    for kind, who, access in sorted(pairs):
+        by_who.setdefault((kind, who), []).append(access)
+    items = [{"accesses": each, kind: [who]} for (kind, who), each in by_who.items()]
+    if not items:  # Ranger takes no policy without items
+        return {**after, "isEnabled": False}
+    return {**after, ITEMS[ACCESS]: items}
+
+
+def _inner_first(roles: Mapping[str, Json], names: Iterable[str]) -> list[str]:
+    """The names so that a role comes after those that are in it."""
+    wanted, done = [*names], dict[str, None]()
+
+    def add(name: str, above: frozenset[str]) -> None:
+        if name in done or name in above:
+            return
+        for inner in sorted(_inner(roles.get(name, {}))):
+            add(inner, above | {name})
+        done[name] = None
+
+    for name in sorted(wanted):
+        add(name, frozenset())
+    chosen = {*wanted}
+    return [name for name in done if name in chosen]

@@ -1,0 +1,116 @@
+"""A push to Ranger: the requests, their journal, and what they mean for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from lakewarden.pushdown.plan import AccessChange, holder_changes
+from lakewarden.pushdown.push import FORMAT
+from lakewarden.pushdown.ranger.order import RangerStep, steps
+from lakewarden.pushdown.ranger.state import Held, digest_of, holders
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.residue import Residues
+
+GONE = ""
+"""Stands in a journal for an object that is not there."""
+
+
+@dataclass(frozen=True)
+class RangerPlan:
+    """What a service of Ranger holds of ours, what it should hold, and the requests between.
+
+    `digest` is the same only for the same requests from the same holdings.
+    """
+
+    target: PushTarget
+    held: Held
+    wanted: Held
+    residues: Residues
+    revision: int
+
+    @cached_property
+    def steps(self) -> Sequence[RangerStep]:
+        """The requests, in order."""
+        return steps(self.held, self.wanted)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.target.journal) or not self.held.same(self.wanted)
+
+    @property
+    def access(self) -> Sequence[AccessChange]:
+        """What it means for people."""
+        return holder_changes(holders(self.held), holders(self.wanted))
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells this plan from every other one."""
+        parts = [self.target.realm, self.target.name, self.held.digests(), self.wanted.digests()]
+        return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+
+    def begun(self) -> PushTarget | None:
+        """The target while it is pushed: the journal has what each object may say until the end."""
+        states: dict[str, list[str]] = {
+            key: list(each) for key, each in self.target.journal.get("states", {}).items()
+        }
+        before = self.held.digests()
+        for step in self.steps:
+            of = states.setdefault(step.key, [before.get(step.key, GONE)])
+            of.append(GONE if step.content is None else digest_of(step.content))
+        first = str(self.target.journal.get("digest", ""))
+        journal = {
+            "digest": first if self.continues(first) else self.digest,
+            "wanted": digest_of(self.wanted.digests()),
+            "states": {key: [*dict.fromkeys(each)] for key, each in sorted(states.items())},
+        }
+        return replace(self.target, journal=journal)
+
+    def continues(self, digest: str) -> bool:
+        """Whether it is what is left of the plan of that digest, whose push was begun."""
+        journal = self.target.journal
+        if not journal or journal.get("digest") != digest:
+            return False
+        if journal.get("wanted") != digest_of(self.wanted.digests()):
+            return False
+        now = self.held.digests()
+        return all(now.get(key, GONE) in each for key, each in journal["states"].items())
+
+    def done(self) -> PushTarget:
+        """The target after the push."""
+        guids = {**self.held.guids, **self.wanted.guids}
+        kept = {name: guids[name] for name in self.wanted.policies if name in guids}
+        pushed = replace(self.wanted, guids=kept).data()
+        return replace(self.target, pushed=pushed, revision=self.revision, journal={})
+
+    def table(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        return {
+            "format": FORMAT,
+            "target": self.target.name,
+            "realm": self.target.realm,
+            "revision": self.revision,
+            "digest": self.digest,
+            "steps": counted(self.steps),
+            "unfinished": bool(self.target.journal),
+            "adopted": [],
+            "access": [msgspec.to_builtins(change) for change in self.access],
+            "residue": {
+                "count": self.residues.count,
+                "rows": [msgspec.to_builtins(residue) for residue in self.residues],
+            },
+        }
+
+
+def counted(of: Sequence[RangerStep]) -> Mapping[str, int]:
+    """How many requests of each kind there are."""
+    counts: dict[str, int] = {}
+    for step in of:
+        counts[step.act.value] = counts.get(step.act.value, 0) + 1
+    return counts

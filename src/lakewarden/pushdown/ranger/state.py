@@ -1,0 +1,355 @@
+"""What a service of Ranger holds of ours: policies and roles, without what Ranger fills in.
+
+Ours are policies whose names have our form for the target, or whose guid is one that a push was
+given, and roles whose names have our form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import product
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.pushdown.grants import Grant
+
+Json = dict[str, Any]
+
+ACCESS, MASK, FILTER = 0, 1, 2
+"""Types of policies."""
+
+ITEMS: Final[Mapping[int, str]] = {
+    ACCESS: "policyItems",
+    MASK: "dataMaskPolicyItems",
+    FILTER: "rowFilterPolicyItems",
+}
+"""The items that our policies have, by type."""
+
+_OTHER_ITEMS: Final = ("allowExceptions", "denyPolicyItems", "denyExceptions")
+_DIGITS: Final = 16
+LABEL: Final = "lakewarden"
+_OUTERMOST_FIRST: Final = ("catalog", "database", "schema", "table", "column")
+"""The levels of Ranger's that lie in one another."""
+
+ALL: Final = "*"
+EVERYBODY: Final = "public"
+
+
+def policy_name(target: str, signature: bytes) -> str:
+    """What a policy of ours on these resources is called."""
+    return f"lakewarden {target} {sha256(signature).hexdigest()[:_DIGITS]}"
+
+
+def is_our_policy(target: str, name: str) -> bool:
+    """Whether a policy of that name is ours.
+
+    >>> is_our_policy("rg", "lakewarden rg 0123456789abcdef")
+    True
+    """
+    return re.fullmatch(rf"lakewarden {target} [0-9a-f]{{{_DIGITS}}}", name) is not None
+
+
+def role_prefix(target: str) -> str:
+    """How the names of our roles begin."""
+    return f"lw_{target}_"
+
+
+def is_our_role(target: str, name: str) -> bool:
+    """Whether a role of that name is ours.
+
+    >>> is_our_role("rg", "lw_rg_readers")
+    False
+    """
+    return re.fullmatch(rf"{role_prefix(target)}[0-9a-f]{{32}}", name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Policies and roles by names, as `policy_content` and `role_content` have them.
+
+    `ids` and `guids` are those that Ranger gave them, `others` all policies of the service that
+    are not ours, `other_roles` all roles that are not.
+    """
+
+    policies: Mapping[str, Json] = field(default_factory=dict)
+    roles: Mapping[str, Json] = field(default_factory=dict)
+    policy_ids: Mapping[str, int] = field(default_factory=dict)
+    guids: Mapping[str, str] = field(default_factory=dict)
+    role_ids: Mapping[str, int] = field(default_factory=dict)
+    others: tuple[Json, ...] = ()
+    other_roles: Mapping[str, Json] = field(default_factory=dict)
+
+    def same(self, other: Held) -> bool:
+        """Whether ours are the same."""
+        return self.policies == other.policies and self.roles == other.roles
+
+    def digests(self) -> Mapping[str, str]:
+        """Each object by its kind and name, as a digest of what it says."""
+        return {key: digest_of(one) for key, one in self.objects()}
+
+    def objects(self) -> Iterator[tuple[str, Json]]:
+        """All of ours, by kind and name."""
+        for name, policy in self.policies.items():
+            yield f"policy {name}", policy
+        for name, role in self.roles.items():
+            yield f"role {name}", role
+
+    def data(self) -> dict[str, Any]:
+        """Ours as JSON values."""
+        return {
+            "policies": dict(sorted(self.policies.items())),
+            "roles": dict(sorted(self.roles.items())),
+            "guids": dict(sorted(self.guids.items())),
+        }
+
+
+def from_data(data: Mapping[str, Any]) -> Held:
+    """What `Held.data` wrote."""
+    return Held(data.get("policies", {}), data.get("roles", {}), guids=data.get("guids", {}))
+
+
+def digest_of(content: object) -> str:
+    """The same for the same content."""
+    return sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:_DIGITS]
+
+
+def held(
+    target: str, guids: Mapping[str, str], policies: Iterable[Json], roles: Iterable[Json]
+) -> Held:
+    """What there is, from all policies of the service and all roles of Ranger.
+
+    `guids` are those that a push was given, by names of policies: one that somebody renamed is
+    ours all the same.
+    """
+    pushed = {guid: name for name, guid in guids.items()}
+    ours: dict[str, Json] = {}
+    ids: dict[str, int] = {}
+    found: dict[str, str] = {}
+    others: list[Json] = []
+    for policy in policies:
+        own, guid = str(policy.get("name", "")), str(policy.get("guid", ""))
+        name = pushed.get(guid, own)
+        if is_our_policy(target, name) and name not in ours:
+            ours[name] = policy_content(policy)
+            ids[name], found[name] = int(policy["id"]), guid
+        else:
+            others.append(policy)
+    own_roles, role_ids, other_roles = {}, {}, {}
+    for role in roles:
+        name = str(role.get("name", ""))
+        if is_our_role(target, name):
+            own_roles[name], role_ids[name] = role_content(role), int(role["id"])
+        else:
+            other_roles[name] = role_content(role)
+    return Held(ours, own_roles, ids, found, role_ids, tuple(others), other_roles)
+
+
+# --- what an object says, without what Ranger fills in, and back ---
+
+
+def policy_content(policy: Json) -> Json:
+    """What a policy says: what is as Ranger has it by default is left out."""
+    content: Json = {
+        "name": str(policy.get("name", "")),
+        "type": int(policy.get("policyType") or ACCESS),
+        "labels": sorted(policy.get("policyLabels") or ()),
+        "resources": _resources(policy.get("resources") or {}),
+    }
+    for key in (*ITEMS.values(), *_OTHER_ITEMS):
+        if policy.get(key):
+            content[key] = [_item(one) for one in policy[key]]
+    if policy.get("validitySchedules"):
+        content["validitySchedules"] = [
+            {
+                key: str(one.get(key) or "")
+                for key in ("startTime", "endTime", "timeZone")
+                if one.get(key)
+            }
+            | ({"recurrences": one["recurrences"]} if one.get("recurrences") else {})
+            for one in policy["validitySchedules"]
+        ]
+    defaults = {"isEnabled": True, "isAuditEnabled": True, "isDenyAllElse": False}
+    for key, default in (*defaults.items(), ("policyPriority", 0), ("zoneName", "")):
+        value = policy.get(key)
+        if value is not None and value != default:
+            content[key] = value
+    for key in ("additionalResources", "conditions"):
+        if policy.get(key):
+            content[key] = policy[key]
+    return content
+
+
+def _resources(resources: Mapping[str, Json]) -> Json:
+    return {
+        level: {
+            "values": sorted(map(str, one.get("values") or ())),
+            **{key: True for key in ("isExcludes", "isRecursive") if one.get(key)},
+        }
+        for level, one in sorted(resources.items())
+    }
+
+
+def _item(item: Json) -> Json:
+    accesses = item.get("accesses") or ()
+    content: Json = {
+        "accesses": sorted(str(one.get("type")) for one in accesses if one.get("isAllowed", True))
+    }
+    refused = sorted(str(one.get("type")) for one in accesses if not one.get("isAllowed", True))
+    if refused:
+        content["refused"] = refused
+    for key in ("users", "groups", "roles"):
+        if item.get(key):
+            content[key] = sorted(map(str, item[key]))
+    for key in ("conditions", "delegateAdmin"):
+        if item.get(key):
+            content[key] = item[key]
+    if item.get("rowFilterInfo"):
+        content["filter"] = str(item["rowFilterInfo"].get("filterExpr") or "")
+    if item.get("dataMaskInfo"):
+        info = item["dataMaskInfo"]
+        keys = ("dataMaskType", "conditionExpr", "valueExpr")
+        content["mask"] = {key: str(info[key]) for key in keys if info.get(key)}
+    return content
+
+
+def policy_sent(service: str, content: Json, description: str) -> Json:
+    """The policy that says it, as Ranger takes it. It is never one that anything was refused in."""
+    policy: Json = {
+        "service": service,
+        "name": content["name"],
+        "description": description,
+        "policyType": content["type"],
+        "policyPriority": 0,
+        "policyLabels": content["labels"],
+        "isEnabled": content.get("isEnabled", True),
+        "isAuditEnabled": True,
+        "isDenyAllElse": False,
+        "resources": {
+            level: {"isExcludes": False, "isRecursive": False, **one}
+            for level, one in content["resources"].items()
+        },
+        **{key: [] for key in (*ITEMS.values(), *_OTHER_ITEMS)},
+        "validitySchedules": content.get("validitySchedules", []),
+    }
+    items = ITEMS[content["type"]]
+    policy[items] = [_item_sent(one) for one in content.get(items, ())]
+    return policy
+
+
+def _item_sent(content: Json) -> Json:
+    item: Json = {
+        "accesses": [{"type": access, "isAllowed": True} for access in content["accesses"]],
+        **{key: content.get(key, []) for key in ("users", "groups", "roles")},
+        "conditions": [],
+        "delegateAdmin": False,
+    }
+    if "filter" in content:
+        item["rowFilterInfo"] = {"filterExpr": content["filter"]}
+    if "mask" in content:
+        item["dataMaskInfo"] = content["mask"]
+    return item
+
+
+def role_content(role: Json) -> Json:
+    """What a role says: its members, each with whether it may change the role."""
+    return {
+        kind: sorted([str(one.get("name")), bool(one.get("isAdmin"))] for one in role[kind])
+        for kind in ("users", "groups", "roles")
+        if role.get(kind)
+    }
+
+
+def role_sent(name: str, content: Json, description: str) -> Json:
+    """The role that says it, as Ranger takes it."""
+    return {
+        "name": name,
+        "description": description,
+        **{
+            kind: [{"name": one, "isAdmin": is_admin} for one, is_admin in content.get(kind, ())]
+            for kind in ("users", "groups", "roles")
+        },
+    }
+
+
+def signature(content: Json) -> bytes:
+    """What no two policies of a service may have in common: Ranger refuses the second one."""
+    keys = ("type", "resources", "validitySchedules", "policyPriority", "zoneName", "conditions")
+    return msgspec.json.encode(
+        {key: content[key] for key in keys if key in content}, order="sorted"
+    )
+
+
+def overlaps(one: Json, other: Json) -> bool:
+    """Whether two policies of ours may be about the same thing: on each level that both name."""
+    mine, theirs = one["resources"], other["resources"]
+    for level in mine.keys() & theirs.keys():
+        values, others = {*mine[level]["values"]}, {*theirs[level]["values"]}
+        if ALL not in values | others and not values & others:
+            return False
+    return bool(mine.keys() & theirs.keys())
+
+
+# --- what it means for people ---
+
+
+def users_of(roles: Mapping[str, Json]) -> Mapping[str, frozenset[str]]:
+    """The users of each role, also by roles in it."""
+    found: dict[str, frozenset[str]] = {}
+
+    def reached(name: str, above: frozenset[str]) -> frozenset[str]:
+        if name not in found:
+            if name in above or name not in roles:
+                return frozenset()
+            role = roles[name]
+            inner = (reached(one, above | {name}) for one, _ in role.get("roles", ()))
+            found[name] = frozenset(one for one, _ in role.get("users", ())).union(*inner)
+        return found[name]
+
+    for name in roles:
+        reached(name, frozenset())
+    return found
+
+
+def grants_of(content: Json) -> Iterator[tuple[Json, Grant]]:
+    """What each item of a policy gives, on each of its resources; nothing of one that is off."""
+    if not content.get("isEnabled", True):
+        return
+    levels = sorted(content["resources"], key=_depth)
+    paths = [*product(*(content["resources"][level]["values"] for level in levels))]
+    for item in content.get(ITEMS[content["type"]], ()):
+        if "filter" in item:
+            privileges = [f"row filter {item['filter']}"]
+        elif "mask" in item:
+            privileges = [" ".join(("mask", *item["mask"].values()))]
+        else:
+            privileges = item["accesses"]
+        for path in paths:
+            for privilege in privileges:
+                yield item, Grant(path, privilege)
+
+
+def _depth(level: str) -> tuple[int, str]:
+    return _OUTERMOST_FIRST.index(level) if level in _OUTERMOST_FIRST else 0, level
+
+
+def holders(of: Held) -> Mapping[Grant, frozenset[str]]:
+    """Who has what by policies of ours. `public` and `{USER}` stand for themselves."""
+    users = users_of({**of.other_roles, **of.roles})
+    found: dict[Grant, list[frozenset[str]]] = {}
+    together: dict[tuple[str, ...], frozenset[str]] = {}
+    for content in of.policies.values():
+        for item, grant in grants_of(content):
+            key = (*item.get("roles", ()), "", *item.get("users", ()), "", *item.get("groups", ()))
+            if key not in together:
+                direct = frozenset((*item.get("users", ()), *item.get("groups", ())))
+                inner = (users.get(role, frozenset()) for role in item.get("roles", ()))
+                together[key] = direct.union(*inner)
+            found.setdefault(grant, []).append(together[key])
+    return {
+        grant: each[0] if len(each) == 1 else each[0].union(*each[1:])
+        for grant, each in found.items()
+    }

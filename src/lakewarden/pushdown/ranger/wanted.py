@@ -1,0 +1,168 @@
+"""What a service of Ranger should hold, by the planner of the documents that plugins download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.engines import mapping as mappings
+from lakewarden.engines import ranger_service
+from lakewarden.engines.mapping import ON
+from lakewarden.engines.ranger_service import CATALOG, FILE_SYSTEM, RangerService
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pushdown.ranger.state import (
+    ACCESS,
+    ITEMS,
+    LABEL,
+    Held,
+    Json,
+    overlaps,
+    policy_content,
+    policy_name,
+    role_content,
+    role_prefix,
+    signature,
+)
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.places import Naming
+from lakewarden.service.residue import Residue, Residues
+from lakewarden.service.state import RealmState
+
+_CASE: Final = "ignoreCase"
+
+
+def service_of(type: str, definition: Mapping[str, Any], name: str) -> RangerService:
+    """The service type as this Ranger defines it.
+
+    Raises `BadInput` for a type that cannot be told, and for a definition by which policies would
+    open more than they name.
+    """
+    known = [one for one in ranger_service.TYPES if _is_told(one)]
+    if type not in known:
+        message = f"the service `{name}` is of type `{type}`; expected one of: {', '.join(known)}"
+        raise BadInput(message, where="url")
+    service = ranger_service.load(type)
+    resources = {str(one.get("name")): one for one in definition.get("resources") or ()}
+    accesses = {str(one.get("name")) for one in definition.get("accessTypes") or ()}
+    levels = {level.named for level in service.levels.values() if level.part and not level.hidden}
+    for missing in sorted(levels - resources.keys()):
+        raise BadInput(f"the service type `{type}` of this Ranger has no resource `{missing}`")
+    given = {one.name for one in service.accesses.values() if not one.never}
+    for missing in sorted(given - accesses):
+        raise BadInput(f"the service type `{type}` of this Ranger has no access `{missing}`")
+    for level in sorted(levels):
+        options = resources[level].get("matcherOptions") or {}
+        if not service.folds and str(options.get(_CASE, "true")).lower() != "false":
+            message = f"`{type}` of this Ranger takes `{level}` in capital letters for the same"
+            raise BadInput(f"{message}; set `{_CASE}` of it to `false` in the service type")
+    return service
+
+
+def _is_told(type: str) -> bool:
+    """Where files lie is not known to a push, so file systems are not told yet."""
+    return ranger_service.load(type).governs != FILE_SYSTEM
+
+
+def wanted(
+    realm: RealmState, target: PushTarget, service: RangerService, found: Held, now: float
+) -> tuple[Held, Residues]:
+    """The policies and roles there should be beside those of others, and what is left out.
+
+    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot, `BadInput`
+    where the realm has no rules for the engine.
+    """
+    mapping = mappings.of_model(realm.realm.model).get(service.engine.name)
+    setting = service.engine.name
+    if mapping is None or realm.system.model.settings.get(setting) != ON:
+        message = f"set `{setting}` to `on` for the realm `{realm.realm.name}`"
+        raise BadInput(f"{message}; the service of Ranger is of type `{service.type}`")
+    if service.governs == CATALOG and not target.catalog:
+        message = f"a service of type `{service.type}` is one catalog; add the target with"
+        raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
+    naming = Naming("", target.metalake, {}, target.catalog)
+    residues = Residues()
+    made = documents(realm, mapping, service, naming, now, residues)
+    names = _role_names(target.name, made.roles["rangerRoles"])
+    policies = _merged(target.name, made.policies["policies"], names)
+    policies = _beside(policies, found, residues)
+    roles = {names[role["name"]]: _renamed_role(role, names) for role in made.roles["rangerRoles"]}
+    used = _used(policies, roles)
+    return Held(policies, {name: roles[name] for name in sorted(used)}), residues
+
+
+def _role_names(target: str, roles: list[Json]) -> Mapping[str, str]:
+    """Roles of Ranger are those of all services, so each target has its own."""
+    return {one["name"]: role_prefix(target) + one["name"].rpartition("-")[2] for one in roles}
+
+
+def _renamed_role(role: Json, names: Mapping[str, str]) -> Json:
+    inner = [{"name": names[one["name"]]} for one in role.get("roles", ())]
+    return role_content({**role, "roles": inner})
+
+
+def _merged(target: str, policies: list[Json], names: Mapping[str, str]) -> Mapping[str, Json]:
+    """The policies by names, those on the same resources as one."""
+    found: dict[str, Json] = {}
+    for policy in policies:
+        items = ITEMS[policy["policyType"]]
+        renamed = [
+            {**item, "roles": [names[role] for role in item["roles"]]} for item in policy[items]
+        ]
+        labels = [LABEL, f"{LABEL}:{target}"]
+        content = policy_content({**policy, "policyLabels": labels, items: renamed})
+        name = policy_name(target, signature(content))
+        content["name"] = name
+        before = found.setdefault(name, content)
+        if before is not content:
+            more = [one for one in content[items] if one not in before[items]]
+            found[name] = {**before, items: [*before[items], *more]}
+    return found
+
+
+def _beside(policies: Mapping[str, Json], found: Held, residues: Residues) -> Mapping[str, Json]:
+    """The policies without those whose resources a policy of others names exactly so.
+
+    Where that is a filter or a mask, nothing is given on the table either.
+    """
+    taken = {signature(policy_content(one)): str(one.get("name")) for one in found.others}
+    names = {str(one.get("name")) for one in found.others}
+    unlimited = []
+    kept = {}
+    for name, content in policies.items():
+        other = taken.get(signature(content)) or (name if name in names else None)
+        if other is None:
+            kept[name] = content
+            continue
+        why = f"the policy `{other}` of others is on exactly the same resources"
+        residues.add(Residue(why, entity=_place(content)))
+        if content["type"] != ACCESS:
+            unlimited.append(content)
+    for name, content in [*kept.items()] if unlimited else ():
+        if content["type"] == ACCESS and any(overlaps(content, one) for one in unlimited):
+            why = "a policy of others is where its filter or mask would be"
+            residues.add(Residue(why, entity=_place(content)))
+            del kept[name]
+    return kept
+
+
+def _place(content: Json) -> str:
+    parts = (f"{level}={','.join(one['values'])}" for level, one in content["resources"].items())
+    return " ".join(parts)
+
+
+def _used(policies: Mapping[str, Json], roles: Mapping[str, Json]) -> frozenset[str]:
+    """The roles that policies name, and those in them."""
+    todo = [
+        role
+        for content in policies.values()
+        for item in content.get(ITEMS[content["type"]], ())
+        for role in item.get("roles", ())
+    ]
+    used: set[str] = set()
+    while todo:
+        role = todo.pop()
+        if role not in used:
+            used.add(role)
+            todo += [inner for inner, _ in roles[role].get("roles", ())]
+    return frozenset(used)

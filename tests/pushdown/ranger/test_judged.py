@@ -1,0 +1,76 @@
+"""Ranger's own engine on what an admin was told of random worlds: never more than is allowed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.service.ranger.document import Documents
+from tests.http.ranger import test_judged as documents
+from tests.http.ranger.judge import judged, without_schedules
+from tests.pushdown.ranger.admin_server import Ranger, serving
+from tests.pushdown.ranger.worlds import Told, shipped, told
+
+
+def pushed(seed: int, limits: int = 0) -> Iterator[tuple[documents.Realms, Told]]:
+    """The world of that seed, and an admin of Trino's service as Ranger ships it, told of it."""
+    realm = documents.realm_of(seed, limits)
+    with serving(Ranger("trino", shipped("trino"))) as ranger:
+        one = told(ranger, realm.metalake)
+        one.push(realm.state)
+        yield realm, one
+
+
+def asked(realm: documents.Realms, ranger: Ranger, folder: Path) -> Counter[str]:
+    """What the engine answers to all that `documents.asked` asks, beside the realm's answer."""
+    questions = list(documents.asked(realm))
+    requests = [documents.request(*one) for one in questions]
+    policies: Mapping[str, Any] = without_schedules(ranger.download())
+    answers = judged(policies, ranger.download_roles(), requests, folder)
+    left_out = {residue.entity for residue in realm.made.residues}
+    left_out |= {residue.principal for residue in realm.made.residues}
+    counts: Counter[str] = Counter()
+    for (user, act, path), answer in zip(questions, answers, strict=True):
+        allowed = documents.kernel(realm, user, act, path)
+        counts[f"{allowed} {answer['allowed']}"] += 1
+        if answer["allowed"]:
+            assert allowed, (user, act, path, answer)
+        elif allowed and act == "SelectFromColumns":
+            assert documents._is_residue(realm, left_out, user, path), (user, act, path)
+    return counts
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_what_is_told_is_never_more_than_is_allowed(seed: int, tmp_path: Path) -> None:
+    for realm, one in pushed(seed):
+        counts = asked(realm, one.ranger, tmp_path)
+        assert counts["True True"] > 0, counts
+        assert not one.plan(realm.state).is_pending
+        assert one.drift(realm.state).differences == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(300, 340))
+def test_random_worlds_are_never_told_more(seed: int, tmp_path: Path) -> None:
+    for realm, one in pushed(seed):
+        asked(realm, one.ranger, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(200, 215))
+def test_random_limits_bind(seed: int, tmp_path: Path) -> None:
+    """Filters and masks of an admin bind those whom they bind in the realm."""
+    for realm, one in pushed(seed, limits=8):
+        ranger = one.ranger
+        held = Documents(
+            without_schedules(ranger.download()),
+            ranger.download_roles(),
+            realm.made.residues,
+            realm.made.places,
+        )
+        documents.check_limits_of(replace(realm, made=held), seed, tmp_path)

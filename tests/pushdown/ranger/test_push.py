@@ -1,0 +1,433 @@
+"""A small realm of Trino told to a Ranger admin: drift, races, lost connections, errors."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import ROLE, Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.pushdown.drift import ADDED, MISSING
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.ranger.address import read_address
+from lakewarden.pushdown.ranger.admin import TRIES
+from lakewarden.pushdown.ranger.state import Held, held, holders
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.ranger.admin_server import Ranger, serving
+from tests.pushdown.ranger.worlds import Told, ranger_of, told
+
+SETTINGS = {"trino": "on"}
+COLUMN = "column:lk:c.sales.clients.iban"
+ALL = [f"table:lk:c.sales.{name}" for name in ("orders", "clients", "items")]
+READ: dict[str, Any] = {"id": "read", "privileges": ["SELECT_TABLE"], "on": "schema:lk:c.sales",
+                        "to": ["role:lk:reader"]}  # fmt: skip
+USING: list[dict[str, Any]] = [
+    {"id": one, "privileges": [one], "on": "catalog:lk:c", "to": ["members:lk"]}
+    for one in ("USE_CATALOG", "USE_SCHEMA")
+]
+WRITE: dict[str, Any] = {"id": "write", "privileges": ["MODIFY_TABLE"], "on": ALL[0],
+                         "to": ["user:bo"]}  # fmt: skip
+EU: dict[str, Any] = {"id": "eu", "effect": "filter", "on": ALL[0], "to": ["user:bo"],
+                      "expression": "region = 'eu'"}  # fmt: skip
+US = {**EU, "expression": "region = 'us'"}
+MASK: dict[str, Any] = {"id": "iban", "effect": "mask", "on": COLUMN,
+                        "to": ["user:ana"], "expression": "null"}  # fmt: skip
+FOREIGN: dict[str, Any] = {
+    "service": "svc", "name": "all - table", "policyType": 0,
+    "resources": {level: {"values": ["*"]} for level in ("catalog", "schema", "table")},
+    "policyItems": [{"accesses": [{"type": "select", "isAllowed": True}], "users": ["eve"],
+                     "groups": [], "roles": [], "conditions": [], "delegateAdmin": True}],
+}  # fmt: skip
+
+
+def realm_of(*stated: Mapping[str, Any], readers: tuple[str, ...] = ("ana", "bo")) -> RealmState:
+    """Three tables of a schema, four users, and what these statements give beside its use."""
+    system = load_system("gravitino", SETTINGS)
+    names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", *ALL, COLUMN)
+    entities = [system.entity(one) for one in names]
+    users = [system.principal(name) for name in ("ana", "bo", "eve", "olga")]
+    reader = Principal(ROLE, "lk:reader")
+    facts = Facts(
+        entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
+        principals=[*users, reader],
+        memberships=[
+            *(MembershipRow(one, members_of("lk")) for one in users),
+            *(MembershipRow(one, reader) for one in users if one.name in readers),
+        ],
+        statements=read_statements([*USING, *stated], system.model, system.spelling, "statements"),
+    )
+    matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
+    return RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
+
+
+@pytest.fixture(name="ranger")
+def _ranger() -> Iterator[Ranger]:
+    with serving(ranger_of("trino")) as ranger:
+        yield ranger
+
+
+@pytest.fixture(name="one")
+def _one(ranger: Ranger) -> Told:
+    return told(ranger, "lk")
+
+
+def state_of(ranger: Ranger) -> Held:
+    return copy.deepcopy(held("rg", {}, ranger.policies.values(), ranger.roles.values()))
+
+
+def test_a_push_is_done_once_and_reset_takes_it_back(ranger: Ranger, one: Told) -> None:
+    ranger.put_policy(copy.deepcopy(FOREIGN))
+    ranger.put_role({"name": "lw_rg_readers", "users": [{"name": "eve"}]})
+    realm = realm_of(READ, WRITE, EU, MASK)
+    assert one.push(realm) > 0
+    assert one.push(realm) == 0
+    who = holders(state_of(ranger))
+    orders, clients = ("c", "sales", "orders"), ("c", "sales", "clients")
+    assert who[Grant(("c", "sales", "clients", "*"), "select")] == {"ana", "bo"}
+    assert who[Grant(orders, "row filter (\"region\" = 'eu')")] == {"bo"}
+    assert who[Grant((*clients, "iban"), "mask MASK_NULL")] == {"ana"}
+    assert all(one["policyLabels"] == ["lakewarden", "lakewarden:rg"]
+               for one in ranger.policies.values() if one["name"] != "all - table")  # fmt: skip
+    found = one.drift(realm)
+    assert found.differences == []
+    assert [(each.grantee, each.users, each.denied) for each in found.foreign] == [
+        ("user eve by all - table", ("eve",), ("eve",))
+    ]
+    one.reset()
+    assert [policy["name"] for policy in ranger.policies.values()] == ["all - table"]
+    assert [role["name"] for role in ranger.roles.values()] == ["lw_rg_readers"]
+
+
+def _first(ranger: Ranger, access: str, level: str = "table") -> dict[str, Any]:
+    return next(
+        policy
+        for policy in ranger.policies.values()
+        if "sales" in policy["resources"].get("schema", {"values": ()})["values"]
+        and level in policy["resources"]
+        and policy["name"] != "all - table"
+        and any(
+            each["type"] == access for item in policy["policyItems"] for each in item["accesses"]
+        )
+    )
+
+
+def _add_user(ranger: Ranger) -> None:
+    _first(ranger, "select")["policyItems"][0]["users"] = ["eve"]
+
+
+def _disable(ranger: Ranger) -> None:
+    _first(ranger, "select")["isEnabled"] = False
+
+
+def _delete(ranger: Ranger) -> None:
+    del ranger.policies[_first(ranger, "insert")["id"]]
+
+
+def _rename(ranger: Ranger) -> None:
+    _first(ranger, "select")["name"] = "readers, by hand"
+
+
+def _unlabel(ranger: Ranger) -> None:
+    _first(ranger, "select")["policyLabels"] = []
+
+
+def _deny(ranger: Ranger) -> None:
+    policy = _first(ranger, "select")
+    policy["denyPolicyItems"] = copy.deepcopy(policy["policyItems"])
+
+
+def _widen(ranger: Ranger) -> None:
+    _first(ranger, "select")["resources"]["table"]["values"] = ["*"]
+
+
+def _drop_mask(ranger: Ranger) -> None:
+    for id in [id for id, each in ranger.policies.items() if each["policyType"] == 1]:
+        del ranger.policies[id]
+
+
+def _loosen(ranger: Ranger) -> None:
+    for each in ranger.policies.values():
+        for item in each["rowFilterPolicyItems"]:
+            item["rowFilterInfo"]["filterExpr"] = "true"
+
+
+def _join(ranger: Ranger) -> None:
+    for role in ranger.roles.values():
+        role["users"] = [*role["users"], {"name": "eve", "isAdmin": True}]
+
+
+def _leave(ranger: Ranger) -> None:
+    for role in ranger.roles.values():
+        role["users"] = role["users"][1:]
+
+
+EDITS: Mapping[str, tuple[Callable[[Ranger], None], str]] = {
+    "add a user": (_add_user, "user eve"),
+    "disable": (_disable, "isEnabled False"),
+    "delete": (_delete, "insert"),
+    "rename": (_rename, "name readers, by hand"),
+    "take the label": (_unlabel, "labels"),
+    "deny": (_deny, "denyPolicyItems"),
+    "widen": (_widen, "'*'"),
+    "drop the mask": (_drop_mask, "mask MASK_NULL"),
+    "loosen the filter": (_loosen, "row filter true"),
+    "join roles": (_join, "user eve, who may change it"),
+    "leave roles": (_leave, "user "),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_drift_names_what_others_did_and_a_push_undoes_it(
+    edit: str, ranger: Ranger, one: Told
+) -> None:
+    realm = realm_of(READ, WRITE, EU, MASK)
+    ranger.put_policy(copy.deepcopy(FOREIGN))
+    one.push(realm)
+    before, others = state_of(ranger), copy.deepcopy(ranger.policies[1])
+    change, said = EDITS[edit]
+    change(ranger)
+    differences = one.drift(realm).differences
+    assert any(said in str(each) for each in differences), differences
+    assert {each.kind for each in differences} <= {MISSING, ADDED}
+    assert one.push(realm) > 0
+    assert state_of(ranger).same(before)
+    assert ranger.policies[1] == others
+    assert one.drift(realm).differences == []
+
+
+# --- nothing is opened on the way ---
+
+
+def _users_with(items: list[dict[str, Any]], roles: Mapping[str, frozenset[str]]) -> set[str]:
+    return {
+        user
+        for item in items
+        for user in (*item["users"], *(one for role in item["roles"] for one in roles[role]))
+    }
+
+
+Views = Mapping[tuple[str, str], tuple[str, frozenset[str]]]
+
+
+def views(ranger: Ranger) -> tuple[set[tuple[str, str, str]], Views]:
+    """Who has which access on which table, and how each reader sees it: the condition, the masks.
+
+    Worked out from what the admin stores, as Ranger takes it: the first filter that fits.
+    """
+    roles: dict[str, frozenset[str]] = {}
+    stored = {role["name"]: role for role in ranger.roles.values()}
+
+    def users(name: str) -> frozenset[str]:
+        direct = frozenset(one["name"] for one in stored[name]["users"])
+        return direct.union(*(users(one["name"]) for one in stored[name]["roles"]))
+
+    roles = {name: users(name) for name in stored}
+    access: set[tuple[str, str, str]] = set()
+    filters: dict[tuple[str, str], str] = {}
+    masks: dict[tuple[str, str], set[str]] = {}
+    for policy in ranger.policies.values():
+        if not policy["isEnabled"] or "table" not in policy["resources"]:
+            continue
+        for table in policy["resources"]["table"]["values"]:
+            for item in policy["policyItems"]:
+                for user in _users_with([item], roles):
+                    access |= {(user, table, one["type"]) for one in item["accesses"]}
+            for item in policy["rowFilterPolicyItems"]:
+                for user in _users_with([item], roles):
+                    filters.setdefault((user, table), item["rowFilterInfo"]["filterExpr"])
+            for user in _users_with(policy["dataMaskPolicyItems"], roles):
+                masks.setdefault((user, table), set()).update(
+                    policy["resources"]["column"]["values"]
+                )
+    seen = {
+        (user, table): (filters.get((user, table), ""), frozenset(masks.get((user, table), ())))
+        for user, table, one in access
+        if one == "select"
+    }
+    return access, seen
+
+
+def check_never_more(
+    now: tuple[set[tuple[str, str, str]], Views],
+    sides: list[tuple[set[tuple[str, str, str]], Views]],
+) -> None:
+    """Whatever somebody has or sees, they have or see it on one of the sides."""
+    access, seen = now
+    assert access <= set().union(*(side[0] for side in sides)), access
+    for key, (condition, masks) in seen.items():
+        allowed = [side[1][key] for side in sides if key in side[1]]
+        assert any(
+            (not other or condition == other) and hidden <= masks for other, hidden in allowed
+        ), (key, condition, masks, allowed)
+
+
+Two = tuple[RealmState, RealmState]
+ON_ORDERS = {**MASK, "on": ALL[0], "to": ["user:bo"]}
+CHANGES: Mapping[str, Callable[[], Two]] = {
+    "all at once": lambda: (realm_of(), realm_of(READ, WRITE, EU, MASK)),
+    "all gone": lambda: (realm_of(READ, WRITE, EU, MASK), realm_of()),
+    "mask for filter": lambda: (realm_of(READ, EU), realm_of(READ, ON_ORDERS)),
+    "filter for mask": lambda: (realm_of(READ, ON_ORDERS), realm_of(READ, EU, WRITE)),
+    "a reader goes as limits do": lambda: (
+        realm_of(READ, WRITE, EU, MASK),
+        realm_of(READ, readers=("ana",)),
+    ),
+    "another condition": lambda: (
+        realm_of(READ, WRITE, EU, MASK),
+        realm_of(READ, US, readers=("bo", "eve")),
+    ),
+}
+"""Realms before and after changes that move access, filters and masks at once."""
+
+
+@pytest.mark.parametrize("name", ["mask for filter", "a reader goes as limits do"])
+def test_a_push_that_is_killed_opens_nothing_and_goes_on(name: str) -> None:
+    """Killed at a few requests; by night at each."""
+    check_kills(name, 9)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_push_that_is_killed_at_any_request_opens_nothing(name: str) -> None:
+    check_kills(name, 1)
+
+
+def check_kills(name: str, step: int) -> None:
+    before, after = CHANGES[name]()
+    number, lost = 1, True
+    while lost:
+        lost = False
+        for when in ("before", "after"):
+            with serving(ranger_of("trino")) as ranger:
+                lost |= _killed_at(ranger, before, after, number, when)
+        number += step
+
+
+def _killed_at(
+    ranger: Ranger, before: RealmState, after: RealmState, number: int, when: str
+) -> bool:
+    """Whether the push came as far as to that request, which nobody answered any more."""
+    one = told(ranger, "lk")
+    one.push(before)
+    old = views(ranger)
+    made = one.plan(after)
+    done = ranger.changes
+    ranger.lose = lambda count: (
+        "" if count < done + number else when if count == done + number else "before"
+    )
+    try:
+        one.push(after)
+        killed = False
+    except Unavailable:
+        killed = True
+    middle = views(ranger)
+    ranger.lose = lambda _: ""
+    if killed:
+        assert one.target.journal
+        assert one.drift(after).differences == []
+        assert one.plan(after).continues(made.digest)
+    one.push(after)
+    check_never_more(middle, [old, views(ranger)])
+    assert not one.target.journal
+    assert not one.plan(after).is_pending
+    assert one.drift(after).differences == []
+    return killed
+
+
+def test_a_lost_answer_is_asked_for_again(ranger: Ranger, one: Told) -> None:
+    ranger.lose = lambda count: "after" if count % 3 == 0 else "before" if count % 3 == 1 else ""
+    realm = realm_of(READ, WRITE, EU, MASK)
+    one.push(realm)
+    assert not one.plan(realm).is_pending
+    assert one.slept > 0
+
+
+# --- what cannot be ---
+
+
+def test_a_policy_of_others_on_the_same_resources_stays(ranger: Ranger, one: Told) -> None:
+    """Ranger refuses a second policy on the same resources; without a filter there is no read."""
+    realm = realm_of(READ, EU)
+    one.push(realm)
+    filters = [each for each in ranger.policies.values() if each["policyType"] == 2]
+    one.reset()
+    item = {**filters[0]["rowFilterPolicyItems"][0], "roles": [], "users": ["olga"]}
+    own = {"name": "own filter", "guid": "", "rowFilterPolicyItems": [item]}
+    ranger.put_policy({**copy.deepcopy(filters[0]), **own})
+    one.push(realm)
+    made = one.plan(realm)
+    assert any("`own filter`" in residue.why for residue in made.residues)
+    assert not any(table == "orders" for _, table in views(ranger)[1])
+    assert "own filter" in {each["name"] for each in ranger.policies.values()}
+
+
+def test_errors_say_what_to_do(ranger: Ranger, one: Told) -> None:
+    realm = realm_of(READ)
+    for status, error, said in (
+        (401, BadInput, "does not know the user `ops`"),
+        (403, BadInput, "administrator of the service"),
+        (500, Unavailable, "answered 500"),
+        (503, Unavailable, "cannot be reached"),
+    ):
+        ranger.status = status
+        with pytest.raises(error, match=said):
+            one.plan(realm)
+    assert len(ranger.requests) == 3 + TRIES
+    ranger.status = 0
+    ranger.type = "hdfs"
+    with pytest.raises(BadInput, match="of type `hdfs`; expected one of: hive, kafka, trino"):
+        one.plan(realm)
+    ranger.type = "hive"
+    with pytest.raises(BadInput, match="has no resource `database`"):
+        one.plan(realm)
+    ranger.service = "renamed"
+    lost = replace(one, ranger=replace(ranger, service="svc"))
+    with pytest.raises(Unknown, match="svc"):
+        lost.plan(realm)
+
+
+def test_topics_are_not_told_where_ranger_takes_others_for_them() -> None:
+    ranger = ranger_of("kafka")
+    for each in ranger.definition["resources"]:
+        each["matcherOptions"] = {**each["matcherOptions"], "ignoreCase": "true"}
+    with serving(ranger), pytest.raises(BadInput, match="set `ignoreCase` of it to `false`"):
+        told(ranger, "lk", "c").plan(realm_of())
+
+
+def test_what_others_change_meanwhile_is_a_conflict(ranger: Ranger, one: Told) -> None:
+    one.push(realm_of(READ))
+    with one.session() as session:
+        made = session.plan(realm_of(READ, readers=("ana",)), NOW)
+        changed = next(step for step in made.steps if step.key.startswith("policy"))
+        del ranger.policies[made.held.policy_ids[changed.name]]
+        with pytest.raises(Conflict):
+            session.apply(made)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ranger+https://host/svc",
+        "ranger+https://ops:pw@host",
+        "ranger+ftp://ops:pw@host/svc",
+        "ranger+https://ops:pw@host/svc/more",
+        "ranger+https://ops:pw@host/svc?rate=0",
+        "ranger+https://ops:pw@host/svc?verify=no",
+        "ranger+https://ops:pw@host:port/svc",
+    ],
+)
+def test_an_address_that_cannot_be_is_refused_without_the_password(address: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read_address(address)
+    assert "pw" not in str(refused.value)

@@ -1,0 +1,102 @@
+"""Realms of random worlds pushed to a stand-in of Ranger's admin, as the use cases do it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.engines import ranger_service
+from lakewarden.pushdown.push import Drift
+from lakewarden.pushdown.ranger.address import read_address
+from lakewarden.pushdown.ranger.admin import Admin
+from lakewarden.pushdown.ranger.plan import RangerPlan
+from lakewarden.pushdown.ranger.session import RangerSession
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.ranger.definition import definition
+from lakewarden.service.state import RealmState
+from lakewarden.testing.world_draft import NOW
+from tests.http.ranger.judge import judge_home
+from tests.pushdown.ranger.admin_server import Ranger
+
+
+def shipped(type: str) -> dict[str, Any]:
+    """Ranger's own definition of a service type, from where its engine is installed."""
+    jars = list(judge_home().glob("lib/ranger-plugins-common-*.jar"))
+    if not jars:
+        pytest.skip("Ranger's policy engine is not installed")
+    with zipfile.ZipFile(jars[0]) as jar:
+        found: dict[str, Any] = json.loads(jar.read(f"service-defs/ranger-servicedef-{type}.json"))
+    return found
+
+
+def ranger_of(type: str) -> Ranger:
+    """An admin with a service of the type, as our documents define it."""
+    return Ranger(type, definition(ranger_service.load(type)))
+
+
+@dataclass
+class Told:
+    """A target, told as `service.push` does it: the journal is kept before the first request."""
+
+    ranger: Ranger
+    target: PushTarget
+    slept: float = 0.0
+
+    @contextmanager
+    def session(self) -> Iterator[RangerSession]:
+        admin = Admin(read_address(self.ranger.address), self._sleep)
+        try:
+            yield RangerSession(admin, self.target)
+        finally:
+            admin.close()
+
+    def _sleep(self, seconds: float) -> None:
+        self.slept += seconds
+
+    def plan(self, realm: RealmState, now: float = NOW) -> RangerPlan:
+        with self.session() as session:
+            return session.plan(realm, now)
+
+    def push(self, realm: RealmState, now: float = NOW) -> int:
+        """Plans and applies."""
+        with self.session() as session:
+            return self._apply(session, session.plan(realm, now))
+
+    def reset(self) -> int:
+        with self.session() as session:
+            return self._apply(session, session.reset_plan())
+
+    def _apply(self, session: RangerSession, made: RangerPlan) -> int:
+        begun = made.begun()
+        assert begun is not None
+        self.target = stored(begun)
+        count = session.apply(made)
+        self.target = stored(made.done())
+        return count
+
+    def drift(self, realm: RealmState, now: float = NOW) -> Drift:
+        with self.session() as session:
+            return session.drift(realm, now)
+
+
+def stored(target: PushTarget) -> PushTarget:
+    """The target as it comes out of a store."""
+    pushed, journal = (json.loads(json.dumps(one)) for one in (target.pushed, target.journal))
+    return replace(target, pushed=pushed, journal=journal)
+
+
+def told(ranger: Ranger, metalake: str, catalog: str = "") -> Told:
+    return Told(ranger, PushTarget("rg", "lake", "ranger", metalake, catalog))
+
+
+def folder_of(path: Path, name: str) -> Path:
+    folder = path / name
+    folder.mkdir()
+    return folder

@@ -314,6 +314,17 @@ def test_relations_and_attributes_change_what_they_bear_on() -> None:
     check(graded, CAT, AttributeChanged(CAT.entity(DATASET), "grade", ()))
 
 
+def test_attributes_that_change_together_leave_those_of_before_as_they_are() -> None:
+    before, entity = catalog(), CAT.entity(DATASET)
+    own = dict(before.snapshot.coded.attributes)
+    grades = (AttributeChanged(entity, "grade", (grade,)) for grade in ("9", "7"))
+    later = check(before, CAT, *grades)
+    assert before.snapshot.coded.attributes == own
+    id = later.snapshot.coded.tree.find(entity)
+    assert id is not None
+    assert later.snapshot.coded.attributes[id]["grade"] == ("7",)
+
+
 def with_criteria() -> Matrix:
     """A catalog with policies by domain, container, tag, owner and group."""
     fields = {

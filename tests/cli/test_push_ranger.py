@@ -1,0 +1,132 @@
+"""`lakewarden push` to a Ranger admin, by the command line: journal, drift and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.app.open_store import opened_service
+from lakewarden.cli import main
+from lakewarden.kernel.change import (
+    EntityAdded,
+    MembershipChanged,
+    PrincipalChanged,
+    StatementAdded,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.statement import Effect as Allowing
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.pushdown.ranger import admin
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.effect import Effect
+from lakewarden.service.push_target import target
+from tests.pushdown.ranger.admin_server import Ranger, serving
+from tests.pushdown.ranger.worlds import ranger_of
+
+STORE = "sqlite:///estate.db"
+ORDERS = Entity("table", "quillmere:warehouse.sales.orders")
+WAREHOUSE = Entity("catalog", "quillmere:warehouse")
+READS = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})
+ANA = Principal(USER, "ana")
+
+
+def furnish() -> None:
+    """A table that `ana` reads."""
+    parts = [
+        Entity("metalake", "quillmere"), WAREHOUSE, Entity("schema", "quillmere:warehouse.sales"),
+        ORDERS,
+    ]  # fmt: skip
+    effects: list[Effect] = [
+        *(EntityAdded(one, above) for one, above in zip(parts, [None, *parts], strict=False)),
+        PrincipalChanged(ANA, True),
+        MembershipChanged(MembershipRow(ANA, members_of("quillmere")), True),
+        StatementAdded(Statement("reads", Allowing.ALLOW, READS, On(WAREHOUSE), frozenset({ANA}))),
+    ]
+    with opened_service(STORE) as service:
+        service.write(SYSTEM, lambda transaction: transaction.change("lake", *effects))
+
+
+def run(*words: str) -> int:
+    return main([*words, "--database", STORE])
+
+
+def test_a_ranger_is_told_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(admin, "_FIRST_PAUSE_SECONDS", 0.01)
+    ranger = ranger_of("trino")
+    assert run("init") == 0
+    assert run("realm", "create", "lake", "--model", "gravitino", "--setting", "trino=on") == 0
+    furnish()
+    with serving(ranger):
+        monkeypatch.setenv("LAKEWARDEN_TARGET_URL", ranger.address)
+        assert run("push", "target", "add", "rg", "--realm", "lake", "--catalog", "quillmere") == 0
+        ranger.plugins.append(
+            {"serviceName": "svc", "hostName": "trino-1", "appType": "trino",
+             "info": {"policyActiveVersion": "7", "adminPolicyLatestVersion": "8"}}
+        )  # fmt: skip
+        assert run("push", "doctor", "rg") == 0
+        assert "trino on trino-1 holds version 7 of 8" in capsys.readouterr().out
+        assert run("push", "plan", "rg", "--out", "push.json") == 1
+        said = capsys.readouterr().out
+        assert "create policy: " in said
+        assert "  + ana: " in said
+        _killed_and_gone_on(ranger, capsys)
+        assert run("push", "drift", "rg") == 0
+        policy = next(one for one in ranger.policies.values() if _reads_orders(one))
+        policy["policyItems"][0]["users"] = ["eve"]
+        capsys.readouterr()
+        assert run("push", "drift", "rg") == 1
+        said = capsys.readouterr().out
+        assert "select on warehouse.sales.orders.* to user eve" in said
+        assert "  + eve: select on 1, such as warehouse.sales.orders.*" in said
+        assert run("push", "plan", "rg", "--adopt") == 2
+        assert "not taken over" in capsys.readouterr().err
+        assert run("push", "reset", "rg") == 0
+        assert (ranger.policies, ranger.roles) == ({}, {})
+        ranger.status = 401
+        assert run("push", "doctor", "rg") == 1
+        assert "does not know the user `ops`" in capsys.readouterr().out
+    capsys.readouterr()
+    assert run("push", "plan", "rg") == 3
+    assert "Ranger cannot be reached" in capsys.readouterr().err
+
+
+def _killed_and_gone_on(ranger: Ranger, capsys: pytest.CaptureFixture[str]) -> None:
+    ranger.lose = lambda count: "before" if count > 4 else ""
+    assert run("push", "apply", "push.json") == 3
+    with opened_service(STORE) as service, service.reading() as reading:
+        kept = target(reading, ["lake"], "rg")
+    assert kept.journal["digest"] == json.loads(Path("push.json").read_text())["digest"]
+    assert not kept.pushed
+    assert ranger.policies or ranger.roles
+    assert run("push", "drift", "rg") == 0
+    ranger.lose = lambda _: ""
+    assert run("push", "apply", "push.json") == 1  # something is left out
+    with opened_service(STORE) as service, service.reading() as reading:
+        kept = target(reading, ["lake"], "rg")
+    assert not kept.journal
+    assert kept.size == len(ranger.policies)
+    capsys.readouterr()
+
+
+def _reads_orders(policy: dict[str, Any]) -> bool:
+    return "orders" in policy["resources"].get("table", {"values": ()})["values"]
+
+
+def test_what_cannot_be_a_target_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init") == 0
+    assert run("realm", "create", "lake", "--model", "gravitino") == 0
+    monkeypatch.setenv("LAKEWARDEN_TARGET_URL", "ranger+https://ops:pw@127.0.0.1/svc")
+    add = ("push", "target", "add", "rg", "--realm", "lake", "--catalog", "quillmere")
+    assert run(*add) == 2
+    assert "set `hive`, `kafka`, `trino` to `on`" in capsys.readouterr().err

@@ -359,13 +359,13 @@ def test_every_row_that_was_set_aside_says_what_why_and_whence(
 def test_real_files_of_2021_are_ingested(unstarted: SparkSession, tmp_path: Path) -> None:
     result = ingest(DatahubFile(REAL), tmp_path / "out", spark=unstarted)
     assert {table: rows.came_in for table, rows in result.report.rows.items()} == {
-        "entities": 116,
-        "relations": 2,
+        "entities": 118,
+        "relations": 4,
         "attributes": 0,
         "owners": 23,
         "principals": 9,
         "memberships": 0,
-        "placements": 12,
+        "placements": 14,
         "statements": 0,
     }
     assert result.report.quarantined == {}

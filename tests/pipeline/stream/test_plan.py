@@ -174,8 +174,8 @@ def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(
         return frozenset((touched >> bits).tolist())
 
     system = harness.system("datahub")
-    facts = possible(system, make(system, 30, SIZE).facts)
-    events, later = happened(system, facts, 30, 6)
+    facts = possible(system, make(system, 22, SIZE).facts)
+    events, later = happened(system, facts, 22, 6)
     index = offline.indexed(tmp_path / "before", system, facts, at(1), BITS)
     expected = offline.indexed(tmp_path / "after", system, later, at(7), BITS)
     assert wrong(index, planned(index, events, 7), expected) == []

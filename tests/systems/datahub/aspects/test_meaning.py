@@ -269,6 +269,7 @@ def test_every_relation_of_the_model_is_given_by_some_aspect() -> None:
     given_by_aspects = {
         *("domain", "product_domain", "tag", "term", "container", "platform_instance"),
         *("subject", "asset", "logical_parent"),
+        *("schema_tag", "schema_term", "edited_tag", "edited_term"),
     }
     assert given_by_aspects == set(MODEL.relations)
 

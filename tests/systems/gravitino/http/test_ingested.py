@@ -141,6 +141,8 @@ def test_replies_read_back_as_the_facts_that_they_show(court: Wire) -> None:
     assert found.pop("attributes") == {
         ("catalog", "lk:c", "type", "relational"),
         ("catalog", "lk:c", "provider", "hive"),
+        ("column", "lk:c.s.t.id", "type", "long"),
+        ("column", "lk:c.s.t.mail", "type", "string"),
     }
     for table, rows_expected in expected.items():
         assert found.pop(table) == rows_expected, table

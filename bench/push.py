@@ -1,10 +1,10 @@
-"""What a push to PostgreSQL costs, beside a naive grant for each user and table.
+"""What a push to PostgreSQL or MariaDB costs, beside a naive grant for each user and table.
 
-    python -m bench.push [--tables N] [--quick] [--save [FILE]]
+    python -m bench.push [--kind KIND] [--tables N] [--users N] [--quick] [--save [FILE]]
 
 1,000 users with five of 300 roles each; each role reads, changes or adds rows of some schemas and
 tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
-statements and grants that the naive way takes. The server is PostgreSQL of the tests.
+statements and grants that the naive way takes. The server is one of the tests.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, TypeVar
 
 import psycopg
 import sqlalchemy as sa
@@ -27,17 +28,17 @@ from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pushdown import push
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import as_data
-from lakewarden.pushdown.postgresql import Address, connected
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
-from tests.servers import postgres
+from tests.pushdown.mariadb_estate import administrator, execute
+from tests.servers import mariadb, postgres
 
 T = TypeVar("T")
 
-SETTINGS = {"postgresql": "on"}
 SCHEMAS, ROLES, USERS, ROLES_OF_A_USER, GRANTS_OF_A_ROLE = 100, 300, 1_000, 5, 10
 PRIVILEGES = ("SELECT_TABLE", "SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS")
 SEED = 7
@@ -45,14 +46,15 @@ QUICK = 500
 """Tables of a first impression."""
 
 
-def estate(count: int) -> RealmState:
+def estate(count: int, kind: str, user_count: int) -> RealmState:
     """The realm, always the same."""
-    system, rng = load_system("gravitino", SETTINGS), random.Random(SEED)
+    settings = {kind: "on"}
+    system, rng = load_system("gravitino", settings), random.Random(SEED)
     tables = [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(count)]
     schemas = [f"schema:lk:c.s{n}" for n in range(SCHEMAS)]
     entities = [system.entity(name) for name in ("metalake:lk", "catalog:lk:c", *schemas, *tables)]
     roles = [Principal(ROLE, f"lk:r{n}") for n in range(ROLES)]
-    users = [system.principal(f"u{n}") for n in range(USERS)]
+    users = [system.principal(f"u{n}") for n in range(user_count)]
     stated: list[dict[str, object]] = [
         {"id": one, "privileges": [one], "on": "catalog:lk:c", "to": ["members:lk"]}
         for one in ("USE_CATALOG", "USE_SCHEMA")
@@ -79,18 +81,37 @@ def estate(count: int) -> RealmState:
         statements=read_statements(stated, system.model, system.spelling, "statements"),
     )
     matrix = Matrix(compile(facts, system.model, system.spelling))
-    return RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
+    return RealmState(Realm("lake", "gravitino", settings=settings), system, matrix, People())
 
 
-def fill(url: str, count: int) -> None:
+def fill_postgres(url: str, count: int, user_count: int) -> None:
     """The schemas, tables and users of the estate."""
     with psycopg.connect(url, autocommit=True) as connection:
-        for n in range(USERS):
+        for n in range(user_count):
             connection.execute(f"CREATE ROLE u{n} LOGIN")
         for n in range(SCHEMAS):
             connection.execute(f"CREATE SCHEMA s{n}")
         for n in range(count):
             connection.execute(f"CREATE TABLE s{n % SCHEMAS}.t{n} (a int)")
+
+
+def fill_mariadb(url: str, count: int, user_count: int) -> None:
+    """The same; the engine of the tables takes no part in it, so a quick one is taken."""
+    with administrator(url) as connection:
+        users = ", ".join(f"u{n}" for n in range(user_count))
+        execute(connection, f"CREATE USER {users}")
+        for n in range(SCHEMAS):
+            execute(connection, f"CREATE DATABASE s{n}")
+        for n in range(count):
+            execute(connection, f"CREATE TABLE s{n % SCHEMAS}.t{n} (a int) ENGINE = MyISAM")
+
+
+Server = tuple[Callable[[], AbstractContextManager[str]], str, Callable[[str, int, int], None]]
+SERVERS: Final[Mapping[str, Server]] = {
+    "postgresql": (postgres, "postgresql", fill_postgres),
+    "mysql": (mariadb, "mariadb", fill_mariadb),
+}
+"""By kinds of targets: the server, the scheme of its address, and what fills it."""
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
@@ -100,26 +121,28 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - start, result
 
 
-def measured(count: int) -> dict[str, Any]:
+def measured(count: int, kind: str, user_count: int) -> dict[str, Any]:
     """The figures."""
-    realm = estate(count)
-    target = PushTarget("pg", "lake", "postgresql", "lk", "c")
-    with postgres() as server:
-        url = sa.make_url(server).set(drivername="postgresql")
+    realm = estate(count, kind, user_count)
+    server_of, scheme, fill = SERVERS[kind]
+    target = PushTarget("pg", "lake", kind, "lk", "c")
+    with server_of() as server:
+        url = sa.make_url(server).set(drivername=scheme)
         text = url.render_as_string(hide_password=False)
-        fill(text, count)
+        fill(text, count, user_count)
         address = Address(text, "pg")
-        with connected(address) as database:
+        with push.CONNECT[kind](address) as database:
             plan_s, made = timed(lambda: push.plan(database, realm, target, 0.0))
-        with connected(address) as database:
+        with push.CONNECT[kind](address) as database:
             apply_s, statements = timed(lambda: push.apply(database, made))
         done = made.done()
-        with connected(address) as database:
+        with push.CONNECT[kind](address) as database:
             again_s, again = timed(lambda: push.plan(database, realm, done, 0.0))
             drift_s, drift = timed(lambda: push.drift(database, realm, done, 0.0))
     roles = made.wanted.roles.values()
     return {
-        "users": USERS,
+        "kind": kind,
+        "users": user_count,
         "tables": count,
         "roles_of_the_realm": ROLES,
         "plan_seconds": plan_s,
@@ -141,11 +164,15 @@ def main() -> int:
     """Prints the result as JSON."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kind", choices=SERVERS, default="postgresql")
     parser.add_argument("--tables", type=int, default=10_000)
+    parser.add_argument("--users", type=int, default=USERS)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tables")
     parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
-    result = rounded({**machine(), **measured(QUICK if given.quick else given.tables)})
+    result = rounded(
+        {**machine(), **measured(QUICK if given.quick else given.tables, given.kind, given.users)}
+    )
     print(json.dumps(result, indent=2))
     if given.save is not None:
         kept(result, "push", given.save)

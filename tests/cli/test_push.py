@@ -322,7 +322,7 @@ def test_a_reset_takes_back_what_is_ours(
         ("target add two --realm lake --catalog quillmere", "METALAKE.CATALOG"),
         (
             "target add two --realm lake --catalog q.c --url oracle://h/d",
-            "cannot be told; expected one of: postgresql",
+            "cannot be told; expected one of: mariadb, mysql, postgresql",
         ),
         (
             "target add two --realm _server --catalog q.c --url postgresql://h/d",

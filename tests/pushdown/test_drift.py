@@ -17,13 +17,12 @@ from lakewarden.pushdown.grants import Grant, Path, Roles
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import altered, facts_of
 from tests.pushdown.postgresql_estate import (
     MAPPING,
     Estate,
     administrator,
-    altered,
     estate,
-    facts_of,
 )
 from tests.pushdown.test_postgresql import limited
 

@@ -26,14 +26,12 @@ from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.read_limits import binding_mask, row_filters
 from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.test_judged import belonging, limit, reading
+from tests.pushdown.estate import COLUMN_ORDER, altered, facts_of, is_left_out
 from tests.pushdown.postgresql_estate import (
-    COLUMN_ORDER,
     COLUMN_TYPES,
     Estate,
     administrator,
-    altered,
     estate,
-    facts_of,
 )
 
 PRIVILEGES = {
@@ -71,7 +69,6 @@ def is_said(name: str) -> bool:
 
 def compare(made: Estate, wish: Wanted) -> Counter[str]:
     """What the database answers of every user, object and privilege is what the kernel says."""
-    left_out = {(one.entity, one.principal, one.access) for one in wish.residues}
     counts: Counter[str] = Counter()
     views = made.views()
     users = [user for user in made.users() if is_said(made.name(user))]
@@ -98,20 +95,10 @@ def compare(made: Estate, wish: Wanted) -> Counter[str]:
         counts[f"column {allowed} {count > 0}"] += entity not in tables.values()
         assert count <= allowed, (privilege, user, entity)
         if allowed and not any(ways[privilege, user, one] for one in alike):
-            assert any(_is_left_out(left_out, privilege, user, one) for one in alike), (
+            assert any(is_left_out(wish, privilege, user, one) for one in alike), (
                 *(privilege, user, entity),
             )
     return counts
-
-
-def _is_left_out(
-    left_out: set[tuple[str, str, str]], privilege: str, user: Principal, entity: Entity
-) -> bool:
-    at, who = f"{entity.type}:{entity.name}", f"{user.kind}:{user.name}"
-    return any(
-        one in ("", at) and of in ("", who) and access in ("", privilege)
-        for one, of, access in left_out
-    )
 
 
 def pushed(made: Estate) -> Counter[str]:

@@ -13,20 +13,20 @@ from psycopg import sql
 
 from lakewarden.kernel.errors import BadInput, Conflict, StaleSnapshot, Unavailable, WardenError
 from lakewarden.pushdown import push
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import MISSING, differences
 from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.plan import Act
-from lakewarden.pushdown.postgresql import Address, connected
+from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import facts_of, state_of
 from tests.pushdown.postgresql_estate import (
     MAPPING,
     Estate,
     administrator,
     estate,
-    facts_of,
-    state_of,
 )
 from tests.pushdown.test_postgresql import limited
 
@@ -159,7 +159,7 @@ def test_a_clock_that_is_set_back(made: Estate) -> None:
         facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
     )
     with connected(made.address) as database, pytest.raises(StaleSnapshot):
-        wanted(state_of(later), MAPPING, made.scope, database.objects(), NOW - 20)
+        wanted(state_of(later, made.kind), MAPPING, made.scope, database.objects(), NOW - 20)
 
 
 def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:

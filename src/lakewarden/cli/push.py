@@ -61,11 +61,12 @@ def add(
     ] = False,
     database: Url = None,
 ) -> int:
-    """Adds a target: a PostgreSQL database that is one catalog of a realm, or a Ranger service.
+    """Adds a target: a database or server that is one catalog of a realm, or a Ranger service.
 
-    The address is stored encrypted; `ranger+https://USER:PASSWORD@HOST:PORT/SERVICE` is that of a
-    service of Ranger. The realm needs the setting `postgresql` = `on`, or that of the engine that
-    the service is of, and the account rights that `lakewarden push doctor` lists. Works on a
+    It is a PostgreSQL database, a MariaDB server (`mariadb://USER:PASSWORD@HOST:PORT`), or a
+    service of Ranger (`ranger+https://USER:PASSWORD@HOST:PORT/SERVICE`). The address is stored
+    encrypted. The realm needs the setting `postgresql` or `mysql` = `on`, or that of the engine
+    that the service is of, and the account rights that `lakewarden push doctor` lists. Works on a
     database only.
 
     For example:
@@ -168,8 +169,9 @@ def apply(
     database: Url = None,
     format: As = "table",
 ) -> int:
-    """Does exactly what a plan says, in one transaction of the target.
+    """Does exactly what a plan says, in one transaction of the target if it has such.
 
+    One that was stopped in a target without them is finished by the same plan.
     Rejected if the realm or the target changed since: then plan again. Exits with 1 where
     something is left out.
 
@@ -217,6 +219,8 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
             show(foreign_text(grant))
         if len(found.foreign) > SHOWN:
             show(f"and {len(found.foreign) - SHOWN} more grants of others; --format json has all")
+        if found.unfinished:
+            show("a push was begun and is not known to be done: apply its plan again")
         if found.pending:
             show(f"the realm changed since the last push; run `lakewarden push plan {name}`")
         if not (found.differences or found.foreign):
@@ -341,6 +345,8 @@ def _show_plan(made: PushPlan, format: str) -> None:
     access = table["access"]
     if not table["steps"]:
         show(f"`{made.target.name}` holds what `{made.target.realm}` allows")
+    if table["unfinished"]:
+        show("a push was begun and is not known to be done: it goes on with its plan, or this one")
     for act, count in table["steps"].items():
         show(f"{act}: {count}")
     _show_access(access)

@@ -13,7 +13,17 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 
-NAMES: Final = ("hdfs", "hive", "iceberg", "kafka", "polaris", "postgresql", "spark", "trino")
+NAMES: Final = (
+    "hdfs",
+    "hive",
+    "iceberg",
+    "kafka",
+    "mysql",
+    "polaris",
+    "postgresql",
+    "spark",
+    "trino",
+)
 """The engines there are."""
 
 _SUFFIX: Final = ".toml"
@@ -64,6 +74,7 @@ class Engine:
     These are schemas (`schemas`) of every catalog, readable for whoever may use the catalog, and
     tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for everybody.
     `recorded`: its acts were seen in requests of a real engine, but for those that say otherwise.
+    `addresses` are the schemes of addresses of one that is told, see `told`; none of one that asks.
     `config` are wildcards of keys of a guarded protocol, by what they are.
     """
 
@@ -73,6 +84,7 @@ class Engine:
     source: str
     recorded: bool
     acts: Mapping[str, Act]
+    addresses: tuple[str, ...]
     schemas: frozenset[str]
     catalogs: Mapping[str, tuple[str, ...]]
     config: Mapping[str, tuple[str, ...]]
@@ -110,6 +122,16 @@ def load(name: str) -> Engine:
     return read(text, name + _SUFFIX)
 
 
+@cache
+def told() -> Mapping[str, str]:
+    """The engines that are told, each by the schemes of its addresses.
+
+    >>> told()["mariadb"]
+    'mysql'
+    """
+    return {scheme: name for name in NAMES for scheme in load(name).addresses}
+
+
 def read(text: str, where: str) -> Engine:
     """The engine that TOML `text` declares; `BadInput` names the file and the field."""
     try:
@@ -128,6 +150,7 @@ def read(text: str, where: str) -> Engine:
         version=head.text("version"),
         source=head.text("source"),
         recorded=recorded,
+        addresses=head.texts("addresses"),
         acts={
             name: _act(name, section, resources, recorded)
             for name, section in file.named("acts").items()

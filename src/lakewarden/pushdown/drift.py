@@ -46,10 +46,15 @@ class ForeignGrant:
     denied: tuple[str, ...]
 
 
-def differences(pushed: Roles, found: Roles) -> Iterator[Difference]:
-    """What is not as it was pushed, in order of kinds and roles."""
+def differences(pushed: Roles, found: Roles, coming: Roles | None = None) -> Iterator[Difference]:
+    """What is not as it was pushed, in order of kinds and roles.
+
+    `coming` are the roles that a push which is not finished leads to.
+    """
     before, now = {*_parts(pushed)}, {*_parts(found)}
-    for kind, parts in ((MISSING, before - now), (ADDED, now - before)):
+    after = before if coming is None else {*_parts(coming)}
+    missing, added = (before & after) - now, now - (before | after)
+    for kind, parts in ((MISSING, missing), (ADDED, added)):
         for part in sorted(parts, key=str):
             yield Difference(kind, *part)
 

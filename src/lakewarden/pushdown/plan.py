@@ -8,7 +8,7 @@ or will be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -57,12 +57,13 @@ def named(
     pushed: Roles,
     prefix: str,
     fixed: Mapping[str, Role] = NO_ROLES,
+    others: Collection[str] = (),
 ) -> Roles:
     """The wanted roles with names: those that were pushed, or are held, keep theirs.
 
     A role keeps its name where it is the same, else where its members are the same, else where its
-    grants are. A name that is new begins with the prefix and follows from what the role is. The
-    `fixed` roles have their names.
+    grants are. A name that is new begins with the prefix and follows from what the role is; it is
+    none of the `others`. The `fixed` roles have their names.
     """
     roles = [role for role in wanted if not role.is_empty]
     known = {**held.roles, **pushed.roles}
@@ -81,7 +82,7 @@ def named(
             if candidates:
                 names[role] = candidates.pop()
                 del free[names[role]]
-    taken = {*known}
+    taken = {*known, *others}
     for role in sorted((one for one in roles if one not in names), key=_order):
         name = _new_name(role, prefix, taken)
         taken.add(name)

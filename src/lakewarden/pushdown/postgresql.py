@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 from typing import Any, Final
@@ -18,6 +17,7 @@ import psycopg
 from psycopg import sql
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import Grant, MaskingView, Path, Role, Roles, RowPolicy
 from lakewarden.pushdown.plan import Act, Step
@@ -32,7 +32,6 @@ MEMBER_OF: Final = "MEMBER OF "
 """A role of ours that somebody made a member of another one has this as a grant."""
 
 _ADMIN: Final = " WITH ADMIN OPTION"
-_MARK: Final = "lakewarden "
 _KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
 
 _OBJECTS: Final = """
@@ -148,37 +147,6 @@ WHERE starts_with(p.polname, %s)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a target is, and what marks what is ours there."""
-
-    url: str
-    target: str
-
-    @property
-    def prefix(self) -> str:
-        """How the names of our roles and policies begin.
-
-        >>> Address("postgresql://h/d", "pg").prefix
-        'lw_pg_'
-        """
-        return f"lw_{self.target}_"
-
-    @property
-    def mark(self) -> str:
-        """The comment of our roles."""
-        return _MARK + self.target
-
-    @property
-    def view_schema(self) -> str:
-        """The schema of our masking views.
-
-        >>> Address("postgresql://h/d", "pg").view_schema
-        'lw_pg_masked'
-        """
-        return f"{self.prefix}masked"
-
-
 @contextmanager
 def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
     """A connection in one transaction, which is kept unless the block raises.
@@ -203,6 +171,8 @@ def _said(error: psycopg.Error) -> str:
 
 class Database:
     """One database of PostgreSQL, within a transaction."""
+
+    is_transactional: Final = True
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import USER
-from lakewarden.pushdown import postgresql
+from lakewarden.pushdown import mariadb, postgresql
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.adopt import Adoption, adoption, redundant, with_gains
-from lakewarden.pushdown.drift import Difference, ForeignGrant, differences, foreign
+from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
 from lakewarden.pushdown.grants import Grant, Roles, as_data, from_data
 from lakewarden.pushdown.plan import AccessChange, Act, Step, access_changes, by_act, named, steps
-from lakewarden.pushdown.postgresql import Address, Database
 from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, TargetObjects, wanted
 from lakewarden.service.preview import matrix_with_draft
@@ -26,7 +26,47 @@ from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 
+
+class Database(Protocol):
+    """A target that is connected, whatever it is.
+
+    What is done in one that `is_transactional` is kept when the connection ends without an error;
+    else each statement is.
+    """
+
+    @property
+    def is_transactional(self) -> bool: ...
+
+    @property
+    def prefix(self) -> str:
+        """How the names of our roles begin."""
+        ...
+
+    def lock(self) -> None:
+        """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
+        ...
+
+    def objects(self) -> TargetObjects: ...
+
+    def held(self) -> Roles:
+        """Our roles as they are now, with whatever others did to them."""
+        ...
+
+    def holdings(self) -> Holdings:
+        """What is granted to others than our roles."""
+        ...
+
+    def missing_rights(self) -> list[str]:
+        """What the account that pushes lacks, each with the statement that gives it."""
+        ...
+
+    def apply(self, steps: Iterable[Step], /) -> int:
+        """Does the steps; how many statements that took."""
+        ...
+
+
 CONNECT: Final[Mapping[str, Callable[[Address], AbstractContextManager[Database]]]] = {
+    mariadb.ENGINE: mariadb.connected,
     postgresql.ENGINE: postgresql.connected,
 }
 """How each kind of target is reached."""
@@ -37,7 +77,8 @@ class PushPlan:
     """What a target holds, what it should hold, and the steps between.
 
     `adopted` are grants of others that are revoked, since ours take their place. `digest` is the
-    same only for the same steps from the same holdings.
+    same only for the same steps from the same holdings. One that `is_journalled` is kept step by
+    step in the target, so that it is remembered before it begins.
     """
 
     target: PushTarget
@@ -46,6 +87,7 @@ class PushPlan:
     residues: Residues
     revision: int
     adopted: tuple[tuple[str, Grant], ...] = ()
+    is_journalled: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -56,7 +98,7 @@ class PushPlan:
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.adopted) or self.held != self.wanted
+        return bool(self.adopted or self.target.journal) or self.held != self.wanted
 
     @property
     def access(self) -> Sequence[AccessChange]:
@@ -71,16 +113,26 @@ class PushPlan:
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def begun(self) -> PushTarget | None:
-        """None: a push is one transaction, of which nothing is kept halfway."""
-        return None
+        """The target while it is pushed, with the journal; None where nothing is kept halfway.
+
+        A push that goes on keeps the digest of the plan that it began with.
+        """
+        if not self.is_journalled:
+            return None
+        first = str(self.target.journal.get("digest", ""))
+        digest = first if self.continues(first) else self.digest
+        return replace(self.target, journal={"digest": digest, "wanted": as_data(self.wanted)})
 
     def continues(self, digest: str) -> bool:
-        """Whether it is what is left of the plan of that digest: nothing is ever left."""
-        return False
+        """Whether it is what is left of the plan of that digest, whose push was begun."""
+        journal = self.target.journal
+        is_begun = bool(journal) and journal["digest"] == digest
+        return is_begun and from_data(journal["wanted"]) == self.wanted
 
     def done(self) -> PushTarget:
         """The target after the push."""
-        return replace(self.target, pushed=as_data(self.wanted), revision=self.revision)
+        pushed = as_data(self.wanted)
+        return replace(self.target, pushed=pushed, revision=self.revision, journal={})
 
     def table(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -91,6 +143,7 @@ class PushPlan:
             "revision": self.revision,
             "digest": self.digest,
             "steps": by_act(self.steps),
+            "unfinished": bool(self.target.journal),
             "adopted": [
                 {"grantee": grantee, "path": list(grant.path), "privilege": grant.privilege}
                 for grantee, grant in self.adopted
@@ -120,9 +173,21 @@ def _plan(
     style = style_of(realm.realm.model, target.kind, target.style)
     if style is not None:
         wish = style(realm, scope, wish, objects)
-    held, pushed = database.held(), from_data(target.pushed)
-    whole = named(wish.roles, held, pushed, database.prefix, wish.named)
-    return PushPlan(target, held, whole, wish.residues, realm.matrix.revision)
+    held, pushed = database.held(), from_data({**target.pushed, **_coming(target)})
+    whole = named(wish.roles, held, pushed, database.prefix, wish.named, objects.roles)
+    return PushPlan(
+        target,
+        held,
+        whole,
+        wish.residues,
+        realm.matrix.revision,
+        is_journalled=not database.is_transactional,
+    )
+
+
+def _coming(target: PushTarget) -> Mapping[str, Any]:
+    """The roles that a push which was begun leads to, as data."""
+    return target.journal.get("wanted", {})  # type: ignore[no-any-return]  # as `begun` wrote it
 
 
 def adopting(database: Database, made: PushPlan) -> PushPlan:
@@ -135,18 +200,21 @@ def adopting(database: Database, made: PushPlan) -> PushPlan:
 
 def reset_plan(database: Database, target: PushTarget) -> PushPlan:
     """What takes everything back that is ours."""
-    return PushPlan(target, database.held(), Roles(), Residues(), 0)
+    journalled = not database.is_transactional
+    return PushPlan(target, database.held(), Roles(), Residues(), 0, is_journalled=journalled)
 
 
 def apply(database: Database, agreed: PushPlan) -> int:
-    """Does what the plan says, in the database's transaction; how many statements it took.
+    """Does what the plan says; how many statements it took.
 
-    Raises `Conflict` where the target did not come to what was planned: then nothing is kept.
+    Raises `Conflict` where the target did not come to what was planned: then nothing is kept, in a
+    target with transactions.
     """
     count = database.apply(agreed.steps)
     left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
     if left or database.held() != agreed.wanted:
-        message = "the target did not come to what was planned; nothing was changed"
+        kept = "the journal is kept" if agreed.is_journalled else "nothing was changed"
+        message = f"the target did not come to what was planned; {kept}"
         raise Conflict(f"{message}; see `lakewarden push doctor {agreed.target.name}`")
     return count
 
@@ -189,10 +257,15 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
     acts = of_model(realm.realm.model)[target.kind].engine.acts
     others = foreign(database.holdings(), users, current.wanted.holders(), acts)
     return Drift(
-        differences=list(differences(pushed, current.held)),
+        differences=list(
+            differences(
+                pushed, current.held, from_data(_coming(target)) if target.journal else None
+            )
+        ),
         foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
         pending=by_act(steps(pushed, current.wanted)),
         residue=current.residues.count,
+        unfinished=bool(target.journal),
     )
 
 

@@ -42,7 +42,9 @@ class TargetObjects:
 
     `columns` has the types of the columns of each table and view by path, `views` the paths of
     those that are views, `roles` the names of all roles there that are not ours. Where there are
-    no `row_policies`, whoever a filter binds reads by a masking view.
+    no `row_policies`, whoever a filter binds reads by a masking view, if there can be any.
+    `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
+    with why.
     """
 
     users: frozenset[str]
@@ -51,6 +53,9 @@ class TargetObjects:
     views: frozenset[Path] = frozenset()
     roles: frozenset[str] = frozenset()
     row_policies: bool = True
+    masking_views: bool = True
+    refused_users: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[Path, str] = field(default_factory=dict)
 
     def has(self, path: Path) -> bool:
         """Whether the database, a schema, a table or a column is there."""
@@ -122,6 +127,7 @@ class _Builder:
         self._realm = replace(realm, matrix=Matrix(lasting(snapshot))) if ends else realm
         self._snapshot = self._realm.matrix.snapshot
         self._paths = self._placed()
+        self._ids = {path: id for id, path in self._paths.items()}
         self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
         self._columns = self._columns_of()
         self._tables = BitMap(self._columns)
@@ -163,6 +169,8 @@ class _Builder:
                 self._leave_out("the database would take the name for another user", of=principal)
             elif name not in self._objects.users:
                 self._leave_out("the database has no such user", of=principal)
+            elif name in self._objects.refused_users:
+                self._leave_out(self._objects.refused_users[name], of=principal)
             else:
                 yield name, principal
 
@@ -171,7 +179,10 @@ class _Builder:
         tree, parts = self._snapshot.coded.tree, self._realm.system.spelling.parts
         top = (self._scope.metalake, self._scope.catalog)
         found: dict[Path, list[int]] = {}
-        for type in sorted({type for one in self._operations() for type in one.rules}):
+        model = self._snapshot.model
+        about = {type for one in self._operations() for type in one.rules}
+        # What something lies in has to be there, whether or not anything is granted on it.
+        for type in sorted(about.union(*(model.types[one].parents for one in about))):
             for id in self._snapshot.of_type(type) & tree.stored:
                 entity = tree.entity(id)
                 names = tuple(parts(entity))
@@ -235,6 +246,7 @@ class _Builder:
                     continue
                 allowed = self._allowed(self._realm.matrix, group, operation) & there
                 self._tell_ending(group, operation, act, allowed, there)
+                allowed = self._sayable(group, act, allowed)
                 if allowed:
                     yield act, number, allowed
 
@@ -245,6 +257,17 @@ class _Builder:
         allowed = BitMap.union(BitMap(), *lists)
         of_tables = (self._columns[id] for id in allowed & self._tables)
         return allowed - BitMap.union(BitMap(), *of_tables)
+
+    def _sayable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
+        """Without what the database cannot say a grant on."""
+        for path, why in self._objects.refused.items():
+            id = self._ids.get(path, -1)
+            if id in allowed:
+                entity = self._snapshot.coded.tree.entity(id)
+                for principal in group.principals:
+                    self._leave_out(why, entity, principal, act)
+                allowed = allowed - BitMap([id])
+        return allowed
 
     def _tell_ending(
         self, group: Readers, operation: Operation, act: str, lasting: BitMap, there: BitMap
@@ -334,7 +357,7 @@ class _Builder:
             return _EVERY_ROW
         condition = " AND ".join(f"({each})" for each in read.filters) or _EVERY_ROW
         if is_masked or not self._has_policies(path):
-            if act == READ:
+            if act == READ and self._objects.masking_views:
                 columns = tuple((name, shown or "") for name, shown in masks.items())
                 return MaskingView(path, columns, condition)
             why = "it has masked columns" if is_masked else "no row policies limit it"

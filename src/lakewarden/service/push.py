@@ -84,6 +84,11 @@ class PushDrift(Protocol):
     @property
     def residue(self) -> int: ...
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a push was begun and is not known to be done."""
+        ...
+
     def table(self) -> dict[str, Any]:
         """The drift as JSON values."""
         ...

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
+from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON
 from lakewarden.kernel.change import Change, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import push_target
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
 from lakewarden.service.ports import Reading
-from lakewarden.service.push_target import KINDS, OUTBOX, PushTarget
+from lakewarden.service.push_target import OUTBOX, PushTarget
 from lakewarden.service.realm import people_of
 from lakewarden.service.state import RealmState, Scoped, State
 
@@ -83,7 +84,7 @@ def entity(target: PushTarget) -> Entity:
 def is_told(realm: RealmState) -> bool:
     """Whether the settings of the realm have any kind of target."""
     settings = realm.system.model.settings
-    return any(settings.get(kind) == ON for kind in KINDS)
+    return any(settings.get(kind) == ON for kind in engines.told().values())
 
 
 def followed(reading: Reading, state: State) -> list[Followed]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON, of_model
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
@@ -22,9 +23,6 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
-
-KINDS: Final = ("postgresql",)
-"""The engines that can be told, each by the name of its mapping."""
 
 RANGER: Final = "ranger"
 """The kind of a Ranger admin. Of which engine its service is, is known when it is asked."""
@@ -198,7 +196,8 @@ def declared(
     is_whole = not dot and re.match(rf"{RANGER}(\+https?)?://", address) is not None
     if not (metalake and (own or is_whole)):
         raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
-    kind = address.partition("://")[0].partition("+")[0]
+    scheme = address.partition("://")[0].partition("+")[0]
+    kind = engines.told().get(scheme, scheme)
     return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
 
 
@@ -303,8 +302,9 @@ def _check(new: PushTarget, realm: RealmState) -> None:
     if new.kind == RANGER:
         _check_ranger(new, realm)
         return
-    if new.kind not in KINDS:
-        raise BadInput(f"`{new.kind}` cannot be told; expected one of: {', '.join(KINDS)}")
+    if new.kind not in engines.told().values():
+        expected = ", ".join(sorted({*engines.told(), RANGER}))
+        raise BadInput(f"`{new.kind}` cannot be told; expected one of: {expected}", where="url")
     if new.kind not in of_model(realm.realm.model):
         message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
         raise BadInput(message, where="realm")

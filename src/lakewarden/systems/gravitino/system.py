@@ -38,6 +38,7 @@ SYSTEM: Final = SystemDefinition(
         "hive": "engines/hive.toml",
         "iceberg": "engines/iceberg.toml",
         "kafka": "engines/kafka.toml",
+        "mysql": "engines/mysql.toml",
         "polaris": "engines/polaris.toml",
         "postgresql": "engines/postgresql.toml",
         "spark": "engines/spark.toml",

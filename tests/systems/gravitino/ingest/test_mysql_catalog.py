@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lakewarden.names.mysql_account import Account
 from lakewarden.systems.gravitino.ingest.mysql_catalog import read
-from lakewarden.systems.gravitino.ingest.mysql_grants import Account, Known, OnSchema, OnTable
+from lakewarden.systems.gravitino.ingest.mysql_grants import Known, OnSchema, OnTable
 
 ANA, BEN, READERS = Account("ana", "%"), Account("ben", "%"), Account("readers", "%")
 

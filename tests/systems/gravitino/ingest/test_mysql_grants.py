@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants
 from lakewarden.systems.gravitino.ingest.mysql_grants import (
-    Account,
     Known,
     Mysql,
     OnSchema,
@@ -21,7 +21,6 @@ from lakewarden.systems.gravitino.ingest.mysql_grants import (
     matches,
     read,
     role_name,
-    user_name,
 )
 
 MODEL = load_system("gravitino").model

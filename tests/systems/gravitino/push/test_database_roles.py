@@ -19,14 +19,12 @@ from lakewarden.pushdown.grants import Grant, Role, Roles, as_data
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.systems.gravitino.push.database_roles import GROUP_PREFIX, roles
 from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import altered, facts_of, state_of
 from tests.pushdown.postgresql_estate import (
     MAPPING,
     Estate,
     administrator,
-    altered,
     estate,
-    facts_of,
-    state_of,
 )
 from tests.pushdown.test_postgresql import DAY, NIGHT, compare, limited
 
@@ -111,7 +109,7 @@ def there(*others: str) -> TargetObjects:
 
 
 def divided(facts: Facts, objects: TargetObjects) -> tuple[Wanted, Wanted]:
-    state = state_of(facts)
+    state = state_of(facts, "postgresql")
     wish = wanted(state, MAPPING, SCOPE, objects, NOW)
     return wish, roles(state, SCOPE, wish, objects)
 

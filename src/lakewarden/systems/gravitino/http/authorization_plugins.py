@@ -15,6 +15,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final, cast
 
+from lakewarden.engines.engine import told
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -158,8 +159,9 @@ def _style(state: RealmState, kind: str) -> str:
 
 def _unready(state: RealmState, kind: str) -> str:
     """Why a target cannot be told yet; "" where it can."""
-    if kind not in push_target.KINDS:
-        return f"`{kind}` cannot be told; expected one of: {', '.join(push_target.KINDS)}"
+    kinds = sorted({*told().values()})
+    if kind not in kinds:
+        return f"`{kind}` cannot be told; expected one of: {', '.join(kinds)}"
     if state.system.model.settings.get(kind) != "on":
         return f"set `{kind}` to `on` for the realm `{state.realm.name}`"
     return ""

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from lakewarden.names.mysql_account import Account
 from lakewarden.systems.gravitino.ingest.mysql_grants import (
     SYSTEM_SCHEMAS,
-    Account,
     Known,
     Mysql,
     OnSchema,

@@ -41,6 +41,7 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal
+from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.systems.gravitino.ingest.grants import (
     MODIFIED,
     WRITES,
@@ -57,13 +58,6 @@ SYSTEM_SCHEMAS: Final = frozenset({"information_schema", "mysql", "performance_s
 
 _SHOWN = "SHOW DATABASES"
 _LONGEST_NAME = 64
-
-
-class Account(NamedTuple):
-    """A user at a host, or a role (in MariaDB without a host)."""
-
-    user: str
-    host: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +106,6 @@ class Mysql:
 def read(catalog: Mysql, grants: Grants, *, takes_granted_roles: bool = False) -> None:
     """Tells `grants` what `found` means."""
     _Reader(catalog, grants, takes_granted_roles).read()
-
-
-def user_name(account: Account) -> str:
-    """The user's name; each account has one of its own.
-
-    >>> user_name(Account("ana", "%")), user_name(Account("ana", "10.0.0.1"))
-    ('ana', 'ana@10.0.0.1')
-    """
-    plain = account.host == "%" and "@" not in account.user
-    return account.user if plain else f"{account.user}@{account.host}"
 
 
 def role_name(account: Account) -> str:

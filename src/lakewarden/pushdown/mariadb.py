@@ -1,0 +1,332 @@
+"""MariaDB as a target: what it holds, and the statements of a plan, one after another.
+
+An account has one role by default, so each user gets a role of their own, which is granted the
+roles that the user shares with others. What is ours are roles with a name of ours that the account
+of the target administers, as whoever makes a role does: MariaDB keeps both by one statement.
+Everything else is somebody else's, and stays.
+
+Statements are not undone here. Whatever takes away comes first, so that a push that stops anywhere
+leaves at most what there was or will be; see `mariadb_statements`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pymysql
+from pymysql.cursors import DictCursor
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.names.mysql_account import Account, user_name
+from lakewarden.pushdown import mariadb_catalog
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.drift import Holdings
+from lakewarden.pushdown.grants import Grant, Path, Role, Roles
+from lakewarden.pushdown.mariadb_catalog import EVERYONE, GRANT_OPTION, Catalog
+from lakewarden.pushdown.mariadb_names import (
+    MAX_PATTERN,
+    Marks,
+    grantee,
+    member,
+    member_of,
+    pattern,
+    quoted,
+)
+from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
+from lakewarden.pushdown.plan import Step
+from lakewarden.pushdown.wanted import TargetObjects
+
+ENGINE: Final = "mysql"
+GRANTED: Final = (
+    *("SELECT", "INSERT", "UPDATE", "DELETE"),
+    *("CREATE", "CREATE VIEW", "ALTER", "INDEX", "DROP"),
+)
+"""The privileges that a push grants, and that the account has to have to do so."""
+
+_SYSTEM: Final = ("information_schema", "mysql", "performance_schema", "sys")
+_TABLES: Final = """
+SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, TABLE_TYPE AS kind FROM information_schema.TABLES
+WHERE TABLE_SCHEMA NOT IN %s AND TABLE_TYPE <> 'SEQUENCE'
+"""
+_COLUMNS: Final = """
+SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, COLUMN_NAME AS c, COLUMN_TYPE AS type
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN %s ORDER BY ORDINAL_POSITION
+"""
+_SCHEMAS: Final = """
+SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN %s
+"""
+_LONGEST_LOCK: Final = 64
+_PORT: Final = 3306
+
+
+@contextmanager
+def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
+    """A connection. Raises `Unavailable` where the server cannot be reached, or refuses."""
+    server = _server(address.url)
+    own = {
+        "autocommit": True,
+        "charset": "utf8mb4",
+        "connect_timeout": timeout_s,
+        "cursorclass": DictCursor,
+        "init_command": f"SET SESSION sql_mode = '', lock_wait_timeout = {timeout_s}",
+    }
+    try:
+        connection = pymysql.connect(**server, **own)
+        try:
+            yield Database(connection, address)
+        finally:
+            if connection.open:
+                connection.close()
+    except pymysql.MySQLError as error:
+        raise Unavailable(f"the target `{address.target}`: {_said(error)}") from None
+
+
+def _server(url: str) -> dict[str, Any]:
+    """Where the server is, and the account. Raises `BadInput` for what is no such address."""
+    expected = BadInput("expected `mariadb://USER:PASSWORD@HOST:PORT` without options", where="url")
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORT
+    except ValueError:
+        raise expected from None
+    if not parts.hostname or parts.query:
+        raise expected
+    return {
+        "host": parts.hostname,
+        "port": port,
+        "user": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+    }
+
+
+def _said(error: pymysql.MySQLError) -> str:
+    """The first line of what the server said; it holds no credentials."""
+    said = str(error.args[-1]) if error.args else ""
+    return (said.strip().splitlines() or ["no answer"])[0].lower()
+
+
+class Database:
+    """One server of MariaDB: its databases are the schemas of a catalog."""
+
+    is_transactional: Final = False
+
+    def __init__(self, connection: pymysql.Connection[Any], address: Address) -> None:
+        self._connection, self._address = connection, address
+        self._marks = Marks(address.target)
+        (row,) = self._rows("SELECT VERSION() AS version")
+        if "MariaDB" not in row["version"]:
+            raise BadInput(f"expected a MariaDB, got `{row['version']}`", where="url")
+
+    @property
+    def prefix(self) -> str:
+        """How the names of our roles begin."""
+        return self._address.prefix
+
+    @property
+    def process(self) -> int:
+        """The number of this connection in the server."""
+        number: int = self._connection.thread_id()
+        return number
+
+    def lock(self) -> None:
+        """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
+        name = self._address.mark[:_LONGEST_LOCK]
+        (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [name])
+        if row["is_ours"] != 1:
+            message = f"another push to the target `{self._address.target}` is under way"
+            raise Conflict(f"{message}; try again when it is over")
+
+    def objects(self) -> TargetObjects:
+        """What is there: users, databases, tables and views with their columns."""
+        catalog = self._catalog()
+        kinds = {(row["s"], row["t"]): row["kind"] for row in self._rows(_TABLES, [_SYSTEM])}
+        columns: dict[Path, dict[str, str]] = {path: {} for path in kinds}
+        for row in self._rows(_COLUMNS, [_SYSTEM]):
+            # A table that was made in between is one of the next push.
+            columns.get((row["s"], row["t"]), {})[row["c"]] = row["type"]
+        schemas = frozenset(row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM]))
+        ours = {*self._shared(catalog), *self._personal(catalog)}
+        return TargetObjects(
+            users=frozenset(user_name(one) for one in catalog.accounts if one.user),
+            schemas=schemas,
+            columns=columns,
+            views=frozenset(path for path, kind in kinds.items() if kind == "VIEW"),
+            roles=catalog.roles - ours,
+            row_policies=False,
+            masking_views=False,
+            refused_users=self._refused(catalog),
+            refused={
+                (name,): "its name is too long for a grant on a database"
+                for name in schemas
+                if len(pattern(name)) > MAX_PATTERN
+            },
+        )
+
+    def _refused(self, catalog: Catalog) -> dict[str, str]:
+        """Users who cannot be told, with why."""
+        refused = {}
+        for account, default in catalog.accounts.items():
+            name = user_name(account)
+            own = self._marks.personal(name)
+            if account in catalog.unlimited:
+                refused[name] = "the account has SUPER, so nothing limits it"
+            elif default in catalog.roles - {own}:
+                refused[name] = "the account has another default role, and there can be one"
+            elif own in catalog.roles - catalog.administered:
+                refused[name] = "the role that the user would have is somebody else's"
+            elif not account.host or member_of(name) is not None:
+                refused[name] = "a grant cannot name the account exactly"
+        return refused
+
+    # --- what is held ---
+
+    def held(self) -> Roles:
+        """Our roles as they are now, with whatever others did to them.
+
+        A role of one user is not among them while it is as a push leaves it: whoever has it is a
+        member of those it was granted. Else it is there itself, with all it gives.
+        """
+        catalog = self._catalog()
+        users = self._sound(catalog)
+        shared = self._shared(catalog)
+        broken = self._personal(catalog) - users.keys()
+        return Roles(
+            {
+                **{name: self._role(catalog, name, users, broken) for name in shared},
+                **{name: self._role(catalog, name, {}, frozenset()) for name in broken},
+            }
+        )
+
+    def _role(
+        self, catalog: Catalog, name: str, users: dict[str, str], broken: frozenset[str]
+    ) -> Role:
+        account = Account(name, "")
+        members = {
+            users[edge.grantee.user] if _is_of(edge.grantee, users) else member(edge.grantee)
+            for edge in catalog.edges_of.get(name, ())
+            if not _is_of(edge.grantee, broken)
+        }
+        nested = (Grant((), MEMBER_OF + one.role) for one in catalog.edges_from.get(account, ()))
+        return Role(frozenset(members), catalog.given(account) | frozenset(nested))
+
+    def _shared(self, catalog: Catalog) -> frozenset[str]:
+        return frozenset(filter(self._marks.is_shared, catalog.administered))
+
+    def _personal(self, catalog: Catalog) -> frozenset[str]:
+        return frozenset(filter(self._marks.is_personal, catalog.administered))
+
+    def _sound(self, catalog: Catalog) -> dict[str, str]:
+        """The users of the roles of one user that are as a push leaves them, by role."""
+        return {
+            name: user for name in self._personal(catalog) for user in self._user_of(catalog, name)
+        }
+
+    def _user_of(self, catalog: Catalog, role: str) -> Iterator[str]:
+        """The user who alone has the role, by default, if it gives roles of ours alone."""
+        own = Account(role, "")
+        shared = self._shared(catalog)
+        nested = catalog.edges_from.get(own, ())
+        edges = catalog.edges_of.get(role, ())
+        if catalog.given(own) or len(edges) != 1 or edges[0].is_admin or not nested:
+            return
+        account = edges[0].grantee
+        name = user_name(account)
+        if (
+            catalog.accounts.get(account) == role
+            and self._marks.personal(name) == role
+            and all(one.role in shared and not one.is_admin for one in nested)
+        ):
+            yield name
+
+    def holdings(self) -> Holdings:
+        """What is granted to others than our roles."""
+        catalog = self._catalog()
+        ours = {*self._shared(catalog), *self._personal(catalog)}
+        names = self._grantees(catalog)
+        members: dict[str, set[str]] = {}
+        for edge in catalog.edges:
+            if edge.role not in ours and edge.grantee in names:
+                members.setdefault(names[Account(edge.role, "")], set()).add(names[edge.grantee])
+        return Holdings(
+            grants=[
+                (names[account], grant)
+                for account, grants in catalog.grants.items()
+                if account in names
+                for grant in grants
+            ],
+            members={of: frozenset(those) for of, those in members.items()},
+            everyone=EVERYONE.user,
+        )
+
+    def _grantees(self, catalog: Catalog) -> dict[Account, str]:
+        """Accounts and roles that are not ours, by a name for each."""
+        names = {one: user_name(one) for one in catalog.accounts if one.user and one.host}
+        taken = {*names.values()}
+        for role in catalog.roles - self._shared(catalog) - self._personal(catalog):
+            account = Account(role, "")
+            names[account] = member(account) if role in taken else role
+        names[EVERYONE] = EVERYONE.user
+        return names
+
+    def missing_rights(self) -> list[str]:
+        """What the account that pushes lacks, each with the statement that gives it."""
+        (row,) = self._rows("SELECT CURRENT_USER() AS me")
+        user, _, host = row["me"].rpartition("@")
+        me = grantee(Account(user, host))
+        try:
+            catalog = self._catalog()
+        except pymysql.MySQLError:
+            what = "it may not read the system's tables"
+            return [f"{what}: GRANT SELECT, UPDATE ON mysql.* TO {me}"]
+        given = catalog.given(catalog.me)
+        everywhere = {one.privilege for one in given if not one.path}
+        missing = []
+        if "CREATE USER" not in everywhere:
+            missing.append(f"it may not create roles: GRANT CREATE USER ON *.* TO {me}")
+        if "SHOW DATABASES" not in everywhere:
+            what = "it does not see databases on which it has no rights"
+            missing.append(f"{what}: GRANT SHOW DATABASES ON *.* TO {me}")
+        if not {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & given:
+            what = "it may not set default roles"
+            missing.append(f"{what}: GRANT UPDATE ON mysql.* TO {me}")
+        for schema in sorted(row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])):
+            own = everywhere | {one.privilege for one in given if one.path == (schema,)}
+            lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
+            if lacking:
+                rights = ", ".join(one for one in lacking if one != GRANT_OPTION) or "USAGE"
+                what = f"it may not grant everything in the database {quoted(schema)}"
+                where = f"{quoted(pattern(schema))}.*"
+                missing.append(f"{what}: GRANT {rights} ON {where} TO {me} WITH GRANT OPTION")
+        return missing
+
+    # --- steps ---
+
+    def apply(self, steps: Iterable[Step]) -> int:
+        """Does the steps, alike ones in one statement; how many statements that took."""
+        catalog = self._catalog()
+        names = {name: account for account, name in self._grantees(catalog).items()}
+        statements = Statements(catalog, self._marks, names)
+        count = 0
+        with self._connection.cursor() as cursor:
+            for statement in statements.of(steps):
+                cursor.execute(statement)
+                count += 1
+            for statement in Statements(self._catalog(), self._marks, names).tidying():
+                cursor.execute(statement)
+                count += 1
+        return count
+
+    def _catalog(self) -> Catalog:
+        return mariadb_catalog.read(self._rows)
+
+    def _rows(self, query: str, parameters: Sequence[object] | None = None) -> list[dict[str, Any]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(query, parameters)
+            return list(cursor.fetchall())
+
+
+def _is_of(account: Account, roles: Iterable[str]) -> bool:
+    return not account.host and account.user in roles

@@ -1,0 +1,163 @@
+"""What MariaDB's own tables say of accounts, roles and grants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from lakewarden.names.mysql_account import Account
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.mariadb_names import database_of
+
+Rows = Callable[[str], list[dict[str, Any]]]
+"""The rows of a query, by the names of its columns."""
+
+ON_PATTERN: Final = " ON PATTERN"
+"""What a privilege ends with on a pattern of databases that is no single one."""
+
+ON_ROUTINE: Final = " ON "
+"""Before `FUNCTION` or `PROCEDURE`, of a privilege on a routine."""
+
+GRANT_OPTION: Final = "GRANT OPTION"
+EVERYONE: Final = Account("PUBLIC", "")
+
+_NAMES: Final = {
+    "grant": GRANT_OPTION,
+    "create tmp table": "CREATE TEMPORARY TABLES",
+    "delete versioning rows": "DELETE HISTORY",
+    "repl client": "BINLOG MONITOR",
+    "repl slave": "REPLICATION SLAVE",
+    "show db": "SHOW DATABASES",
+}
+_SUFFIX: Final = "_priv"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Somebody, an account or a role, who was granted a role."""
+
+    grantee: Account
+    role: str
+    is_admin: bool
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Accounts with their default roles, roles, who was granted which, and privileges.
+
+    `unlimited` are the accounts that no grant limits.
+    """
+
+    me: Account
+    accounts: Mapping[Account, str]
+    unlimited: frozenset[Account]
+    roles: frozenset[str]
+    edges: tuple[Edge, ...]
+    grants: Mapping[Account, frozenset[Grant]]
+
+    @cached_property
+    def administered(self) -> frozenset[str]:
+        """The roles that the account that asks made, or was handed."""
+        own = self.edges_from.get(self.me, ())
+        return frozenset(one.role for one in own if one.is_admin) & self.roles
+
+    @cached_property
+    def edges_of(self) -> Mapping[str, list[Edge]]:
+        """Who was granted each role, without the account that asks."""
+        return _grouped((one.role, one) for one in self.edges if one.grantee != self.me)
+
+    @cached_property
+    def edges_from(self) -> Mapping[Account, list[Edge]]:
+        """What each was granted."""
+        return _grouped((one.grantee, one) for one in self.edges)
+
+    def given(self, account: Account) -> frozenset[Grant]:
+        """The privileges that an account or a role was granted itself."""
+        return self.grants.get(account, frozenset())
+
+
+def _grouped(pairs: Iterator[tuple[Any, Edge]]) -> dict[Any, list[Edge]]:
+    found: dict[Any, list[Edge]] = {}
+    for key, edge in pairs:
+        found.setdefault(key, []).append(edge)
+    return found
+
+
+def read(rows: Rows) -> Catalog:
+    """Asks for all of it; the account has to be one that may read the system's tables."""
+    (who,) = rows("SELECT CURRENT_USER() AS me")
+    accounts: dict[Account, str] = {}
+    roles, unlimited = set(), set()
+    grants: dict[Account, set[Grant]] = {}
+    for row in rows("SELECT * FROM mysql.user"):
+        account = Account(row["User"], row["Host"])
+        if row["is_role"] == "Y":
+            roles.add(account.user)
+        else:
+            accounts[account] = row["default_role"]
+        if row["Super_priv"] == "Y":
+            unlimited.add(account)
+        _add(grants, account, (), _flags(row))
+    for row in rows("SELECT * FROM mysql.db"):
+        name = database_of(row["Db"])
+        flags = _flags(row)
+        if name is None:
+            name, flags = row["Db"], (one + ON_PATTERN for one in flags)
+        # Whoever is nobody here is everybody: MariaDB counts it for all accounts.
+        whose = Account(row["User"], row["Host"]) if row["User"] else EVERYONE
+        _add(grants, whose, (name,), flags)
+    for row in rows("SELECT * FROM mysql.tables_priv"):
+        path = row["Db"], row["Table_name"]
+        _add(grants, _grantee(row), path, _listed(row["Table_priv"]))
+    for row in rows("SELECT * FROM mysql.columns_priv"):
+        column = row["Db"], row["Table_name"], row["Column_name"]
+        _add(grants, _grantee(row), column, _listed(row["Column_priv"]))
+    for row in rows("SELECT * FROM mysql.procs_priv"):
+        kind = ON_ROUTINE + row["Routine_type"]
+        listed = (one + kind for one in _listed(row["Proc_priv"]))
+        _add(grants, _grantee(row), (row["Db"], row["Routine_name"]), listed)
+    user, _, host = who["me"].rpartition("@")
+    return Catalog(
+        me=Account(user, host),
+        accounts=accounts,
+        unlimited=frozenset(unlimited),
+        roles=frozenset(roles),
+        edges=tuple(
+            Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
+            for row in rows("SELECT * FROM mysql.roles_mapping")
+        ),
+        grants={account: frozenset(own) for account, own in grants.items()},
+    )
+
+
+def _add(
+    grants: dict[Account, set[Grant]],
+    account: Account,
+    path: tuple[str, ...],
+    privileges: Iterator[str],
+) -> None:
+    for privilege in privileges:
+        grants.setdefault(account, set()).add(Grant(path, privilege))
+
+
+def _grantee(row: Mapping[str, Any]) -> Account:
+    return Account(row["User"], row["Host"])
+
+
+def _flags(row: Mapping[str, Any]) -> Iterator[str]:
+    """The privileges of a row that has a column for each."""
+    for column, value in row.items():
+        if value == "Y" and column.endswith(_SUFFIX):
+            yield _privilege(column.removesuffix(_SUFFIX).replace("_", " "))
+
+
+def _listed(privileges: str) -> Iterator[str]:
+    """The privileges of a column that has the set of them."""
+    return (_privilege(one) for one in privileges.split(",") if one)
+
+
+def _privilege(name: str) -> str:
+    lower = name.lower()
+    return _NAMES.get(lower, lower.upper())

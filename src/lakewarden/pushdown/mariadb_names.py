@@ -1,0 +1,120 @@
+"""How things are called in statements of MariaDB, and the names of roles of ours.
+
+A grant on a database takes a pattern, in which `%` and `_` stand for others; one on a table does
+not. So names of databases are escaped in the first, and a pattern that says more than one name is
+none of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from lakewarden.names.mysql_account import Account, account_of, user_name
+from lakewarden.pushdown.grants import Path
+
+MAX_PATTERN: Final = 64
+"""Characters of a pattern that MariaDB keeps; a longer one would be cut."""
+
+DIRECTLY: Final = "account "
+OF_ROLE: Final = "role "
+"""What a member of a role of ours begins with that somebody else made one."""
+
+_DIGITS: Final = 16
+_SPECIAL: Final = re.compile(r"[\\%_]")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+def quoted(name: str) -> str:
+    """A name in a statement.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def grantee(account: Account) -> str:
+    """An account or a role in a statement; a role has no host.
+
+    >>> grantee(Account("ana", "%")), grantee(Account("readers", ""))
+    ('`ana`@`%`', '`readers`')
+    """
+    user = quoted(account.user)
+    return f"{user}@{quoted(account.host)}" if account.host else user
+
+
+def pattern(database: str) -> str:
+    r"""The pattern that holds for this database alone.
+
+    >>> print(pattern("a_b"))
+    a\_b
+    """
+    return _SPECIAL.sub(r"\\\g<0>", database)
+
+
+def database_of(held: str) -> str | None:
+    r"""The database of a pattern that `pattern` wrote; None for one that says something else.
+
+    >>> database_of(r"a\_b"), database_of("a_b")
+    ('a_b', None)
+    """
+    name = _ESCAPED.sub(r"\1", held)
+    return name if pattern(name) == held else None
+
+
+def place(path: Path) -> str:
+    """What a privilege is on, in a statement.
+
+    >>> place(("a_b", "t")), place(())
+    ('`a_b`.`t`', '*.*')
+    """
+    if not path:
+        return "*.*"
+    if len(path) == 1:
+        return f"{quoted(pattern(path[0]))}.*"
+    return f"{quoted(path[0])}.{quoted(path[1])}"
+
+
+def member(of: Account) -> str:
+    """A member of a role of ours that somebody else made one, as plans and drift name it."""
+    return f"{DIRECTLY}{user_name(of)}" if of.host else f"{OF_ROLE}{of.user}"
+
+
+def member_of(name: str) -> Account | None:
+    """Whom `member` named; None for a user who has a role by one of their own.
+
+    >>> member_of("account ana@h"), member_of("role r"), member_of("ana")
+    (Account(user='ana', host='h'), Account(user='r', host=''), None)
+    """
+    if name.startswith(DIRECTLY):
+        return account_of(name.removeprefix(DIRECTLY))
+    return Account(name.removeprefix(OF_ROLE), "") if name.startswith(OF_ROLE) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The names that roles of a target have: shared ones, and one for each user.
+
+    >>> Marks("shop").is_shared("lw_shop_0123456789abcdef"), Marks("shop").is_shared("lw_shop_x")
+    (True, False)
+    """
+
+    target: str
+
+    def personal(self, user: str) -> str:
+        """The role that a user has by default, which has the shared ones."""
+        return f"lw_{self.target}-{sha256(user.encode()).hexdigest()[:_DIGITS]}"
+
+    def is_personal(self, name: str) -> bool:
+        """Whether a role may be one of a user."""
+        return self._is(name, "-")
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a role may be one of several users."""
+        return self._is(name, "_")
+
+    def _is(self, name: str, sign: str) -> bool:
+        return re.fullmatch(f"lw_{self.target}{sign}[0-9a-f]{{{_DIGITS}}}", name) is not None

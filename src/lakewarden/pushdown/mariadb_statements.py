@@ -1,0 +1,154 @@
+"""The statements of MariaDB for the steps of a plan, alike ones together.
+
+All that takes away comes before all that gives. Then what is held is wanted, and it stays so
+whatever is given next, in any order; so grants come before members, which is quicker: a grant to a
+role is worked out anew for each of its members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from lakewarden.names.mysql_account import Account, account_of
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.mariadb_catalog import ON_PATTERN, ON_ROUTINE, Catalog
+from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, place, quoted
+from lakewarden.pushdown.plan import Act, Step
+
+MEMBER_OF: Final = "MEMBER OF "
+"""A role of ours that somebody made a member of another one has this as a grant."""
+
+MOST: Final = 200
+"""Grantees of one statement."""
+
+_COLUMN: Final = 3
+"""The parts of a column's path."""
+
+
+class Statements:
+    """The statements of one push to a server; `names` are those of grantees of others."""
+
+    def __init__(self, catalog: Catalog, marks: Marks, names: Mapping[str, Account]) -> None:
+        self._catalog, self._marks, self._names = catalog, marks, names
+        self._gone: set[str] = set()
+
+    def of(self, steps: Iterable[Step]) -> Iterator[str]:
+        """What does the steps. A role that goes is dropped with all that it has."""
+        by_act: dict[Act, list[Step]] = {}
+        for step in steps:
+            by_act.setdefault(step.act, []).append(step)
+        self._gone = {step.role for step in by_act.get(Act.DROP_ROLE, ())}
+        for act in (Act.REVOKE_MEMBER, Act.REVOKE):
+            if act in by_act:
+                by_act[act] = [one for one in by_act[act] if one.role not in self._gone]
+        does: Mapping[Act, Callable[[Sequence[Step]], Iterator[str]]] = {
+            Act.REVOKE_MEMBER: self._members_revoked,
+            Act.REVOKE: self._grants,
+            Act.DROP_ROLE: self._dropped,
+            Act.CREATE_ROLE: self._created,
+            Act.GRANT: self._grants,
+            Act.ADD_MEMBER: self._members_added,
+            Act.REVOKE_FOREIGN: self._grants,
+        }
+        for act, work in does.items():
+            yield from work(by_act.get(act, ()))
+
+    def tidying(self) -> Iterator[str]:
+        """Drops the roles of users whom nothing is left of."""
+        yield from self._drop(
+            role
+            for role in sorted(self._personal())
+            if not self._catalog.edges_from.get(Account(role, ""))
+            and not self._catalog.given(Account(role, ""))
+        )
+
+    def _personal(self) -> set[str]:
+        return {one for one in self._catalog.administered if self._marks.is_personal(one)}
+
+    # --- roles ---
+
+    @staticmethod
+    def _created(steps: Sequence[Step]) -> Iterator[str]:
+        return _each("CREATE ROLE", (quoted(one.role) for one in steps))
+
+    def _dropped(self, steps: Sequence[Step]) -> Iterator[str]:
+        return self._drop(one.role for one in steps)
+
+    def _drop(self, roles: Iterable[str]) -> Iterator[str]:
+        """Drops roles that are nobody's default afterwards: MariaDB would keep the name."""
+        gone = dict.fromkeys(roles)
+        for account, default in self._catalog.accounts.items():
+            if default in gone:
+                yield f"SET DEFAULT ROLE NONE FOR {grantee(account)}"
+        yield from _each("DROP ROLE", map(quoted, gone))
+
+    # --- members ---
+
+    def _members_added(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Members get a role by one of their own, which they have by default."""
+        there = self._personal() - self._gone
+        personal = {one.member: self._marks.personal(one.member) for one in steps}
+        new = sorted(user for user, role in personal.items() if role not in there)
+        yield from _each("CREATE ROLE", (quoted(personal[user]) for user in new))
+        for role, alike in groupby(steps, _role):
+            whom = (quoted(personal[one.member]) for one in alike)
+            yield from _each(f"GRANT {quoted(role)} TO", whom)
+        for user in new:
+            role, account = quoted(personal[user]), grantee(account_of(user))
+            yield f"GRANT {role} TO {account}"
+            yield f"SET DEFAULT ROLE {role} FOR {account}"
+
+    def _members_revoked(self, steps: Sequence[Step]) -> Iterator[str]:
+        for role, alike in groupby(steps, _role):
+            whom = (grantee(self._member(one.member)) for one in alike)
+            yield from _each(f"REVOKE {quoted(role)} FROM", whom)
+
+    def _member(self, name: str) -> Account:
+        return member_of(name) or Account(self._marks.personal(name), "")
+
+    # --- privileges ---
+
+    def _grants(self, steps: Sequence[Step]) -> Iterator[str]:
+        for (_, grant), alike in groupby(sorted(steps, key=_granted), _granted):
+            same = list(alike)
+            whom = (self._grantee(one) for one in same)
+            yield from _each(_statement(grant, is_revoked=same[0].act is not Act.GRANT), whom)
+
+    def _grantee(self, step: Step) -> str:
+        if step.act is Act.REVOKE_FOREIGN:
+            return grantee(self._names[step.role])
+        return quoted(step.role)
+
+
+def _role(step: Step) -> str:
+    return step.role
+
+
+def _granted(step: Step) -> tuple[str, Grant]:
+    return step.act.value, step.grant or Grant((), "")
+
+
+def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:
+    """The statement for all grantees, so many at once as one may have."""
+    whole = list(grantees)
+    for start in range(0, len(whole), MOST):
+        yield f"{statement} {', '.join(whole[start : start + MOST])}"
+
+
+def _statement(grant: Grant, *, is_revoked: bool) -> str:
+    """What grants or revokes it, up to the grantees."""
+    verb, to = ("REVOKE", "FROM") if is_revoked else ("GRANT", "TO")
+    privilege, path = grant.privilege, grant.path
+    if privilege.startswith(MEMBER_OF):
+        return f"{verb} {quoted(privilege.removeprefix(MEMBER_OF))} {to}"
+    on = place(path)
+    if privilege.endswith(ON_PATTERN):
+        privilege, on = privilege.removesuffix(ON_PATTERN), f"{quoted(path[0])}.*"
+    elif ON_ROUTINE in privilege:
+        privilege, _, kind = privilege.partition(ON_ROUTINE)
+        on = f"{kind} {on}"
+    elif len(path) == _COLUMN:
+        privilege = f"{privilege} ({quoted(path[-1])})"
+    return f"{verb} {privilege} ON {on} {to}"

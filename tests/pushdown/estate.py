@@ -1,0 +1,218 @@
+"""A random realm, and a database of some kind with what one of its catalogs holds."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from lakewarden.engines.mapping import EngineMapping, of_model
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import NONE
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import EntityRow, Facts
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.grants import Grant, Path, Roles
+from lakewarden.pushdown.plan import named, steps
+from lakewarden.pushdown.push import CONNECT, Database
+from lakewarden.pushdown.style import PLAIN, style_of
+from lakewarden.pushdown.wanted import Scope, Wanted, wanted
+from lakewarden.service.lasting import lasting
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+from lakewarden.testing.world_draft import NOW
+from lakewarden.testing.worlds import Size, make
+
+SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=40, goals=20)
+ROWS = (
+    ("eu", 1, "it's", "DE89370400440532013000", "ana@example.com"),
+    ("us", 2, None, "short", None),
+    (None, 3, "it's", None, ""),
+    ("{USER}", 4, "", "ÄÖÜ€ 🦊 0123", "b"),
+)
+"""Values of `COLUMN_ORDER`."""
+
+COLUMN_ORDER = ("region", "amount", "note", "iban", "mail")
+TABLES = ("table", "view")
+TOPS = ("metalake", "catalog")
+LEVELS = {"catalog": 0, "schema": 1, "table": 2, "view": 2, "column": 3}
+STORED_COLUMNS = ("region", "iban", "absent")
+COLUMN_RIGHTS = ("SELECT_COLUMN", "SELECT_COLUMN", "INSERT_ROWS", "UPDATE_ROWS")
+
+
+@dataclass(frozen=True)
+class TargetEstate:
+    """A realm, and the address of a database that is one of its catalogs."""
+
+    state: RealmState
+    scope: Scope
+    address: Address
+    style: str = PLAIN
+    kind: ClassVar[str]
+
+    def with_facts(self, facts: Facts) -> Self:
+        """The same database, and another realm."""
+        return replace(self, state=state_of(facts, self.kind))
+
+    @property
+    def mapping(self) -> EngineMapping:
+        return of_model("gravitino")[self.kind]
+
+    def connected(self) -> AbstractContextManager[Database]:
+        """The target, as a push has it."""
+        return CONNECT[self.kind](self.address)
+
+    @property
+    def target(self) -> PushTarget:
+        return PushTarget("pg", "lake", self.kind, self.scope.metalake, self.scope.catalog)
+
+    def push(self, last: Roles | None = None) -> tuple[Wanted, int]:
+        """Plans and applies; what was wanted, and how many steps that took."""
+        with self.connected() as database:
+            database.lock()
+            objects = database.objects()
+            wish = wanted(self.state, self.mapping, self.scope, objects, NOW)
+            style = style_of("gravitino", self.kind, self.style)
+            roles = wish if style is None else style(self.state, self.scope, wish, objects)
+            held, last = database.held(), last or Roles()
+            whole = named(roles.roles, held, last, database.prefix, roles.named, objects.roles)
+            todo = list(steps(held, whole))
+            database.apply(todo)
+            assert database.held() == whole
+        return wish, len(todo)
+
+    def held(self) -> Roles:
+        with self.connected() as database:
+            return database.held()
+
+    def objects(self) -> dict[Path, Entity]:
+        """The stored entities that the database has, by their paths."""
+        tree, parts = self.state.matrix.snapshot.coded.tree, self.state.system.spelling.parts
+        found: dict[Path, Entity] = {}
+        for id in sorted(tree.stored):
+            entity = tree.entity(id)
+            names = tuple(parts(entity))
+            is_there = entity.type != "column" or names[-1] in COLUMN_ORDER
+            is_here = names[:2] == (self.scope.metalake, self.scope.catalog)
+            if entity.type in LEVELS and is_here and is_there:
+                found[names[2:]] = entity
+        tables = {path for path, entity in found.items() if entity.type == "table"}
+        return {path: one for path, one in found.items() if len(path) < 3 or path[:2] in tables}
+
+    def users(self) -> list[Principal]:
+        memberships = self.state.matrix.snapshot.coded.memberships
+        stored = (memberships.principals[id] for id in sorted(memberships.stored))
+        return [one for one in stored if one.kind == USER]
+
+    def allows(self, user: Principal, act: str, entity: Entity) -> bool:
+        """What the kernel says of a privilege."""
+        operation = self.state.matrix.operation(self.mapping.operation(act))
+        if NONE in operation.rules or entity.type not in operation.rules:
+            return False
+        request = Request(user, operation.name, entity, NOW)
+        return self.state.matrix.decide(request).allow
+
+    def held_privileges(self, user: Principal) -> set[tuple[Path, str]]:
+        """What our roles grant to a user; whoever has a masking view has `MASKED_READ`."""
+        held = self.held()
+        found = {**held.holders(), **held.readers()}
+        own = self.name(user)
+        return {(grant.path, grant.privilege) for grant, users in found.items() if own in users}
+
+    @property
+    def lasting(self) -> RealmState:
+        """The realm with what binds and is allowed at every moment from now on."""
+        matrix = Matrix(lasting(self.state.matrix.snapshot))
+        return replace(self.state, matrix=matrix)
+
+    def name(self, user: Principal) -> str:
+        return self.state.system.identities.person(user)
+
+
+def state_of(facts: Facts, kind: str) -> RealmState:
+    settings = {kind: "on"}
+    system = load_system("gravitino", settings)
+    matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
+    return RealmState(Realm("lake", "gravitino", settings=settings), system, matrix, People())
+
+
+def facts_of(seed: int) -> Facts:
+    """A random world, with fewer who own all of it: else nearly everything is allowed.
+
+    Tables have columns, on which some are granted something.
+    """
+    facts = make(load_system("gravitino", {"postgresql": "on"}), seed, SIZE).facts
+    rng = random.Random(seed)
+    columns = [
+        EntityRow(Entity("column", f"{row.entity.name}.{name}"), row.entity)
+        for row in facts.entities
+        if row.entity.type == "table"
+        for name in STORED_COLUMNS
+    ]
+    of_columns = [
+        Statement(
+            f"column-{number}",
+            Effect.ALLOW,
+            frozenset({rng.choice(COLUMN_RIGHTS)}),
+            On(rng.choice(columns).entity),
+            frozenset({rng.choice(sorted(facts.principals))}),
+        )
+        for number in range(2 * len(columns))
+    ]
+    return replace(
+        facts,
+        entities=[*facts.entities, *columns],
+        owners=[row for row in facts.owners if row.entity.type not in TOPS and rng.random() < 0.5],
+        statements=of_columns
+        + [
+            one
+            for one in facts.statements
+            if not (isinstance(one.scope, On) and one.scope.entity.type in TOPS)
+            or one.effect is not Effect.ALLOW
+            or rng.random() < 0.5
+        ],
+    )
+
+
+def scope_of(state: RealmState) -> Scope:
+    """The catalog with the most tables that lie in what the realm has."""
+    tree, parts = state.matrix.snapshot.coded.tree, state.system.spelling.parts
+    stored = [tree.entity(id) for id in sorted(tree.stored)]
+    names = {(one.type in TABLES, tuple(parts(one))) for one in stored}
+    found = Counter({path: 0 for _, path in sorted(names) if len(path) == len(TOPS)})
+    for is_table, path in names:
+        if is_table and (False, path[:-1]) in names and (False, path[:2]) in names:
+            found[path[:2]] += 1
+    ((top, _),) = found.most_common(1)
+    return Scope(*top)
+
+
+def altered(facts: Facts, seed: int) -> Facts:
+    """The facts with some statements and memberships less."""
+    rng = random.Random(seed)
+    return replace(
+        facts,
+        statements=[one for one in facts.statements if rng.random() < 0.8],
+        memberships=[one for one in facts.memberships if rng.random() < 0.9],
+    )
+
+
+def grants(roles: Roles) -> set[Grant]:
+    return {grant for role in roles.roles.values() for grant in role.grants}
+
+
+def is_left_out(wish: Wanted, privilege: str, user: Principal, entity: Entity) -> bool:
+    """Whether the residue says that the user is not granted the privilege."""
+    at, who = f"{entity.type}:{entity.name}", f"{user.kind}:{user.name}"
+    return any(
+        one.entity in ("", at) and one.principal in ("", who) and one.access in ("", privilege)
+        for one in wish.residues
+    )

@@ -1,0 +1,113 @@
+"""A random realm, and a MariaDB server with what one of its catalogs holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import pymysql
+import sqlalchemy as sa
+
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.names.mysql_account import account_of
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.mariadb_names import grantee, quoted
+from tests.pushdown.estate import COLUMN_ORDER, ROWS, TargetEstate, scope_of, state_of
+
+Connection: TypeAlias = "pymysql.Connection[Any]"
+
+COLUMN_TYPES = {
+    **dict.fromkeys(("region", "note", "iban", "mail"), "varchar(40)"),
+    "amount": "int(11)",
+}
+SYSTEM = ("information_schema", "mysql", "performance_schema", "sys", "lakewarden")
+
+
+@dataclass(frozen=True)
+class MariadbEstate(TargetEstate):
+    """One in MariaDB."""
+
+    kind: ClassVar[str] = "mysql"
+
+    @contextmanager
+    def as_user(self, user: Principal) -> Iterator[Connection]:
+        """A connection of the user, who has no password here."""
+        account = account_of(self.name(user))
+        with connection_of(self.address.url, account.user, "") as connection:
+            yield connection
+
+
+def administrator(url: str) -> Connection:
+    """A connection of the account that pushes."""
+    at = sa.make_url(url)
+    return connection_of(url, str(at.username), str(at.password))
+
+
+def connection_of(url: str, user: str, password: str) -> Connection:
+    at = sa.make_url(url)
+    return pymysql.connect(
+        host=at.host, port=at.port or 3306, user=user, password=password, autocommit=True
+    )
+
+
+def execute(connection: Connection, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """The rows that a statement gives."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall())
+
+
+@contextmanager
+def estate(server: str, facts: Facts) -> Iterator[MariadbEstate]:
+    """The realm with these facts, and its catalog that has the most tables as databases."""
+    state = state_of(facts, MariadbEstate.kind)
+    url = sa.make_url(server).set(drivername="mariadb")
+    address = Address(url.render_as_string(hide_password=False), "pg")
+    made = MariadbEstate(state, scope_of(state), address)
+    with administrator(address.url) as connection:
+        empty(connection)
+        _fill(connection, made)
+        try:
+            yield made
+        finally:
+            empty(connection)
+
+
+def _fill(connection: Connection, made: MariadbEstate) -> None:
+    """Makes the accounts, databases, tables and views."""
+    for user in made.users():
+        execute(connection, f"CREATE USER {grantee(account_of(made.name(user)))}")
+    for path, entity in sorted(made.objects().items(), key=lambda one: (len(one[0]), one)):
+        where = ".".join(map(quoted, path))
+        if entity.type == "schema":
+            execute(connection, f"CREATE DATABASE {where} CHARACTER SET utf8mb4")
+        if entity.type == "table":
+            columns = ", ".join(f"{name} {type}" for name, type in COLUMN_TYPES.items())
+            execute(connection, f"CREATE TABLE {where} ({columns})")
+            values = ", ".join(["%s"] * len(COLUMN_ORDER))
+            at = where.replace("%", "%%")
+            insert = f"INSERT INTO {at} ({', '.join(COLUMN_ORDER)}) VALUES ({values})"
+            for row in ROWS:
+                execute(connection, insert, *row)
+        if entity.type == "view":
+            execute(connection, f"CREATE VIEW {where} AS SELECT 'eu' AS region, 1 AS amount")
+
+
+def empty(connection: Connection) -> None:
+    """Drops all databases, roles and accounts but those that a new server has."""
+    for (name,) in execute(connection, "SHOW DATABASES"):
+        if name not in SYSTEM:
+            execute(connection, f"DROP DATABASE {quoted(name)}")
+    for user, is_role, host in execute(connection, "SELECT User, is_role, Host FROM mysql.user"):
+        if user in ("root", "lakewarden", "mariadb.sys", "mysql", "PUBLIC"):
+            continue
+        with suppress(pymysql.MySQLError):
+            execute(
+                connection,
+                f"DROP ROLE {quoted(user)}"
+                if is_role == "Y"
+                else f"DROP USER {quoted(user)}@{quoted(host)}",
+            )

@@ -51,10 +51,12 @@ FOREIGN: dict[str, Any] = {
 }  # fmt: skip
 
 
-def realm_of(*stated: Mapping[str, Any], readers: tuple[str, ...] = ("ana", "bo")) -> RealmState:
+def realm_of(
+    *stated: Mapping[str, Any], readers: tuple[str, ...] = ("ana", "bo"), more: tuple[str, ...] = ()
+) -> RealmState:
     """Three tables of a schema, four users, and what these statements give beside its use."""
     system = load_system("gravitino", SETTINGS)
-    names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", *ALL, COLUMN)
+    names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", *ALL, COLUMN, *more)
     entities = [system.entity(one) for one in names]
     users = [system.principal(name) for name in ("ana", "bo", "eve", "olga")]
     reader = Principal(ROLE, "lk:reader")
@@ -395,6 +397,20 @@ def test_errors_say_what_to_do(ranger: Ranger, one: Told) -> None:
     lost = replace(one, ranger=replace(ranger, service="svc"))
     with pytest.raises(Unknown, match="svc"):
         lost.plan(realm)
+
+
+@pytest.mark.parametrize("other", ["Orders", "ORDERS", "\u0130tems", "\u0131tems"])
+def test_names_that_ranger_takes_for_one_another_are_left_out(
+    other: str, ranger: Ranger, one: Told
+) -> None:
+    """Its own definitions do not look at case, so a policy would be for both."""
+    realm = realm_of(READ, more=(f"table:lk:c.sales.{other}",))
+    one.push(realm)
+    told_of = {table for _, table in views(ranger)[1]}
+    hidden = "orders" if other.lower() == "orders" else "items"
+    assert told_of & {"orders", "clients", "items"} == {"orders", "clients", "items"} - {hidden}
+    left = {residue.entity for residue in one.plan(realm).residues if "case" in residue.why}
+    assert left == {f"table:lk:c.sales.{hidden}"}
 
 
 def test_topics_are_not_told_where_ranger_takes_others_for_them() -> None:

@@ -80,7 +80,7 @@ def wanted(
     if service.governs == CATALOG and not target.catalog:
         message = f"a service of type `{service.type}` is one catalog; add the target with"
         raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
-    naming = Naming("", target.metalake, {}, target.catalog)
+    naming = Naming("", target.metalake, {}, target.catalog, folded=service.folds)
     residues = Residues()
     made = documents(realm, mapping, service, naming, now, residues)
     names = _role_names(target.name, made.roles["rangerRoles"])

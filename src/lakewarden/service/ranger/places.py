@@ -25,6 +25,10 @@ _SAID_EXACTLY: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
 """The same where the engine tells capital letters from small ones."""
 
 
+_DOT_ABOVE: Final = "\u0307"
+"""What folding leaves of a capital I with a dot, which Java takes for an i."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Something that policies can name: the names of what it lies in, from the outermost, its own.
@@ -46,7 +50,8 @@ class Place:
 class Naming:
     """What a service is called, what it calls things, and what it governs: a catalog of the realm.
 
-    `files` are the places of files, where it governs a file system.
+    `files` are the places of files, where it governs a file system. `folded`: Ranger takes a name
+    for one that differs in case alone, so that none of the two can be named.
     """
 
     service: str
@@ -54,6 +59,7 @@ class Naming:
     catalogs: Mapping[str, str]
     governs: str = ""
     files: Files | None = None
+    folded: bool = False
 
 
 class Places:
@@ -159,9 +165,14 @@ class Places:
         snapshot = self._realm.matrix.snapshot
         tree = snapshot.coded.tree
         by_path: dict[tuple[str, ...], list[Place]] = {}
+        alike_names = self._alike_names(level) if self._naming.folded else frozenset()
         for type in self.types(level):
             for id in snapshot.of_type(type) & tree.stored:
-                place = self._place(level, id, tree.entity(id))
+                entity = tree.entity(id)
+                place = self._place(level, id, entity)
+                if place is not None and self._folded(entity) in alike_names:
+                    self._left_out("Ranger would take another name for it, in other case", entity)
+                    continue
                 if place is not None:
                     # Filesets may lie at the same place: `with_all_inside` minds them.
                     key = (str(id),) if level.hidden or level.located else place.path
@@ -174,6 +185,20 @@ class Places:
                 for place in alike:
                     self._left_out("another thing has the same name", tree.entity(place.id))
         return places
+
+    def _alike_names(self, level: Level) -> frozenset[tuple[str, ...]]:
+        """The folded names of which a level has several things with different names."""
+        snapshot, names = self._realm.matrix.snapshot, dict[tuple[str, ...], set[str]]()
+        for type in self.types(level):
+            for id in snapshot.of_type(type) & snapshot.coded.tree.stored:
+                entity = snapshot.coded.tree.entity(id)
+                names.setdefault(self._folded(entity), set()).add(entity.name)
+        return frozenset(folded for folded, each in names.items() if len(each) > 1)
+
+    def _folded(self, entity: Entity) -> tuple[str, ...]:
+        """The parts of a name, the same for all that Java takes for equal but for case."""
+        parts = self._realm.system.spelling.parts(entity)
+        return tuple(part.upper().casefold().replace(_DOT_ABOVE, "") for part in parts)
 
     def _place(self, level: Level, id: int, entity: Entity) -> Place | None:
         """The entity's name in the engine; None for what cannot be named, or is not below it."""

@@ -5,6 +5,7 @@
 1,000 users with five of 300 roles each; each role reads, changes or adds rows of some schemas and
 tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
 statements and grants that the naive way takes. The server is one of the tests.
+Of `--kind ranger` it is a stand-in of Ranger's admin with a service of Trino: requests are counted.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import as_data
-from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target import RANGER, PushTarget
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 from tests.pushdown.mariadb_estate import administrator, execute
+from tests.pushdown.ranger.admin_server import serving
+from tests.pushdown.ranger.worlds import ranger_of, told
 from tests.servers import mariadb, postgres
 
 T = TypeVar("T")
@@ -160,22 +163,54 @@ def measured(count: int, kind: str, user_count: int) -> dict[str, Any]:
     }
 
 
+def measured_in_ranger(count: int, user_count: int) -> dict[str, Any]:
+    """The figures of a push to Ranger, without its limit of requests per second."""
+    realm = estate(count, "trino", user_count)
+    with serving(ranger_of("trino")) as ranger:
+        one = told(ranger, "lk")
+        plan_s, made = timed(lambda: one.plan(realm, 0.0))
+        before = len(ranger.requests)
+        push_s, changes = timed(lambda: one.push(realm, 0.0))
+        requests = len(ranger.requests) - before
+        again_s, again = timed(lambda: one.plan(realm, 0.0))
+        drift_s, drift = timed(lambda: one.drift(realm, 0.0))
+    return {
+        "users": user_count,
+        "tables": count,
+        "roles_of_the_realm": ROLES,
+        "policies": len(made.wanted.policies),
+        "roles": len(made.wanted.roles),
+        "plan_seconds": plan_s,
+        "plan_and_apply_seconds": push_s,
+        "changes": changes,
+        "requests": requests,
+        "second_plan_seconds": again_s,
+        "second_plan_steps": len(again.steps),
+        "drift_seconds": drift_s,
+        "differences": len(drift.differences),
+        "state_bytes": len(json.dumps(one.target.pushed)),
+    }
+
+
 def main() -> int:
     """Prints the result as JSON."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kind", choices=SERVERS, default="postgresql")
+    parser.add_argument("--kind", choices=(*SERVERS, RANGER), default="postgresql")
     parser.add_argument("--tables", type=int, default=10_000)
     parser.add_argument("--users", type=int, default=USERS)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tables")
     parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
-    result = rounded(
-        {**machine(), **measured(QUICK if given.quick else given.tables, given.kind, given.users)}
-    )
+    count = QUICK if given.quick else given.tables
+    if given.kind == RANGER:
+        figures = measured_in_ranger(count, given.users)
+    else:
+        figures = measured(count, given.kind, given.users)
+    result = rounded({**machine(), **figures})
     print(json.dumps(result, indent=2))
     if given.save is not None:
-        kept(result, "push", given.save)
+        kept(result, "push_ranger" if given.kind == RANGER else "push", given.save)
     return 0
 
 

@@ -91,12 +91,13 @@ class Ranger:
         """As somebody creates or updates one."""
         if id is not None and id not in self.policies:
             raise Refusal(404, f"no policy found with ID {id}")
+        signature = _signature(policy)
         for one in self.policies.values():
             if one["id"] == id:
                 continue
             if one["name"] == policy["name"]:
                 raise Refusal(400, f"another policy already exists for this name: {one['name']}")
-            if _signature(one) == _signature(policy):
+            if one["resourceSignature"] == signature:
                 message = "another policy already exists for matching resource"
                 raise Refusal(400, f"{message}: policy-name=[{one['name']}]")
         items = [item for key in _ITEMS for item in policy.get(key) or ()]
@@ -124,7 +125,7 @@ class Ranger:
             "updatedBy": "ops",
             "createTime": 1,
             "updateTime": self.version,
-            "resourceSignature": _signature(policy),
+            "resourceSignature": signature,
             "serviceType": self.type,
         }
         self.policies[number] = stored

@@ -112,12 +112,12 @@ def check(server: str, seed: int, most: int) -> int:
                 connection.execute(edit)
                 _is_named(made, before, whose, edit, connection)
                 _is_repaired(made, pushed)
-            others = [(one.grantee, one.grant) for one in _foreign(made)]
+            others = {(one.grantee, one.grant) for one in _foreign(made)}
             for whose, edit in whole:
                 if whose == "ours":
                     connection.execute(edit)
         _is_repaired(made, pushed)
-        assert [(one.grantee, one.grant) for one in _foreign(made)] == others
+        assert {(one.grantee, one.grant) for one in _foreign(made)} == others
         theirs = {(one.grantee, one.grant.privilege) for one in _foreign(made)}
         assert ("PUBLIC", "DELETE") in theirs
         return len(whole)

@@ -14,7 +14,7 @@ from psycopg import sql
 from lakewarden.kernel.errors import BadInput, Conflict, StaleSnapshot, Unavailable, WardenError
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.drift import MISSING, differences
+from lakewarden.pushdown.drift import ADDED, MISSING, differences
 from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.postgresql import connected
@@ -185,6 +185,20 @@ def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
             seen = own.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(*view)))
             names = [column.name for column in seen.description or ()]
             assert ("secret" in names, "mail" in names) == (True, False)
+
+
+def test_a_way_to_views_that_others_gave_does_not_count(made: Estate) -> None:
+    """The push takes it away, so it gives the role its own again."""
+    made.push()
+    before = made.held()
+    name = next(name for name, role in before.roles.items() if role.views)
+    role = sql.Identifier(name)
+    with administrator(made.address.url) as own:
+        own.execute(sql.SQL("REVOKE USAGE ON SCHEMA lw_pg_masked FROM {}").format(role))
+        own.execute(sql.SQL("GRANT pg_read_all_data TO {}").format(role))
+    assert {one.kind for one in differences(before, made.held())} == {ADDED, MISSING}
+    made.push(before)
+    assert made.held() == before
 
 
 def test_a_view_that_somebody_took_over_is_replaced(made: Estate) -> None:

@@ -55,9 +55,10 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.rela
 WHERE n.nspname = %s AND c.relname = %s AND acl.grantee <> c.relowner
 """
 _MAY_USE: Final = """
-SELECT r.rolname FROM pg_roles r, pg_namespace n
-WHERE n.nspname = %s AND has_schema_privilege(r.oid, n.oid, 'USAGE')
+SELECT DISTINCT pg_get_userbyid(acl.grantee) FROM pg_namespace n, aclexplode(n.nspacl) acl
+WHERE n.nspname = %s AND acl.privilege_type = 'USAGE' AND acl.grantee <> 0
 """
+"""By a grant of their own: what they have by others, such as `pg_read_all_data`, may go."""
 
 
 class _Note(msgspec.Struct):

@@ -187,7 +187,8 @@ def _plan(
 
 def _coming(target: PushTarget) -> Mapping[str, Any]:
     """The roles that a push which was begun leads to, as data."""
-    return target.journal.get("wanted", {})  # type: ignore[no-any-return]  # as `begun` wrote it
+    coming: Mapping[str, Any] = target.journal.get("wanted", {})
+    return coming
 
 
 def adopting(database: Database, made: PushPlan) -> PushPlan:

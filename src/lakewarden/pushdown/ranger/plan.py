@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -25,7 +25,8 @@ GONE = ""
 class RangerPlan:
     """What a service of Ranger holds of ours, what it should hold, and the requests between.
 
-    `digest` is the same only for the same requests from the same holdings.
+    `digest` is the same only for the same requests from the same holdings. `given` are the guids
+    that Ranger gave policies while they were pushed, by name.
     """
 
     target: PushTarget
@@ -33,6 +34,7 @@ class RangerPlan:
     wanted: Held
     residues: Residues
     revision: int
+    given: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def steps(self) -> Sequence[RangerStep]:
@@ -84,7 +86,7 @@ class RangerPlan:
 
     def done(self) -> PushTarget:
         """The target after the push."""
-        guids = {**self.held.guids, **self.wanted.guids}
+        guids = {**self.held.guids, **self.wanted.guids, **self.given}
         kept = {name: guids[name] for name in self.wanted.policies if name in guids}
         pushed = replace(self.wanted, guids=kept).data()
         return replace(self.target, pushed=pushed, revision=self.revision, journal={})

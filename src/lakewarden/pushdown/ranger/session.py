@@ -80,7 +80,7 @@ class RangerSession:
         if not found.same(agreed.wanted):
             message = "Ranger did not come to what was planned, others change it as well"
             raise Conflict(f"{message}; run `lakewarden push plan {self._target.name}` again")
-        agreed.held.guids.update(found.guids)  # type: ignore[attr-defined]
+        agreed.given.update(found.guids)
         return len(agreed.steps)
 
     def _send(self, step: RangerStep, ids: dict[str, int], guids: dict[str, str]) -> None:

@@ -134,7 +134,10 @@ class ChangedRows:
         tree, id = self.coded.tree.with_entity(entity, above, stored=True)
         self.coded = replace(self.coded, tree=tree)
         self._refuse_cycle(id)
-        self._mark_subtree(id)
+        if known is None:
+            self._mark_lineages(id)  # nothing refers to a number that is new
+        else:
+            self._mark_subtree(id)
         if entity.type in self.coded.model.membership_types:
             self._number(members_of(entity.name))
             self._put_statement(membership(entity))
@@ -146,15 +149,20 @@ class ChangedRows:
 
     def _mark_subtree(self, id: int) -> None:
         """Marks the subtree of `id`, what refers into it, and its ancestors."""
+        below = self._mark_lineages(id)
+        origins = {origin for one in self.coded.model.fields.values() for origin in one.origin}
+        for origin in origins & self.coded.relations.keys():
+            self._match_again(origin, self.coded.relations[origin].sources_of(below))
+
+    def _mark_lineages(self, id: int) -> BitMap:
+        """Marks the subtree of `id`, which it returns, and its ancestors."""
         tree = self.coded.tree
         below = tree.below(tree.looped | BitMap([id]) if id in tree.looped else BitMap([id]))
         self.stale.placed |= below
         self.stale.lineages |= below
         self.stale.lineages.update(tree.ancestors(id))
         self.stale.matches |= self.stale.lineages
-        origins = {origin for one in self.coded.model.fields.values() for origin in one.origin}
-        for origin in origins & self.coded.relations.keys():
-            self._match_again(origin, self.coded.relations[origin].sources_of(below))
+        return below
 
     def _match_again(self, relation: str, sources: BitMap) -> None:
         """Marks entities whose relations differ, and what inherits from them."""

@@ -43,13 +43,12 @@ def column_labels(dataset: Entity, aspect: str, value: object, model: Model) -> 
     labels = set[RelationRow]()
     for field in _objects(value, listed):
         path = without_avro_type(field.get("fieldPath"))
-        columns = list(_columns(dataset, path)) if isinstance(path, str) else []
         named = [(tag, urn) for urn in _urns(field, "globalTags", "tags", "tag")]
         named += [(term, urn) for urn in _urns(field, "glossaryTerms", "terms", "urn")]
-        for kind, urn in named:
-            target = _target(urn, model.relations[kind].targets)
-            if target is not None:
-                labels.update(RelationRow(kind, column, target) for column in columns)
+        targets = [(kind, _target(urn, model.relations[kind].targets)) for kind, urn in named]
+        if targets and isinstance(path, str):  # most columns have none: their names are not parsed
+            for column in _columns(dataset, path):
+                labels |= {RelationRow(kind, column, to) for kind, to in targets if to is not None}
     return labels
 
 

@@ -18,6 +18,7 @@ from bench.pipeline.estate import Size
 from bench.pipeline.grants import GRANTS
 from bench.pipeline.stages import EVERY, chosen
 from bench.pipeline.summary import summed, text
+from bench.pipeline.tree import COLUMN_WIDTH
 from bench.result import kept, rounded
 from bench.text import say
 
@@ -27,6 +28,7 @@ examples:
   python -m bench.pipeline --sizes 100k,1M --seeds 1   a first impression
   python -m bench.pipeline --worlds grants --sizes 10k --stages ingest,index,review,diff
   python -m bench.pipeline --worlds grants --stages index,snapshot --sizes 1M --again
+  python -m bench.pipeline --worlds grants --sizes 100k --columns 20 --seeds 1
   python -m bench.pipeline --save bench/results/pipeline.json   make it the one to compare with
 
 exit codes: 0 measured; 1 a cell is void, or a stage failed; 2 bad usage
@@ -61,7 +63,8 @@ def cells(options: argparse.Namespace) -> Iterator[Cell]:
             if options.worlds is None and kind == ATTRIBUTES.kind and entities not in RICH:
                 continue
             for seed in range(1, most + 1):
-                yield Cell(WORLDS[kind], Size.of(entities), seed)
+                columns = options.columns if kind == GRANTS.kind else 0
+                yield Cell(WORLDS[kind], Size.of(entities, columns), seed)
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -76,6 +79,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sizes", default=",".join(SIZES), help="entities, such as 100k,1M")
     parser.add_argument("--seeds", type=int, help="how many; default: 3, and 1 from 10M on")
     parser.add_argument("--worlds", help=f"of {', '.join(WORLDS)}; default: attributes at 1M only")
+    parser.add_argument("--columns", type=int, default=0, help="columns of each table of grants")
     parser.add_argument("--stages", default="", help=f"of {', '.join(EVERY)}; default: not ingest")
     parser.add_argument("--again", action="store_true", help="measure finished cells again")
     parser.add_argument("--keep", action="store_true", help="keep worlds and outputs")
@@ -83,6 +87,8 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--save", nargs="?", const="", metavar="FILE", help="keep the result")
     options = parser.parse_args(given)
+    if not 0 <= options.columns < 10**COLUMN_WIDTH:
+        parser.error(f"expected --columns below {10**COLUMN_WIDTH}")
     options.stages = [name for name in options.stages.split(",") if name]
     for what, names, known in (
         ("stage", options.stages, EVERY),

@@ -1,7 +1,7 @@
 """Cells: a kind of world, a size and a seed, with what its stages took. Kept as they finish.
 
-    build/bench/pipeline/KIND-ENTITIES-SEED.json       the figures of one cell
-    build/bench/pipeline/work/KIND-ENTITIES-SEED/      the world and what stages write; gone after
+    build/bench/pipeline/CELL.json       the figures of one cell: KIND-ENTITIES[-COLUMNS]-SEED
+    build/bench/pipeline/work/CELL/      the world and what stages write; gone after
 
 A cell is finished when every stage that can be run was measured. Of one that is not, all is
 measured again, so that its figures are of one hour and one state of the code.
@@ -44,7 +44,8 @@ class Cell:
     @property
     def name(self) -> str:
         """The cell's name, also that of its file."""
-        return f"{self.world.kind}-{self.size.entities}-{self.seed}"
+        columns = f"-{self.size.columns}" if self.size.columns else ""
+        return f"{self.world.kind}-{self.size.entities}{columns}-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ class Bench:
         return measured(stage, places, manifest.settings, Path(places[stage.name]))
 
     def _agreement(self, cell: Cell, world: Path, index: Path) -> dict[str, Any]:
-        reason = agreement.reason_not_to(cell.size.entities)
+        reason = agreement.reason_not_to(read_manifest(world).tables["entities"].rows)
         if reason:
             return {"skipped": reason}
         found = self.agree(world, index, cell.seed)

@@ -40,7 +40,7 @@ class Size:
     """How large a world is.
 
     `entities` are containers and what lies in them, and what these are described with; the
-    entities that users, groups and roles are come on top.
+    entities that users, groups and roles are come on top, and so do the `columns` of each table.
     """
 
     entities: int
@@ -48,13 +48,14 @@ class Size:
     groups: int = 1_000
     roles: int = 2_000
     statements: int = 5_000
+    columns: int = 0
 
     @staticmethod
-    def of(entities: int) -> Size:
+    def of(entities: int, columns: int = 0) -> Size:
         """The size of a world that is measured: a small estate has few people, too."""
         if entities > SMALL:
-            return Size(entities)
-        return Size(entities, users=500, groups=100, roles=200, statements=500)
+            return Size(entities, columns=columns)
+        return Size(entities, users=500, groups=100, roles=200, statements=500, columns=columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.statement import Effect, On, Statement
 
 DENIED = 0.08
+ON_COLUMN = 0.2
+"""Share of the statements on single tables that are on a column, where tables have some."""
+
 ON_LAKE = 0.02
 ON_SCHEMA = 0.55
 AT_HOME = 0.85
@@ -33,31 +36,42 @@ PRIVILEGES = {
 }
 """For each type what reads, writes and creates."""
 
+ON_COLUMNS = ("SELECT_COLUMN", "UPDATE_ROWS")
+"""What is granted, and denied, on a single column."""
+
 
 class Spot(NamedTuple):
-    """A place in the tree, its number among those of its level, and the catalog it lies in."""
+    """A place in the tree, its number among those of its level, and the catalog it lies in.
+
+    Of a column, `number` is that of its table, and `column` its own within it.
+    """
 
     level: str
     number: int
     catalog: int
+    column: int = 0
 
 
 @dataclass
 class Granting:
-    """Draws the statements; `homes` holds the catalog that each role works in."""
+    """Draws the statements; `homes` holds the catalog that each role works in.
+
+    Tables have so many `columns`.
+    """
 
     tree: Tree
     random: Random
     lake_of_role: Ints
+    columns: int = 0
     homes: list[int] = field(default_factory=list)
     found: dict[str, Statement] = field(default_factory=dict)
     allowed: list[tuple[int, Spot]] = field(default_factory=list)
 
     @staticmethod
-    def draw(tree: Tree, roles: int, statements: int, seed: int) -> Granting:
+    def draw(tree: Tree, roles: int, statements: int, seed: int, columns: int = 0) -> Granting:
         """Statements of that number for so many roles."""
         shares = spread(np.random.default_rng([seed, 9]), roles, np.array(LAKES))
-        one = Granting(tree, Random(seed), positions(shares)[0])
+        one = Granting(tree, Random(seed), positions(shares)[0], columns)
         one.homes = [one._catalog(role) for role in range(roles)]
         denied = round(statements * DENIED)
         for role in range(min(roles, statements - denied)):
@@ -102,8 +116,8 @@ class Granting:
             further = self.random.sample((WRITE, CREATE), self.random.randrange(2))
             words = {"USE_SCHEMA", privileges[READ], *(privileges[one] for one in further)}
         else:
-            spot = self._object_in(spot)
-            words = {PRIVILEGES[self._type(spot)][self.random.choice((READ, READ, WRITE))]}
+            spot = self._column_of(self._object_in(spot))
+            words = {self._privileges(spot)[self.random.choice((READ, READ, WRITE))]}
         self._state(role, spot, Effect.ALLOW, words)
 
     def _denial(self) -> None:
@@ -115,8 +129,8 @@ class Granting:
         if spot.level in ("metalake", "catalog"):
             spot = self._schema_in(spot.catalog)
         if spot.level == "schema" and self.random.random() < 0.6:
-            spot = self._object_in(spot)
-        privileges = PRIVILEGES[self._type(spot)]
+            spot = self._column_of(self._object_in(spot))
+        privileges = self._privileges(spot)
         words = {privileges[self.random.choice((READ, WRITE))]}
         if spot.level == "schema" and self.random.random() < 0.3:
             words = {"USE_SCHEMA"}
@@ -129,6 +143,16 @@ class Granting:
     def _object_in(self, schema: Spot) -> Spot:
         start, end = self.tree.first[schema.number : schema.number + 2].tolist()
         return Spot("object", self.random.randrange(start, end), schema.catalog)
+
+    def _column_of(self, object: Spot) -> Spot:
+        """Sometimes a column of the object, if it is a table that has some; else the object."""
+        is_table = self.columns > 0 and self.tree.type(object.number) == "table"
+        if not is_table or self.random.random() >= ON_COLUMN:
+            return object
+        return object._replace(level="column", column=self.random.randrange(self.columns))
+
+    def _privileges(self, spot: Spot) -> tuple[str, ...]:
+        return ON_COLUMNS if spot.level == "column" else PRIVILEGES[self._type(spot)]
 
     def _type(self, spot: Spot) -> str:
         """What is read there: what the object is, or what the container holds."""
@@ -156,5 +180,8 @@ class Granting:
         if spot.level == "object":
             type = tree.type(spot.number)
             return Entity(type, tree.names(type, np.array([spot.number]))[0][0].as_py())
+        if spot.level == "column":
+            columns, _ = tree.columns(np.array([spot.number]), self.columns)
+            return Entity("column", columns[spot.column].as_py())
         names = {"metalake": tree.lakes, "catalog": tree.catalogs, "schema": tree.schemas}
         return Entity(spot.level, names[spot.level][spot.number].as_py())

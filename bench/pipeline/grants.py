@@ -82,6 +82,13 @@ class _Writing:
             names, parents = tree.names(type, numbers[part])
             self.add(type, names, "schema", parents)
 
+    def add_columns(self, tree: Tree) -> None:
+        """The columns of all tables."""
+        tables = tree.of_type("table")
+        for part in chunks(len(tables), self.size.columns):
+            names, parents = tree.columns(tables[part], self.size.columns)
+            self.entities.add("column", names, "table", parents)
+
     def add_people(self, type: str, mark: str, counts: Ints, width: int) -> None:
         """The entities that users or groups are, in each metalake the first of them."""
         lakes, numbers = positions(counts)
@@ -95,7 +102,7 @@ def draw(folder: Path, size: Size, seed: int) -> Drawn:
     """Writes the tables of one such world."""
     tree = Tree.draw(size.entities, np.random.default_rng([seed, 1]))
     people = People.draw(size.users, size.groups, size.roles, Random(seed))
-    granting = Granting.draw(tree, size.roles, size.statements, seed)
+    granting = Granting.draw(tree, size.roles, size.statements, seed, size.columns)
     role = granting.role_name
     with Rows(folder, "entities") as entities, Rows(folder, "owners") as owners:
         writing = _Writing(entities, owners, size, np.random.default_rng([seed, 2]))
@@ -119,6 +126,8 @@ def _entities(writing: _Writing, tree: Tree, granting: Granting) -> None:
     """All entities, by type."""
     size = writing.size
     writing.add("catalog", tree.catalogs, "metalake", taken(tree.lakes, tree.lake_of))
+    if size.columns:
+        writing.add_columns(tree)
     writing.add_objects("fileset", tree)
     everywhere = np.full(len(LAKES), size.groups)
     writing.add_people("group", "g", everywhere, 4)

@@ -117,10 +117,11 @@ def write_few(folder: Path, table: str, rows: Sequence[Sequence[str]]) -> Conten
     return written.content()
 
 
-def chunks(count: int) -> Iterator[slice]:
-    """All numbers below `count`, some at a time."""
-    for start in range(0, count, CHUNK):
-        yield slice(start, min(start + CHUNK, count))
+def chunks(count: int, rows: int = 1) -> Iterator[slice]:
+    """All numbers below `count`, some at a time; each of them makes so many rows."""
+    size = max(1, CHUNK // rows)
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
 
 
 def numbered(prefix: str, numbers: Ints, width: int) -> Texts:

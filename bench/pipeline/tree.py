@@ -27,6 +27,9 @@ CATALOG_SKEW = 0.8
 SCHEMA_SKEW = 1.5
 """Standard deviation of the logarithm of how many objects a schema holds."""
 
+COLUMN_WIDTH = 3
+"""How many digits the number of a column has."""
+
 Bools = NDArray[np.bool_]
 
 
@@ -94,6 +97,14 @@ class Tree:
         parents = taken(self.schemas, schemas)
         within = numbers - self.first[schemas]
         return _below(parents, f".{MARKS[type]}", within, self.width, numbers), parents
+
+    def columns(self, tables: Ints, count: int) -> tuple[Texts, Texts]:
+        """The names of so many columns of each of some tables, and of the tables."""
+        names, _ = self.names("table", tables)
+        of, within = positions(np.full(len(tables), count))
+        parents = taken(names, of)
+        told_by = tables[of] + within
+        return _below(parents, ".c", within, COLUMN_WIDTH, told_by), parents
 
 
 def _holding(held: tuple[str, ...], type: str) -> Bools:

@@ -217,7 +217,7 @@ def test_the_command_prints_what_was_measured_and_fails_where_a_stage_did(
     log: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "chosen", lambda names: bench(log, FIRST).stages)
-    monkeypatch.setattr("bench.pipeline.estate.Size.of", lambda entities: TINY)
+    monkeypatch.setattr("bench.pipeline.estate.Size.of", lambda *_: TINY)
     given = ["--sizes", "1000", "--seeds", "1", "--out", str(log.parent / "kept"), "--json"]
     monkeypatch.setattr(agreement, "reason_not_to", lambda entities: "too many")
     assert command.main(given) == 0

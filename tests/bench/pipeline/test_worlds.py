@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.pipeline.estate import World
+from bench.pipeline.grants import GRANTS
 from bench.pipeline.rows import Rows, numbered
 from bench.pipeline.tree import LAKES
 from lakewarden.kernel.entity import Entity
@@ -263,3 +264,18 @@ def test_rows_are_grouped_as_they_come(tmp_path: Path, monkeypatch: pytest.Monke
 def test_numbers_that_would_break_the_order_of_names_are_refused() -> None:
     with pytest.raises(ValueError, match="more than 2 digits"):
         numbered("u", np.array([3, 100]), 2)
+
+
+def test_every_table_has_its_columns_and_some_are_granted_and_denied(tmp_path: Path) -> None:
+    GRANTS.write(tmp_path / "with", replace(TINY, columns=20), seed=1)
+    GRANTS.write(tmp_path / "without", TINY, seed=1)
+    loaded, without = load(tmp_path / "with"), load(tmp_path / "without")
+    in_order(tmp_path / "with")
+    columns = parents_of(loaded.facts, "column")
+    tables = {row.entity for row in loaded.facts.entities if row.entity.type == "table"}
+    assert Counter(columns.values()) == dict.fromkeys(tables, 20)
+    rest = [row for row in loaded.facts.entities if row.entity.type != "column"]
+    assert rest == list(without.facts.entities)
+    scopes = [(s.effect, s.scope) for s in loaded.facts.statements if isinstance(s.scope, On)]
+    on = {(effect, scope.entity.type) for effect, scope in scopes if scope.entity in columns}
+    assert on == {(Effect.ALLOW, "column"), (Effect.DENY, "column")}

@@ -74,7 +74,7 @@ def guests_of(
     if edges is not None:
         edges = edges.where(F.col("kind").isin(*kinds)).select("source", "target")
     blocks = np.arange(-(-count >> bits), dtype=np.int64)
-    reached = _reached(tables.entities, edges, common)
+    reached = _reached(tables.entities, edges, common, bits)
     start = [
         guests.pair(np.repeat(blocks, len(common)), np.tile(common, len(blocks))),
         _crossing(tables.entities.select("id", "parent").where("parent >= 0"), bits),
@@ -99,26 +99,38 @@ def _columns(frame: DataFrame) -> list[Ints]:
     return [np.asarray(column, dtype=np.int64) for column in table.columns]
 
 
-def _reached(entities: DataFrame, edges: DataFrame | None, common: Ints) -> guests.Reached:
-    """What leads on from containers, from targets of edges, and from what is common to all."""
+def _reached(
+    entities: DataFrame, edges: DataFrame | None, common: Ints, bits: int
+) -> guests.Reached:
+    """What leads on from targets of edges, from what is common to all, and from containers.
+
+    Of these only such that lie in several blocks, and all in which something of this lies.
+    """
     spark = entities.sparkSession
-    own, above = _columns(entities.where("end > id + 1").select("id", "parent"))
-    selected = spark.createDataFrame(pa.table({"id": pa.array(common.astype(np.int32))}))
+    ends_in = F.shiftright(F.col("end") - 1, bits)
+    crossing = entities.where(F.shiftright("id", bits) != ends_in).select("id", "parent")
+    selected = _ids(spark, common)
     if edges is not None:
         selected = edges.select(F.col("target").alias("id")).unionAll(selected).distinct()
-    ids, parents = _columns(entities.join(selected, "id", "left_semi").select("id", "parent"))
-    everyone, places = np.unique(np.concatenate([own, ids]), return_index=True)
+    named = entities.join(selected, "id", "left_semi").select("id", "parent")
+    ids, parents = _columns(crossing.unionAll(named))
+    missing = np.setdiff1d(parents[parents >= 0], ids)
+    while len(missing):
+        above = entities.join(F.broadcast(_ids(spark, missing)), "id", "left_semi")
+        some_ids, some_parents = _columns(above.select("id", "parent"))
+        ids, parents = np.concatenate([ids, some_ids]), np.concatenate([parents, some_parents])
+        missing = np.setdiff1d(some_parents[some_parents >= 0], ids)
+    everyone, places = np.unique(ids, return_index=True)
     sources = targets = np.zeros(0, dtype=np.int64)
     if edges is not None:
-        known = spark.createDataFrame(pa.table({"source": pa.array(everyone.astype(np.int32))}))
+        known = _ids(spark, everyone).toDF("source")
         sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
     order = np.argsort(sources, kind="stable")
-    return guests.Reached(
-        ids=everyone,
-        parents=np.concatenate([above, parents])[places],
-        sources=sources[order],
-        targets=targets[order],
-    )
+    return guests.Reached(everyone, parents[places], sources[order], targets[order])
+
+
+def _ids(spark: SparkSession, ids: Ints) -> DataFrame:
+    return spark.createDataFrame(pa.table({"id": pa.array(ids.astype(np.int32))}))
 
 
 def _pairs(spark: SparkSession, pairs: Ints) -> DataFrame:

@@ -1,9 +1,11 @@
 """Every entity of a directory with its id, whatever their number; and what only is named.
 
-The containers come to the driver, where they are few; everything else is sorted once, by gap
-and name (`lakewarden.pipeline.index.preorder`), and keeps its order in the files.
+The large containers come to the driver (`lakewarden.pipeline.index.containers`). Their other
+members, *leaves* and small containers, are sorted once, by gap and name
+(`lakewarden.pipeline.index.preorder`), and keep their order in the files. What lies in small
+containers is numbered behind these, level by level.
 
-Tasks get what they need of the containers as small tables to join with: that costs a row a
+Tasks get what they need of the large containers as small tables to join with: that costs a row a
 fraction of its way to Python and back. Only leaves beside containers go that way.
 """
 
@@ -12,15 +14,28 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.facts import spelled_parent
 from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.index.containers import (
+    CONTAINERS,
+    KEY,
+    ON_DRIVER,
+    PARENT,
+    Small,
+    counted,
+    keyed,
+    separated,
+)
+from lakewarden.pipeline.index.containers import with_ids as members_with_ids
 from lakewarden.pipeline.index.preorder import TOP, Containers, Ids, Sequenced, ids
 
 if TYPE_CHECKING:
@@ -30,9 +45,6 @@ if TYPE_CHECKING:
 
 BLOCK_BITS: Final = 17
 """An id without its last bits is the number of its block: 131,072 entities."""
-
-_KEY = ["type", "name"]
-_PARENT = ["parent_type", "parent_name"]
 
 PLACED = pa.schema(
     [
@@ -49,78 +61,95 @@ ENTITIES: Final = "id int, type string, name string, parent int, end int, stored
 """Entities with ids: `parent` is -1 at the top, `end` the id behind the last one below."""
 
 _GAPPED: Final = "type string, name string, stored boolean, gap int, part int"
-LEAVES: Final = f"{_GAPPED}, row long"
-"""Leaves in order: the gap that each lies in; `row` counts within a part of the files."""
+LEAVES: Final = f"{_GAPPED}, weight long, before long"
+"""Leaves in order: the gap that each lies in, how many ids it takes (more than one for a small
+container), and how many those before it in its part of the files take.
+"""
 _ROW_BITS: Final = 33
 """How many bits Spark counts the rows of one partition with."""
 
 Row = tuple[str, str, str | None, str | None, bool]
-Family = tuple[str, str | None, str | None, int]
-"""A type, a parent, and how many entities of the type have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
     """The stored entities, and those that are only named: by a row, as a parent, by their type.
 
-    `frame` has the columns `PLACED`. `containers` are those of which some other is a member,
-    `stored[c]` says whether container c is stored, and `leaves[c + 1]` (the first: `TOP`) how
-    many of its members hold nothing.
+    `frame` has the columns `PLACED`. `containers` are the large ones, `stored[c]` says whether
+    container c is stored, and `leaves[c + 1]` (the first: `TOP`) how many of its members are not
+    large containers. `small` are the other containers.
     """
 
     frame: DataFrame
     containers: Containers
     stored: list[bool]
     leaves: list[int]
+    small: Small
 
 
 def placed(
-    spark: SparkSession, entities: DataFrame, named: Iterable[DataFrame], system: System
+    spark: SparkSession,
+    entities: DataFrame,
+    named: Iterable[DataFrame],
+    system: System,
+    place: Path,
 ) -> Placed:
     """What has a place. An entity that is only named lies where its name says.
 
-    `named` are frames of type and name.
+    `named` are frames of type and name. The containers are written to the folder `place`.
     """
-    families = _cells(entities.groupBy("type", *_PARENT).count())
-    parents = {p for _, *key, _ in families if (p := _named(*key)) is not None}
-    stored_rows = _stored_rows(spark, entities, parents)
-    missing = (parents - stored_rows.keys()) | {NO_RESOURCE}
+    types = {cells[:2] for cells in _cells(entities.groupBy("type", "parent_type").count())}
+    kinds = sorted({above for _, above in types if above is not None})
+    parquet_output.write(counted(entities, kinds), place)
+    containers = parquet_output.read(spark, place, CONTAINERS)
+    absent = containers.where("type IS NOT NULL AND name IS NOT NULL AND NOT stored")
+    missing = {Entity(*cells) for cells in _cells(absent.select(*KEY))} | {NO_RESOURCE}
     for frame in named:
-        keys = frame.toDF(*_KEY).distinct().join(entities, _KEY, "left_anti")
+        keys = frame.toDF(*KEY).distinct().join(entities, KEY, "left_anti")
         missing.update(Entity(*cells) for cells in _cells(keys))
-    judged = {Entity(type, "") for type in {*system.model.types, *(row[0] for row in families)}}
+    judged = {Entity(type, "") for type in {*system.model.types, *(type for type, _ in types)}}
     missing |= {entity for entity in judged if system.model.judged(entity.type)}
-    missing |= _above(spark, missing, stored_rows, entities, system)
+    missing, above = _with_above(spark, missing, entities, system)
     unstored = [_row(entity, system) for entity in sorted(missing)]
+    if parquet_output.count_rows(place) > ON_DRIVER:
+        above = _with_containers(spark, above, containers)
+    small, rest = separated(spark, place, above.keys())
+    known = _cells(rest.select(*KEY, *PARENT, "stored", "members"))
+    members = {_named(*cells[:2]): cells[5] for cells in known}
+    large = {Entity(*cells[:2]): cells[:5] for cells in known if cells[4]} | above
     # One that is stored and holds nothing else may hold what is only named.
-    parents.update(p for row in unstored if (p := _parent(row)) is not None)
-    rows = [row for row in (*stored_rows.values(), *unstored) if Entity(*row[:2]) in parents]
+    holding = {p for p in members if p is not None}
+    holding.update(p for row in (*above.values(), *unstored) if (p := _parent(row)) is not None)
+    rows = [
+        row
+        for row in (*(large[key] for key in sorted(large)), *unstored)
+        if Entity(*row[:2]) in holding
+    ]
     table = pa.Table.from_pylist(
         [dict(zip(PLACED.names, row, strict=True)) for row in unstored], PLACED
     )
-    stored = entities.select(*_KEY, *_PARENT, F.lit(True).alias("stored"))
-    return _placed(stored.unionByName(spark.createDataFrame(table)), rows, families, unstored)
+    stored = entities.select(*KEY, *PARENT, F.lit(True).alias("stored"))
+    frame = stored.unionByName(spark.createDataFrame(table))
+    return Placed(frame, *_counted(rows, members, unstored), small)
 
 
-def _placed(
-    frame: DataFrame,
-    rows: list[Row],
-    families: list[Family],
-    unstored: list[Row],
-) -> Placed:
+def _counted(
+    rows: list[Row], members: dict[Entity | None, int], unstored: list[Row]
+) -> tuple[Containers, list[bool], list[int]]:
+    """The containers of these rows; which are stored; how many leaves each has."""
     numbers: dict[Entity | None, int] = {Entity(*row[:2]): n for n, row in enumerate(rows)}
     above = [numbers.get(_parent(row), TOP) for row in rows]
     leaves = [0] * (len(rows) + 1)
-    for _, type, name, count in families:
-        leaves[numbers.get(_named(type, name), TOP) + 1] += count
+    for parent, count in members.items():
+        leaves[numbers.get(parent, TOP) + 1] += count
     for row in unstored:
         leaves[numbers.get(_parent(row), TOP) + 1] += 1
-    for parent in above:
-        leaves[parent + 1] -= 1
+    for number in above:
+        leaves[number + 1] -= 1
     containers = Containers(
         [row[0] for row in rows], [row[1] for row in rows], np.array(above, dtype=np.int64)
     )
-    return Placed(frame, containers, [row[4] for row in rows], leaves)
+    return containers, [row[4] for row in rows], leaves
 
 
 def _row(entity: Entity, system: System) -> Row:
@@ -136,45 +165,54 @@ def _named(type: str | None, name: str | None) -> Entity | None:
     return None if type is None or name is None else Entity(type, name)
 
 
-def _above(
-    spark: SparkSession,
-    missing: set[Entity],
-    stored: dict[Entity, Row],
-    entities: DataFrame,
-    system: System,
-) -> set[Entity]:
-    """What is spelled above the missing ones and is not stored either.
+def _with_above(
+    spark: SparkSession, missing: set[Entity], entities: DataFrame, system: System
+) -> tuple[set[Entity], dict[Entity, Row]]:
+    """The missing ones, with what is spelled above them and not stored either.
 
-    Those above them that are stored are added to `stored`.
+    And what is stored in which any of these lies.
     """
-    chains: set[Entity] = set()
-    for entity in missing - {NO_RESOURCE}:
-        parent = spelled_parent(system.spelling, entity)
-        while not (parent is None or parent in missing or parent in stored or parent in chains):
-            chains.add(parent)
-            parent = spelled_parent(system.spelling, parent)
-    if not chains:
-        return chains
-    stored |= _stored_rows(spark, entities, chains)
-    reached: set[Entity] = set()
+    spelled = {
+        entity: spelled_parent(system.spelling, entity) for entity in missing - {NO_RESOURCE}
+    }
+    todo = [parent for parent in spelled.values() if parent is not None]
+    while todo:
+        entity = todo.pop()
+        if entity not in spelled:
+            spelled[entity] = parent = spelled_parent(system.spelling, entity)
+            todo += [] if parent is None else [parent]
+    known = _stored_rows(spark, entities, spelled.keys() - missing)
+    reached = set(missing)
     for entity in missing - {NO_RESOURCE}:  # nothing above a stored entity is asked for
-        parent = spelled_parent(system.spelling, entity)
-        while parent is not None and parent not in stored and parent not in reached:
+        parent = spelled[entity]
+        while parent is not None and parent not in known and parent not in reached:
             reached.add(parent)
-            parent = spelled_parent(system.spelling, parent)
-    return reached
+            parent = spelled[parent]
+    holding = {spelled[entity] for entity in reached - {NO_RESOURCE}} & known.keys()
+    return reached, {entity: known[entity] for entity in holding if entity is not None}
+
+
+def _with_containers(
+    spark: SparkSession, rows: dict[Entity, Row], containers: DataFrame
+) -> dict[Entity, Row]:
+    """Some stored entities, and all in which they lie."""
+    known, level = dict(rows), rows
+    while level:
+        parents = {p for row in level.values() if (p := _parent(row)) is not None}
+        level = _stored_rows(spark, containers.where("stored"), parents - known.keys())
+        known |= level
+    return known
 
 
 def _stored_rows(
     spark: SparkSession, entities: DataFrame, selected: Iterable[Entity]
 ) -> dict[Entity, Row]:
-    """Those of the wanted entities that are stored."""
+    """Those of the selected entities that are stored."""
     keys = sorted(selected)
     if not keys:
         return {}
-    table = pa.table({"type": [e.type for e in keys], "name": [e.name for e in keys]})
-    known = entities.select(*_KEY, *_PARENT, F.lit(True).alias("stored"))
-    known = known.join(F.broadcast(spark.createDataFrame(table)), _KEY, "left_semi")
+    known = entities.select(*KEY, *PARENT, F.lit(True).alias("stored"))
+    known = known.join(F.broadcast(keyed(spark, keys)), KEY, "left_semi")
     return {Entity(*row[:2]): row for row in _cells(known)}
 
 
@@ -187,8 +225,8 @@ def _cells(frame: DataFrame) -> list[tuple[Any, ...]]:
 class Numbered:
     """The containers on the driver, and the leaves sorted in files.
 
-    `stored[c]` says whether container c is stored. `starts[p]` is the rank of the first leaf of
-    the part p of the files.
+    `stored[c]` says whether container c is stored. `starts[p]` is how many ids the leaves take
+    that come before the part p of the files.
     """
 
     containers: Containers
@@ -199,9 +237,9 @@ class Numbered:
 
 
 def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits: int) -> DataFrame:
-    """The leaves in order, each with its part of the files and its row in that: `LEAVES`.
+    """The leaves in order, each with its part of the files and its place in that: `LEAVES`.
 
-    There is a part for about each block of 2 to the power of `bits` entities.
+    There is a part for about each block of 2 to the power of `bits` leaves.
     """
     total = sum(placed.leaves)
     parts = max(2, -(-total >> bits))
@@ -213,11 +251,19 @@ def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits:
         yield from _cells(_leaves(spark, some, table).select("parent", "name", "type"))
 
     leaf_cuts = cuts(weights(sequenced, placed.leaves, total // parts, sample), parts)
+    leaves = _gapped(spark, placed, sequenced, leaf_cuts)
+    small = placed.small
+    if small:
+        in_part = Window.partitionBy("part").orderBy("gap", "name", "type")
+        to_here = in_part.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        before = F.sum("weight").over(to_here) - F.col("weight")
+    else:  # spares a sum
+        before = F.monotonically_increasing_id().bitwiseAND((1 << _ROW_BITS) - 1)
     return (
-        _gapped(spark, placed, sequenced, leaf_cuts)
+        small.weighed(leaves, len(small.levels))
         .repartitionById(len(leaf_cuts) + 1, "part")
-        .sortWithinPartitions("gap", "name", "type")
-        .withColumn("row", F.monotonically_increasing_id().bitwiseAND((1 << _ROW_BITS) - 1))
+        .sortWithinPartitions("part", "gap", "name", "type")
+        .withColumn("before", before)
     )
 
 
@@ -235,7 +281,7 @@ def _leaves(spark: SparkSession, placed: Placed, parents: pa.Table) -> DataFrame
     is_inside = F.col("parent_type").eqNullSafe(F.col("of_type"))
     is_inside &= F.col("parent_name").eqNullSafe(F.col("of_name"))
     members = placed.frame.join(F.broadcast(spark.createDataFrame(parents)), is_inside)
-    return members.join(F.broadcast(spark.createDataFrame(holding)), _KEY, "left_anti")
+    return members.join(F.broadcast(spark.createDataFrame(holding)), KEY, "left_anti")
 
 
 def _gapped(
@@ -250,7 +296,7 @@ def _gapped(
         frames.append(_straight(spark, placed, sequenced, straight, leaf_cuts))
     if crossed:
         table = _members_of(placed.containers, crossed).append_column("parent", pa.array(crossed))
-        leaves = _leaves(spark, placed, table).select(*_KEY, "stored", "parent")
+        leaves = _leaves(spark, placed, table).select(*KEY, "stored", "parent")
         frames.append(leaves.mapInArrow(_crossed(sequenced, leaf_cuts), _GAPPED))
     return parquet_output.union(frames)
 
@@ -275,7 +321,7 @@ def _straight(
     names = pa.array([inner.get(gap, []) for gap in gaps], pa.list_(pa.string()))
     passed = F.size(F.filter("cuts", lambda cut: cut <= F.col("name")))
     members = _leaves(spark, placed, table.append_column("cuts", names))
-    return members.select(*_KEY, "stored", "gap", (F.col("part") + passed).alias("part"))
+    return members.select(*KEY, "stored", "gap", (F.col("part") + passed).alias("part"))
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -290,7 +336,7 @@ def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batche
             gaps = [sequenced.gap(*row) for row in zip(*cells, strict=True)]
             parts = [part_of(leaf_cuts, *row) for row in zip(gaps, cells[1], strict=True)]
             columns = [pa.array(numbers, pa.int32()) for numbers in (gaps, parts)]
-            members = batch.select([*_KEY, "stored"])
+            members = batch.select([*KEY, "stored"])
             yield members.append_column("gap", columns[0]).append_column("part", columns[1])
 
     return add
@@ -298,8 +344,8 @@ def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batche
 
 def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbered:
     """What the ids are, from the sorted leaves as they were written."""
-    counts = leaves.groupBy("part", "gap").count().toArrow()
-    parts, gaps, sizes = (np.asarray(counts.column(n)) for n in ("part", "gap", "count"))
+    sums = leaves.groupBy("part", "gap").agg(F.sum("weight").alias("size")).toArrow()
+    parts, gaps, sizes = (np.asarray(sums.column(n)) for n in ("part", "gap", "size"))
     at_gap = np.bincount(gaps, weights=sizes, minlength=sequenced.size).astype(np.int64)
     in_part = np.bincount(parts, weights=sizes, minlength=1).astype(np.int64)
     starts = (np.cumsum(in_part) - in_part).tolist()
@@ -307,23 +353,51 @@ def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbere
 
 
 def with_ids(spark: SparkSession, leaves: DataFrame, numbered: Numbered) -> DataFrame:
-    """All entities with their ids; the columns are `ENTITIES`."""
+    """The large containers and the leaves with their ids; the columns are `ENTITIES`."""
     sequenced, known = numbered.sequenced, numbered.ids
     own = np.append(known.containers, -1)  # -1 is the last one
     parents = np.repeat(np.arange(TOP, len(numbered.containers)), np.diff(sequenced.first))
     table = pa.table(
         {
             "gap": pa.array(sequenced.gaps.astype(np.int32)),
-            "before": pa.array(known.before[sequenced.gaps].astype(np.int32)),
+            "containers": pa.array(known.before[sequenced.gaps].astype(np.int32)),
             "parent": pa.array(own[parents].astype(np.int32)),
         }
     )
     start = F.element_at(F.array(*map(F.lit, numbered.starts)), F.col("part") + 1)
     rows = leaves.join(F.broadcast(spark.createDataFrame(table)), "gap")
-    rows = rows.withColumn("id", (start + F.col("row") + F.col("before")).cast("int"))
-    end = (F.col("id") + 1).alias("end")
-    rows = rows.select("id", *_KEY, "parent", end, "stored")
+    rows = rows.withColumn("id", start + F.col("before") + F.col("containers"))
+    id, end = F.col("id").cast("int"), (F.col("id") + F.col("weight")).cast("int")
+    rows = rows.select(id.alias("id"), *KEY, "parent", end.alias("end"), "stored")
     return rows.unionByName(_containers(spark, numbered))
+
+
+def write(
+    spark: SparkSession, leaves: DataFrame, numbered: Numbered, placed: Placed, place: Path
+) -> int:
+    """Writes all entities with their ids, level by level, and returns how many levels there are.
+
+    `read` reads them.
+    """
+    parquet_output.write(with_ids(spark, leaves, numbered), place / "0")
+    levels = placed.small.levels
+    stored = placed.frame.where("stored")
+    names = {"type": placed.containers.types, "name": placed.containers.names}
+    large = pa.table({name: pa.array(cells, pa.string()) for name, cells in names.items()})
+    for done, level in enumerate(range(len(levels), 0, -1), 1):
+        above = read(spark, place, done).where("end > id + 1")
+        owners = above.join(levels[level - 1], KEY, "left_semi") if len(levels) > 1 else above
+        members = members_with_ids(
+            stored, placed.small, level, owners, spark.createDataFrame(large)
+        )
+        parquet_output.write(members, place / str(done))
+    return len(levels) + 1
+
+
+def read(spark: SparkSession, place: Path, levels: int) -> DataFrame:
+    """The entities with their ids that were written; the columns are `ENTITIES`."""
+    parts = [parquet_output.read(spark, place / str(level), ENTITIES) for level in range(levels)]
+    return parquet_output.union(parts)
 
 
 def _containers(spark: SparkSession, numbered: Numbered) -> DataFrame:

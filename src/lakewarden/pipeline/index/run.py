@@ -261,20 +261,23 @@ class _Indexing:
             targets = self._table("relations").select("target_type", "target_name")
             named.append(targets.toDF("type", "name"))
         spark = self.job.spark
-        placed = numbering.placed(spark, self._table("entities"), named, self.system)
+        entities = self._table("entities")
+        placed = numbering.placed(spark, entities, named, self.system, folder / "containers")
         order = sequence(placed.containers)
         leaves = numbering.sort_leaves(spark, placed, order, self.bits)
         parquet_output.write(leaves, folder / "leaves")
         leaves = parquet_output.read(spark, folder / "leaves", numbering.LEAVES)
         numbers = numbering.numbered(leaves, placed, order)
-        parquet_output.write(numbering.with_ids(spark, leaves, numbers), folder / "entities")
-        shutil.rmtree(folder / "leaves")
-        return {"count": numbers.ids.count, "containers": len(placed.containers)}
+        levels = numbering.write(spark, leaves, numbers, placed, folder / "entities")
+        for place in (folder / "leaves", *folder.glob("containers*")):
+            shutil.rmtree(place)
+        held = len(placed.containers)
+        return {"count": numbers.ids.count, "containers": held, "levels": levels}
 
     @property
     def _entities(self) -> DataFrame:
         place = self.job.folder("number") / "entities"
-        return parquet_output.read(self.job.spark, place, numbering.ENTITIES)
+        return numbering.read(self.job.spark, place, int(self.job.counts("number")["levels"]))
 
     def code(self, folder: Path) -> Counts:
         entities, frames = self._entities, {}

@@ -1,0 +1,169 @@
+"""Which containers come to the driver, and which are numbered where they lie, in Spark.
+
+A *small* container is one with little below it: a table with its columns. Its entities have
+consecutive ids behind its own, so the driver has to know only how many they are, and only in
+sum: small containers count as leaves of some weight of what they lie in. Small containers of
+level 1 hold nothing but leaves, those of level n also such of lower levels.
+
+What is left is *large*: a part of the estate at most, by the number of entities that a small
+container may have. Where there are few containers, all count as large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.pipeline import parquet_output
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ON_DRIVER: Final = 100_000
+"""How many containers the driver takes without looking for small ones: some 70 MB."""
+
+SMALL: Final = 1 << 14
+"""The most entities of a small container, itself counted in."""
+
+KEY: Final = ["type", "name"]
+PARENT: Final = ["parent_type", "parent_name"]
+
+CONTAINERS: Final = (
+    "type string, name string, parent_type string, parent_name string,"
+    " stored boolean, members long, weight long"
+)
+"""Containers: of `members` direct members, all of them stored. `weight` counts the container
+itself, its members, and all that lies in those of its members that are small. One row without
+type and name stands for what contains the entities that lie in nothing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """The small containers, by level, the first one first."""
+
+    levels: tuple[DataFrame, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.levels)
+
+    def weighed(self, members: DataFrame, below: int) -> DataFrame:
+        """Members with the column `weight`: how many ids each takes.
+
+        Only small containers of levels below `below` are among them.
+        """
+        if not below:
+            return members.withColumn("weight", F.lit(1).cast("long"))
+        known = parquet_output.union(list(self.levels[:below]))
+        joined = members.join(known.select(*KEY, "weight"), KEY, "left")
+        return joined.withColumn("weight", F.coalesce("weight", F.lit(1).cast("long")))
+
+
+def counted(entities: DataFrame, kinds: Collection[str]) -> DataFrame:
+    """The containers of the entities; `kinds` are the types that parents are of."""
+    counts = entities.groupBy(*PARENT).agg(F.count("*").alias("members")).toDF(*KEY, "members")
+    # By type first: that spares the way of all other entities to where they are joined.
+    known = entities.where(F.col("type").isin(*kinds)).withColumn("stored", F.lit(True))
+    return counts.join(known, KEY, "left").select(
+        *KEY,
+        *PARENT,
+        F.col("stored").isNotNull().alias("stored"),
+        "members",
+        (F.col("members") + 1).alias("weight"),
+    )
+
+
+def keyed(spark: SparkSession, entities: Collection[Entity]) -> DataFrame:
+    """Entities as a table to join with: type and name."""
+    names = [[entity.type for entity in entities], [entity.name for entity in entities]]
+    return spark.createDataFrame(pa.table([pa.array(n, pa.string()) for n in names], KEY))
+
+
+def separated(
+    spark: SparkSession, place: Path, large: Collection[Entity]
+) -> tuple[Small, DataFrame]:
+    """The small containers of those in the folder `place`, and all others.
+
+    `large` are to be among the others, with all that contain them.
+    """
+    levels: list[DataFrame] = []
+    rest = parquet_output.read(spark, place, CONTAINERS)
+    rest_place = place
+    while parquet_output.count_rows(rest_place) > ON_DRIVER:
+        level = len(levels) + 1
+        small_place = place.with_name(f"{place.name}-small-{level}")
+        parquet_output.write(_small(rest, large), small_place)
+        if not parquet_output.count_rows(small_place):
+            break
+        small = parquet_output.read(spark, small_place, _SMALL)
+        levels.append(small.select(*KEY, "weight"))
+        rest_place = place.with_name(f"{place.name}-{level}")
+        parquet_output.write(_without(rest, small), rest_place)
+        rest = parquet_output.read(spark, rest_place, CONTAINERS)
+    return Small(tuple(levels)), rest
+
+
+_SMALL: Final = "type string, name string, weight long, parent_type string, parent_name string"
+
+
+def _small(rest: DataFrame, large: Collection[Entity]) -> DataFrame:
+    """Those of the containers that are small and hold none of the others."""
+    holding = rest.select(*PARENT).toDF(*KEY).distinct()
+    small = rest.where(F.col("stored") & (F.col("weight") <= SMALL)).join(holding, KEY, "left_anti")
+    if large:
+        small = small.join(F.broadcast(keyed(rest.sparkSession, large)), KEY, "left_anti")
+    return small.select(*KEY, "weight", *PARENT)
+
+
+def _without(rest: DataFrame, small: DataFrame) -> DataFrame:
+    """The other containers, with all that lies in the small ones among their weight."""
+    inside = small.groupBy(*PARENT).agg(F.sum(F.col("weight") - 1).alias("inside"))
+    left = rest.join(small.select(*KEY), KEY, "left_anti")
+    weight = F.col("weight") + F.coalesce("inside", F.lit(0).cast("long"))
+    # What contains the entities that lie in nothing is never small; its weight is of no use.
+    joined = left.join(inside.toDF(*KEY, "inside"), KEY, "left")
+    return joined.select(*KEY, *PARENT, "stored", "members", weight.alias("weight"))
+
+
+def with_ids(
+    entities: DataFrame, small: Small, level: int, owners: DataFrame, large: DataFrame
+) -> DataFrame:
+    """The members of the small containers of a level: id, type, name, parent and end.
+
+    `owners` are these containers with their `id`s, `large` the keys of the large ones.
+    """
+    kinds = _kinds(small.levels[level - 1])
+    members = entities.where(F.col("parent_type").isin(*kinds))
+    of = [F.col("of_type") == F.col("parent_type"), F.col("of_name") == F.col("parent_name")]
+    # Members of a large container would all come to one task.
+    members = members.join(F.broadcast(large.toDF("of_type", "of_name")), of, "left_anti")
+    weighed = small.weighed(members, level - 1)
+    siblings = Window.partitionBy(*PARENT).orderBy("name", "type")
+    if level == 1:
+        behind = F.row_number().over(siblings)
+    else:
+        within = siblings.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        behind = F.sum("weight").over(within)
+    numbered = weighed.withColumn("behind", behind).select(*KEY, *PARENT, "weight", "behind")
+    above = owners.select("type", "name", "id").toDF(*PARENT, "parent")
+    joined = numbered.join(above, PARENT)
+    end = F.col("parent") + F.col("behind") + 1
+    return joined.select(
+        (end - F.col("weight")).cast("int").alias("id"),
+        *KEY,
+        "parent",
+        end.cast("int").alias("end"),
+        F.lit(True).alias("stored"),
+    )
+
+
+def _kinds(containers: DataFrame) -> Sequence[str]:
+    kinds: list[str] = containers.select("type").distinct().toArrow().column("type").to_pylist()
+    return kinds

@@ -9,17 +9,22 @@ from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.push_target import RANGER
 
 if TYPE_CHECKING:
-    from lakewarden.service.push import TargetSession
+    from lakewarden.service.push import Reads, TargetSession
     from lakewarden.service.push_target import PushTarget
 
 
-def connect_target(target: PushTarget, url: str) -> AbstractContextManager[TargetSession[Any]]:
-    """A session with a target. Raises `Unavailable`, also without the client of its database."""
+def connect_target(
+    target: PushTarget, url: str, reading: Reads
+) -> AbstractContextManager[TargetSession[Any]]:
+    """A session with a target; `reading` reads the store of the realm.
+
+    Raises `Unavailable`, also without the client of its database.
+    """
     try:
         if target.kind == RANGER:
             from lakewarden.pushdown.ranger.session import session as ranger_session
 
-            return ranger_session(target, url)
+            return ranger_session(target, url, reading)
         from lakewarden.pushdown.push import session
     except ImportError as error:
         message = f"`{error.name}` is not installed; install `lakewarden[sql]`"

@@ -6,6 +6,7 @@ are those of an engine here, so what they require stands in the mapping of that 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -82,7 +83,8 @@ class RangerService:
 
     `governs` is what one service stands for: a catalog, a file system, or "" for all catalogs.
     `folds`: the engine takes names in capital letters for the same ones. `wildcards`: filters and
-    masks may name columns by them.
+    masks may name columns by them. `types` are the engine's names for types of catalogs, with
+    parameters where `(…)` is in the engine's name.
     """
 
     type: str
@@ -95,11 +97,25 @@ class RangerService:
     governs: str
     folds: bool
     wildcards: bool
+    types: Mapping[str, str]
 
     @property
     def reading(self) -> Access | None:
         """The access that row filters and column masks bind; None where there are none."""
         return next((access for access in self.accesses.values() if access.reads), None)
+
+    def type_of(self, type: str) -> str | None:
+        """What the engine calls a type of a catalog; None where that is not certain.
+
+        >>> load("trino").type_of("string"), load("trino").type_of("Decimal(10, 2)")
+        ('varchar', 'decimal(10,2)')
+        """
+        name, bracket, parameters = "".join(type.lower().split()).partition("(")
+        form = self.types.get(f"{name}(…)" if bracket else name)
+        is_whole = not bracket or re.fullmatch(r"\d{1,4}(,\d{1,4})?\)", parameters)
+        if form is None or not is_whole:
+            return None
+        return form.replace("(…)", f"({parameters}")
 
     def path(self, level: Level) -> tuple[Level, ...]:
         """The level and those that it lies within, from the outermost.
@@ -148,10 +164,18 @@ def read(text: str, where: str) -> RangerService:
         governs=head.choice("governs", dict.fromkeys(("", CATALOG, FILE_SYSTEM)), ""),
         folds=head.flag("folds", default=True),
         wildcards=head.flag("wildcards", default=True),
+        types=_types(file),
     )
     for section in (head, file):
         section.close()
     return service
+
+
+def _types(file: Section) -> Mapping[str, str]:
+    given = Section(file.take("types") or {}, file.at("types"))
+    types = {name: given.text(name) for name in given.names()}
+    given.close()
+    return types
 
 
 def _own(head: Section) -> tuple[str, str] | None:

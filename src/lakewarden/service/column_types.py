@@ -5,7 +5,7 @@ Documents come with requests. What was ingested has none: there a column carries
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -49,6 +49,11 @@ def column_types(reading: Reading, realm: RealmState, table: Entity) -> Sequence
     documented = tuple(_documented(reading, realm, table))
     known = {one.name for one in documented}
     return (*documented, *(one for one in _carried(realm, table) if one.name not in known))
+
+
+def types_by_table(reading: Reading, realm: RealmState) -> Callable[[Entity], Mapping[str, str]]:
+    """Says the types of the stored columns of a table, by the names of the columns."""
+    return lambda table: {one.name: one.type for one in column_types(reading, realm, table)}
 
 
 def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[ColumnType]:

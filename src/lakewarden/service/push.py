@@ -16,6 +16,7 @@ from lakewarden.service import cancellation, control, push_outbox, push_target
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.ports import Reading
 from lakewarden.service.push_outbox import Pending
 from lakewarden.service.push_target import DriftNote, PushTarget
 from lakewarden.service.residue import Residues
@@ -137,7 +138,10 @@ class TargetSession(Protocol[P]):
         ...
 
 
-Connect = Callable[[PushTarget, str], AbstractContextManager[TargetSession[Any]]]
+Reads = Callable[[], AbstractContextManager[Reading]]
+"""Reads the store at one revision."""
+
+Connect = Callable[[PushTarget, str, Reads], AbstractContextManager[TargetSession[Any]]]
 """Reaches a target at its address. Raises `Unavailable` and `Conflict`."""
 
 Write = Callable[[Callable[[WriteTransaction], Any]], Any]
@@ -336,7 +340,7 @@ class Pushing:
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
             address = push_target.url(reading, sealing, target)
-        return self.connect(target, address)
+        return self.connect(target, address, self.service.reading)
 
     def _realm(self, name: str) -> RealmState:
         return self.service.catch_up().realm(name)

@@ -116,7 +116,9 @@ class Delivery:
     def _connected(self, target: PushTarget) -> Iterator[TargetSession[Any]]:
         with ExitStack() as stack:
             try:
-                session = stack.enter_context(self.connect(target, self._address(target)))
+                session = stack.enter_context(
+                    self.connect(target, self._address(target), self.service.reading)
+                )
             except Conflict:
                 raise _Busy from None
             yield session

@@ -71,7 +71,7 @@ def column_mask(
 def binding_mask(realm: RealmState, request: Request) -> Mask | None:
     """The strictest mask that binds who asks on the request's column. Raises as `obligations`."""
     binding = obligations(realm.matrix, request, Effect.MASK)
-    return _mask(counting_mask(binding)) if binding else None
+    return mask_of(counting_mask(binding)) if binding else None
 
 
 def mask_value(
@@ -94,8 +94,16 @@ def mask_value(
 
 def counting_mask(masks: Sequence[Statement]) -> Statement:
     """The mask that counts of several on one column; there must be one."""
-    counting, _ = strictest((statement.id, _mask(statement)) for statement in masks)
+    counting, _ = strictest((statement.id, mask_of(statement)) for statement in masks)
     return next(statement for statement in masks if statement.id == counting)
+
+
+def mask_of(statement: Statement) -> Mask:
+    """The mask that a statement says; `null` where its text cannot be read."""
+    try:
+        return _parsed_mask(statement.expression)
+    except WardenError:
+        return Mask("null")
 
 
 def user_of(realm: RealmState, request: Request) -> User:
@@ -150,13 +158,6 @@ def _rendered_value(
 @lru_cache(_REMEMBERED)
 def _parsed(text: str) -> Expression:
     return parse_expression(text)
-
-
-def _mask(statement: Statement) -> Mask:
-    try:
-        return _parsed_mask(statement.expression)
-    except WardenError:
-        return Mask("null")
 
 
 @lru_cache(_REMEMBERED)

@@ -114,7 +114,7 @@ def table(name: str, catalog: str = "memory", **more: object) -> dict[str, objec
     return {"catalogName": catalog, "schemaName": schema, "tableName": own, **more}
 
 
-def _facts(more: Sequence[str] = ()) -> Facts:
+def facts_of(more: Sequence[str] = ()) -> Facts:
     """Of the tests of Trino; `cora` may read columns if these are among `more` entities."""
     stated = STATEMENTS + (OWN_STATEMENTS if more else [])
     system = load_system("gravitino", SETTINGS)
@@ -154,7 +154,7 @@ def furnish(service: DecisionService, facts: Facts | None = None) -> tuple[str, 
     root = Actor("root", credential="test")
     assert isinstance(
         load_rows(
-            service, root, "gravitino", load_system("gravitino", SETTINGS), facts or _facts()
+            service, root, "gravitino", load_system("gravitino", SETTINGS), facts or facts_of()
         ),
         LoadResult,
     )
@@ -169,7 +169,7 @@ def furnish(service: DecisionService, facts: Facts | None = None) -> tuple[str, 
 @pytest.fixture(name="trino", scope="module")
 def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     folder = tmp_path_factory.mktemp("opa")
-    yield from served_realm(folder, _facts(COLUMNS), LOOPBACK + CONFIGURATION)
+    yield from served_realm(folder, facts_of(COLUMNS), LOOPBACK + CONFIGURATION)
 
 
 def served_realm(

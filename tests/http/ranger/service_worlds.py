@@ -27,6 +27,7 @@ from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.http.ranger.test_judged import COLUMNS, limit
+from tests.http.ranger.typed_masks import carried_types, with_typed_masks
 
 SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
 MEMBERS = {"hive": ("table", "view", "function"), "kafka": ("topic",), "hdfs": ("fileset",)}
@@ -110,7 +111,7 @@ def world_of(type: str, seed: int, limits: int = 0) -> ServiceWorld:
     facts = make(system, seed, SIZE).facts
     facts = _filled(facts, rng, type)
     if limits:
-        facts = _limited(facts, rng, limits)
+        facts = with_typed_masks(_limited(facts, rng, limits), rng)
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
     state = RealmState(Realm("lake", "gravitino", settings=settings), system, matrix, People())
     tree = matrix.snapshot.coded.tree
@@ -130,7 +131,7 @@ def world_of(type: str, seed: int, limits: int = 0) -> ServiceWorld:
     folders, files = _files(rng, state, stored, residues) if type == "hdfs" else ({}, None)
     naming = Naming("svc", metalake, {}, own, files)
     engine = mapping.of_model("gravitino")[type]
-    made = documents(state, engine, service, naming, NOW, residues)
+    made = documents(state, engine, service, naming, NOW, residues, carried_types(state))
     return ServiceWorld(service, engine, state, naming, made, stored, folders)
 
 

@@ -33,13 +33,14 @@ from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.http.ranger.judge import REQUESTS, judged, without_schedules
+from tests.http.ranger.typed_masks import carried_types, said, shown, with_typed_masks
 
 SETTINGS = {"trino": "on"}
 SERVICE = ranger_service.load("trino")
 MAPPING = mapping.of_model("gravitino")["trino"]
 KINDS = {"catalog": 1, "schema": 2, "table": 3, "view": 3, "function": 3}
 PARTS = ("catalogName", "schemaName", "tableName")
-COLUMNS = ("iban", "mail", "region", "absent")
+COLUMNS = ("iban", "mail", "region", "note", "absent")
 SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
 
 
@@ -65,6 +66,7 @@ def realm_of(seed: int, limits: int = 0) -> Realms:
             statements=[*facts.statements, *reading(facts)],
             memberships=[*facts.memberships, *belonging(facts)],
         )
+        facts = with_typed_masks(facts, random.Random(f"masks {seed}"))
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
     state = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
     tree, parts = matrix.snapshot.coded.tree, system.spelling.parts
@@ -74,7 +76,9 @@ def realm_of(seed: int, limits: int = 0) -> Realms:
     metalake = found[0][0] if found else "lk"
     paths = frozenset((type, path[1:]) for type, path in named if path[0] == metalake)
     naming = Naming("svc", metalake, {})
-    return Realms(state, metalake, paths, documents(state, MAPPING, SERVICE, naming, NOW))
+    types = carried_types(state)
+    made = documents(state, MAPPING, SERVICE, naming, NOW, types=types)
+    return Realms(state, metalake, paths, made)
 
 
 def reading(facts: Facts) -> Iterator[Statement]:
@@ -143,7 +147,7 @@ def check_limits_of(realm: Realms, seed: int, folder: Path) -> Counter[str]:
     for (user, path, column), of_table, of_column in pairs:
         if not of_column["allowed"]:
             continue
-        filters, mask = _bound(realm, user, path, column)
+        filters, mask, value = _bound(realm, user, path, column)
         where = (seed, user, path, column, of_table, of_column)
         if filters:
             hides = any("{" in sql for sql in filters)
@@ -151,6 +155,9 @@ def check_limits_of(realm: Realms, seed: int, folder: Path) -> Counter[str]:
             assert of_table["filter"] == expected, where
         assert ("filter" in of_table) is bool(filters), where
         assert ("mask" in of_column) is mask, where
+        if mask:
+            assert said(of_column) == value, (*where, value)
+            counts["shown" if value != "NULL" else "hidden"] += 1
         counts[f"{bool(filters)} {mask}"] += 1
     return counts
 
@@ -159,8 +166,13 @@ def _named(path: tuple[str, ...]) -> dict[str, str]:
     return dict(zip(("catalog", "schema", "table"), path, strict=True))
 
 
-def _bound(realm: Realms, user: str, path: tuple[str, ...], column: str) -> tuple[list[str], bool]:
-    """The filters, and whether the column has a mask, as the realm has them."""
+def _bound(
+    realm: Realms, user: str, path: tuple[str, ...], column: str
+) -> tuple[list[str], bool, str]:
+    """The filters, whether the column has a mask, and what is shown then, as the realm says.
+
+    A mask of all columns, whatever they are called, is NULL.
+    """
     asking = vouched(realm.state, user, (), NOW)
     access = EngineAccess(realm.state, MAPPING, TrinoRealm(metalake=realm.metalake), asking)
     names = dict(zip(("catalog", "schema", "table"), path, strict=True))
@@ -169,11 +181,14 @@ def _bound(realm: Realms, user: str, path: tuple[str, ...], column: str) -> tupl
     masked = [Entity("column", f"{table.name}.{column}")]
     if table.type == "view":  # a column has the masks of what it cannot be named in
         masked.append(table)
-    masks = [
-        column_mask(realm.state, access.request("", one), "trino", column, "varchar")
-        for one in masked
-    ]
-    return row_filters(realm.state, access.request("", table), "trino"), any(masks)
+    asked = [access.request("", one) for one in masked]
+    is_masked = any(column_mask(realm.state, one, "trino", column, "varchar") for one in asked)
+    other = access.request("", Entity("column", f"{table.name}.of_no_table"))
+    is_hidden = table.type == "view" or column_mask(realm.state, other, "trino", "x", "varchar")
+    value = "NULL"
+    if is_masked and not is_hidden:
+        value = shown(realm.state, SERVICE, asked, table, column)
+    return row_filters(realm.state, access.request("", table), "trino"), is_masked, value
 
 
 def users(realm: Realms) -> list[str]:
@@ -257,8 +272,8 @@ def _is_residue(realm: Realms, left_out: set[str], user: str, path: tuple[str, .
 
 
 def test_limits_bind_by_ranger_whom_they_bind_in_the_realm(tmp_path: Path) -> None:
-    counts = check_limits(3, tmp_path)
-    assert counts, "nobody reads anything"
+    counts = check_limits(6, tmp_path)
+    assert {"shown", "hidden"} <= {*counts}, counts
 
 
 @pytest.mark.nightly

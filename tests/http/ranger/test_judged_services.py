@@ -20,6 +20,7 @@ from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.judge import judged, without_schedules
 from tests.http.ranger.service_worlds import FOLDERS, ServiceWorld, world_of
 from tests.http.ranger.test_judged import COLUMNS
+from tests.http.ranger.typed_masks import said, shown
 
 SEEDS = {"hive": 1, "kafka": 1, "hdfs": 1}
 
@@ -174,7 +175,7 @@ def check_limits(seed: int, folder: Path) -> Counter[str]:
         counts[f"read {of_column['allowed']}"] += 1
         if not of_column["allowed"]:
             continue
-        filters, is_masked = _bound(world, user, table, column)
+        filters, is_masked, value = _bound(world, user, table, column)
         asked_for = (seed, user, table, column, of_table, of_column)
         if filters:
             hides = any("{" in sql for sql in filters)
@@ -182,18 +183,25 @@ def check_limits(seed: int, folder: Path) -> Counter[str]:
             assert of_table["filter"] == expected, asked_for
         assert ("filter" in of_table) is bool(filters), asked_for
         assert ("mask" in of_column) is is_masked, asked_for
+        if is_masked:
+            assert said(of_column) == value, (*asked_for, value)
+            counts["shown" if value != "NULL" else "hidden"] += 1
         counts[f"{bool(filters)} {is_masked}"] += 1
     return counts
 
 
-def _bound(world: ServiceWorld, user: str, table: Entity, column: str) -> tuple[list[str], bool]:
-    """The filters, and whether the column has a mask, as the realm has them."""
+def _bound(
+    world: ServiceWorld, user: str, table: Entity, column: str
+) -> tuple[list[str], bool, str]:
+    """The filters, whether the column has a mask, and what is shown then, as the realm says."""
     asking = vouched(world.state, user, (), NOW)
     masked = [Entity("column", f"{table.name}.{column}")]
     if table.type == "view":  # a column has the masks of what it cannot be named in
         masked.append(table)
-    masks = [column_mask(world.state, asking("", one), "hive", column, "string") for one in masked]
-    return row_filters(world.state, asking("", table), "hive"), any(masks)
+    asked = [asking("", one) for one in masked]
+    is_masked = any(column_mask(world.state, one, "hive", column, "string") for one in asked)
+    value = shown(world.state, world.service, asked, table, column) if is_masked else ""
+    return row_filters(world.state, asking("", table), "hive"), is_masked, value
 
 
 def _with_containers(world: ServiceWorld, entity: Entity) -> Iterator[Entity]:
@@ -212,7 +220,7 @@ def test_a_small_world_is_judged_as_the_kernel_does(type: str, tmp_path: Path) -
 
 def test_limits_bind_by_ranger_whom_they_bind_in_the_realm(tmp_path: Path) -> None:
     counts = check_limits(2, tmp_path)
-    assert {"False True", "True False", "False False"} <= {*counts}, counts
+    assert {"False True", "True False", "False False", "shown"} <= {*counts}, counts
 
 
 @pytest.mark.nightly

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import httpx
 import pytest
 
 from lakewarden.config.engines import RangerRealm
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import COLUMN_TYPE, AttributeRow, EntityRow
 from tests.app.serving import Answer
-from tests.http.opa.test_served import ROOT, Trino, served_realm
+from tests.http.opa.test_served import ROOT, Trino, facts_of, served_realm
 from tests.http.ranger.judge import judged
 
 CONFIGURATION = """
@@ -37,12 +40,20 @@ DOWNLOADS = {
     "xusers": ("lastKnownUserStoreVersion", "userStoreVersion"),
     "xusers/secure": ("lastKnownUserStoreVersion", "userStoreVersion"),
 }
+TYPES = {"iban": "string", "mail": "varchar(40)", "note": "string", "region": "string"}
 ORDERS = {"catalog": "memory", "schema": "sales", "table": "orders"}
 
 
 @pytest.fixture(name="plugin", scope="module")
 def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
-    yield from served_realm(tmp_path_factory.mktemp("ranger"), configuration=CONFIGURATION)
+    facts, table = facts_of(), Entity("table", "lk:lake.sales.orders")
+    columns = {Entity("column", f"{table.name}.{name}"): type for name, type in TYPES.items()}
+    facts = replace(
+        facts,
+        entities=[*facts.entities, *(EntityRow(column, table) for column in columns)],
+        attributes=[AttributeRow(column, COLUMN_TYPE, type) for column, type in columns.items()],
+    )
+    yield from served_realm(tmp_path_factory.mktemp("ranger"), facts, CONFIGURATION)
 
 
 def get(plugin: Trino, path: str, *, token: str | None = None, realm: str = "gravitino") -> Answer:
@@ -228,11 +239,13 @@ def test_filters_and_masks_bind_whom_they_are_for(plugin: Trino, tmp_path: Path)
         **{"except": ["role:lk:writer"]})  # fmt: skip
     put(plugin, "mask", "iban", on="column:lk:lake.sales.orders.iban", expression="null",
         **{"except": ["role:lk:writer"]})  # fmt: skip
+    put(plugin, "mask", "mail", on="column:lk:lake.sales.orders.mail", expression="hash",
+        **{"except": ["role:lk:writer"]})  # fmt: skip
     try:
         policies, roles = document(plugin, POLICIES), document(plugin, ROLES)
     finally:
-        drop(plugin, "own")
-        drop(plugin, "iban")
+        for id in ("own", "iban", "mail"):
+            drop(plugin, id)
     texts = [
         item["rowFilterInfo"]["filterExpr"]
         for policy in policies["policies"] if policy["policyType"] == 2
@@ -245,11 +258,14 @@ def test_filters_and_masks_bind_whom_they_are_for(plugin: Trino, tmp_path: Path)
         for user in ("ana", "bo", "olga") for column in ("iban", "region")
     ]  # fmt: skip
     asked += [{**one, "resource": ORDERS} for one in asked[::2]]
+    asked += [{**asked[0], "resource": {**ORDERS, "column": "mail"}}]
     found = list(judged(policies, roles, asked, tmp_path))
     masked = [one.get("mask", {}).get("type") for one in found[:6]]
     assert all(one["allowed"] for one in found)
     assert masked == ["MASK_NULL", None, None, None, "MASK_NULL", None]
-    filtered = [one.get("filter", "").split("= ")[-1] for one in found[6:]]
+    value = 'CAST(LOWER(TO_HEX(SHA256(TO_UTF8("mail")))) AS varchar(40))'
+    assert found[-1]["mask"] == {"type": "CUSTOM", "value": value, "transformer": None}
+    filtered = [one.get("filter", "").split("= ")[-1] for one in found[6:-1]]
     assert filtered == ["'ana')", "", "'olga')"]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,6 +42,12 @@ def ranger_of(type: str) -> Ranger:
     return Ranger(type, definition(ranger_service.load(type)))
 
 
+@contextmanager
+def no_documents() -> Iterator[Any]:
+    """A store that has no documents, so that columns have the types that they carry."""
+    yield SimpleNamespace(documents=lambda realm, entities: {})
+
+
 @dataclass
 class Told:
     """A target, told as `service.push` does it: the journal is kept before the first request."""
@@ -53,7 +60,7 @@ class Told:
     def session(self) -> Iterator[RangerSession]:
         admin = Admin(read_address(self.ranger.address), self._sleep)
         try:
-            yield RangerSession(admin, self.target)
+            yield RangerSession(admin, self.target, no_documents)
         finally:
             admin.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -17,10 +18,12 @@ from lakewarden.http.ranger.deltas import Json, Known, changes, known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.registry import registry
+from lakewarden.service.column_types import types_by_table
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading
-from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.document import Documents, documents
 from lakewarden.service.ranger.file_places import Files
+from lakewarden.service.ranger.limits import shows_masked
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState, State
@@ -64,8 +67,8 @@ class Download:
     before: tuple[tuple[int, Mapping[int, Known]], ...] = ()
 
     def is_of(self, state: State, realm: RealmState, service: RangerService) -> bool:
-        """Whether it is of this state. Where files lie is no part of the realm's."""
-        if service.governs == FILE_SYSTEM and self.revision != state.revision:
+        """Whether it is of this state. Where files lie, and types of columns, are no part of it."""
+        if _reads_store(realm, service) and self.revision != state.revision:
             return False
         return self.realm is realm
 
@@ -97,14 +100,15 @@ def made(
     service: DecisionService, state: State, polled: Polled, now: float, before: Download | None
 ) -> Download:
     """The documents at a state, or at a newer one. What is as `before` keeps its version."""
-    residues, files, name, type = Residues(), None, polled.name, polled.type
-    governs = polled.settings.governs.get(name, "")
-    if type.governs == FILE_SYSTEM:
-        state, files = _files(service, state, polled.realm, governs, residues)
-    realm = state.realm(polled.realm)
-    mapping = mapping_of(realm, type.engine.name, type.title)
-    naming = Naming(name, polled.settings.metalake, polled.settings.catalogs, governs, files)
-    found = documents(realm, mapping, type, naming, now, residues)
+    name, type = polled.name, polled.type
+    realm, read_at = state.realm(polled.realm), state.revision
+    if _reads_store(realm, type):
+        with _reading(service, state) as (newer, reading):
+            realm, read_at = newer.realm(polled.realm), newer.revision
+            found = _documents(polled, realm, now, reading)
+    else:
+        found = _documents(polled, realm, now, None)
+    residues = found.residues
     policies = found.policies["policies"]
     digest, role_digest = _digest(found.policies), _digest(found.roles)
     revision = realm.matrix.revision
@@ -127,7 +131,7 @@ def made(
     engine_figures.made(polled.realm, name, residues.count, now)
     return Download(
         realm=realm,
-        revision=state.revision,
+        revision=read_at,
         policies=Part(
             version, msgspec.json.encode({**head, "policies": [*of_id.values()]}), digest
         ),
@@ -154,20 +158,37 @@ def _remembered(
     return ((before.policies.version, before.known), *before.before)[:REMEMBERED]
 
 
-def _files(
-    service: DecisionService, state: State, realm_name: str, file_system: str, residues: Residues
-) -> tuple[State, Files]:
-    """Where the files of a file system lie, and the state to which that belongs.
+def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading | None) -> Documents:
+    """The documents of a service; `reading` where they need more than the realm."""
+    residues, files, types, service = Residues(), None, None, polled.type
+    governs = polled.settings.governs.get(polled.name, "")
+    if reading is not None:
+        types = types_by_table(reading, realm)
+        if service.governs == FILE_SYSTEM:
+            tree = realm.matrix.snapshot.coded.tree
+            files = Files(tree, _locations(reading, realm), governs, residues)
+    mapping = mapping_of(realm, service.engine.name, service.title)
+    settings = polled.settings
+    naming = Naming(polled.name, settings.metalake, settings.catalogs, governs, files)
+    return documents(realm, mapping, service, naming, now, residues, types)
+
+
+def _reads_store(realm: RealmState, service: RangerService) -> bool:
+    """Whether documents need places of files or types of columns, which the store has."""
+    return service.governs == FILE_SYSTEM or (service.reading is not None and shows_masked(realm))
+
+
+@contextmanager
+def _reading(service: DecisionService, state: State) -> Iterator[tuple[State, Reading]]:
+    """The store at the revision of the state, or of a newer one.
 
     Raises `Unavailable` where the store changes again and again meanwhile.
     """
     for _ in range(_TRIES):
         with service.reading() as reading:
             if reading.revision == state.revision:
-                realm = state.realm(realm_name)
-                stored = _locations(reading, realm)
-                tree = realm.matrix.snapshot.coded.tree
-                return state, Files(tree, stored, file_system, residues)
+                yield state, reading
+                return
         state = service.catch_up()
     raise Unavailable("the store changed while it was read; poll again")
 

@@ -27,6 +27,8 @@ from lakewarden.pushdown.ranger.state import (
     role_sent,
 )
 from lakewarden.pushdown.ranger.wanted import service_of, wanted
+from lakewarden.service.column_types import types_by_table
+from lakewarden.service.push import Reads
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
@@ -40,15 +42,17 @@ class RangerSession:
     Nothing there locks others out: what they change meanwhile is found at the end of a push.
     """
 
-    def __init__(self, admin: Admin, target: PushTarget) -> None:
-        self._admin, self._target = admin, target
+    def __init__(self, admin: Admin, target: PushTarget, reading: Reads) -> None:
+        self._admin, self._target, self._reading = admin, target, reading
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now."""
         type = self._admin.service_type()
         service = service_of(type, self._admin.definition(type), self._admin.service)
         found = self._held()
-        wish, residues = wanted(realm, self._target, service, found, now)
+        with self._reading() as reading:
+            types = types_by_table(reading, realm)
+            wish, residues = wanted(realm, self._target, service, found, now, types)
         return RangerPlan(self._target, found, wish, residues, realm.matrix.revision)
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
@@ -164,10 +168,10 @@ def _arrived(host: object, kind: object, info: dict[str, object]) -> str:
 
 
 @contextmanager
-def session(target: PushTarget, url: str) -> Iterator[RangerSession]:
-    """A session with a service of Ranger."""
+def session(target: PushTarget, url: str, reading: Reads) -> Iterator[RangerSession]:
+    """A session with a service of Ranger; the types of columns are read by `reading`."""
     admin = Admin(read_address(url))
     try:
-        yield RangerSession(admin, target)
+        yield RangerSession(admin, target, reading)
     finally:
         admin.close()

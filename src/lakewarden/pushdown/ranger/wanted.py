@@ -24,7 +24,9 @@ from lakewarden.pushdown.ranger.state import (
     signature,
 )
 from lakewarden.service.push_target import PushTarget
+from lakewarden.service.ranger.definition import MASKS
 from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.limits import Types
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
@@ -51,6 +53,10 @@ def service_of(type: str, definition: Mapping[str, Any], name: str) -> RangerSer
     given = {one.name for one in service.accesses.values() if not one.never}
     for missing in sorted(given - accesses):
         raise BadInput(f"the service type `{type}` of this Ranger has no access `{missing}`")
+    masks = (definition.get("dataMaskDef") or {}).get("maskTypes") or ()
+    unmasked = {*MASKS} - {str(one.get("name")) for one in masks}
+    for missing in sorted(unmasked if service.reading is not None else ()):
+        raise BadInput(f"the service type `{type}` of this Ranger has no mask `{missing}`")
     for level in sorted(levels):
         options = resources[level].get("matcherOptions") or {}
         if not service.folds and str(options.get(_CASE, "true")).lower() != "false":
@@ -65,9 +71,16 @@ def _is_told(type: str) -> bool:
 
 
 def wanted(
-    realm: RealmState, target: PushTarget, service: RangerService, found: Held, now: float
+    realm: RealmState,
+    target: PushTarget,
+    service: RangerService,
+    found: Held,
+    now: float,
+    types: Types,
 ) -> tuple[Held, Residues]:
     """The policies and roles there should be beside those of others, and what is left out.
+
+    `types` are those of columns, which masks need.
 
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot, `BadInput`
     where the realm has no rules for the engine.
@@ -82,7 +95,7 @@ def wanted(
         raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
     naming = Naming("", target.metalake, {}, target.catalog, folded=service.folds)
     residues = Residues()
-    made = documents(realm, mapping, service, naming, now, residues)
+    made = documents(realm, mapping, service, naming, now, residues, types)
     names = _role_names(target.name, made.roles["rangerRoles"])
     policies = _merged(target.name, made.policies["policies"], names)
     policies = _beside(policies, found, residues)

@@ -13,7 +13,8 @@ _MATCHER: Final = "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourc
 _PATH_MATCHER: Final = "org.apache.ranger.plugin.resourcematcher.RangerPathResourceMatcher"
 _OPTIONS: Final = {"wildCard": "true", "ignoreCase": "false"}
 _EXACT: Final = {"wildCard": "false", "ignoreCase": "false"}
-_MASKS: Final = ("MASK_NULL", "MASK_NONE", "CUSTOM")
+MASKS: Final = ("MASK_NULL", "CUSTOM")
+"""How our policies mask: by NULL, or by an expression."""
 
 
 def definition(service: RangerService) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def _limiting(service: RangerService, resources: list[dict[str, Any]]) -> dict[s
         resources = [{**one, "matcherOptions": _EXACT} for one in resources]
     return {
         "dataMaskDef": {
-            "maskTypes": _items(_MASKS),
+            "maskTypes": _items(MASKS),
             "accessTypes": _items((reading.name,)),
             "resources": _of(resources, *path),
         },

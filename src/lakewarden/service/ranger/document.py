@@ -23,10 +23,11 @@ from lakewarden.service.lasting import lasting
 from lakewarden.service.limited_tables import touched
 from lakewarden.service.ranger.allowed import Allowed, Given, given
 from lakewarden.service.ranger.definition import definition, named
-from lakewarden.service.ranger.limits import Bound, Limits
+from lakewarden.service.ranger.limits import Bound, Limits, Types
 from lakewarden.service.ranger.number import numbered
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.ranger.readers import Together, named_users, role_name
+from lakewarden.service.read_limits import HIDDEN_VALUE
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
@@ -57,12 +58,15 @@ def documents(
     naming: Naming,
     now: float,
     residues: Residues | None = None,
+    types: Types | None = None,
 ) -> Documents:
     """The documents of a service, without versions; `residues` are those that are known before.
 
-    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
+    `types` are those of columns: what has none is masked as NULL. Raises `StaleSnapshot` for a
+    moment outside the interval of the realm's snapshot.
     """
-    return _Builder(realm, mapping, service, naming, now, residues or Residues()).documents()
+    known = Residues() if residues is None else residues
+    return _Builder(realm, mapping, service, naming, now, known, types).documents()
 
 
 class _Builder:
@@ -76,6 +80,7 @@ class _Builder:
         naming: Naming,
         now: float,
         residues: Residues,
+        types: Types | None,
     ) -> None:
         self._realm, self._service, self._naming = realm, service, naming
         self._residues, self._mapping = residues, mapping
@@ -92,7 +97,7 @@ class _Builder:
         self._readers = alike_users(
             named_users(realm, self._residues), realm.matrix.snapshot, single=self._now.personal
         )
-        self._limits = Limits(realm, service, self._residues, now)
+        self._limits = Limits(realm, service, self._residues, now, types)
         self._bound: dict[int, dict[str, Bound]] = {}
         self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}
         self._together = Together(snapshot, self._readers)
@@ -322,14 +327,16 @@ class _Builder:
         level: Level,
         bound: Mapping[str, Bound],
     ) -> None:
-        by_column: dict[str, list[str]] = {}
+        by_column: dict[str, dict[str, list[str]]] = {}
         for name, one in bound.items():
-            for column in one.columns:
-                by_column.setdefault(column, []).append(name)
+            for column, sql in one.columns:
+                by_column.setdefault(column, {}).setdefault(sql, []).append(name)
         (column_level,) = level.rest
-        for column, names in sorted(by_column.items()):
-            item = _item([access], roles=[self._role(names)])
-            items = [{**item, "dataMaskInfo": {"dataMaskType": "MASK_NULL"}}]
+        for column, by_sql in sorted(by_column.items()):
+            items = [
+                {**_item([access], roles=[self._role(names)]), "dataMaskInfo": _mask_info(sql)}
+                for sql, names in sorted(by_sql.items())
+            ]
             resources = _resources({**where, column_level: (column,)})
             self._add(resources, items, type=_MASK, kind="dataMaskPolicyItems")
 
@@ -417,6 +424,12 @@ def _item(
         "conditions": [],
         "delegateAdmin": False,
     }
+
+
+def _mask_info(sql: str) -> Json:
+    if sql == HIDDEN_VALUE:
+        return {"dataMaskType": "MASK_NULL"}
+    return {"dataMaskType": "CUSTOM", "valueExpr": sql}
 
 
 def _resources(values: Mapping[str, Sequence[str]], *, recursive: bool = False) -> Json:

@@ -1,13 +1,14 @@
 """Row filters and column masks of those who are given a read, as Ranger's policies say them.
 
 Ranger takes the first that fits, so there is one condition for each reader of a table. What cannot
-be said hides: a filter becomes FALSE, a mask NULL, and both are residue.
+be said hides: a filter becomes FALSE, a mask NULL, and both are residue. A mask other than NULL
+needs the type of its column, as a catalog has it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +21,14 @@ from lakewarden.kernel.statement import Effect, Matching, On, Statement, Where
 from lakewarden.kernel.wildcard import matches
 from lakewarden.service.alike_users import Readers
 from lakewarden.service.limited_tables import touched
-from lakewarden.service.read_limits import HIDDEN_ROWS, row_filters
+from lakewarden.service.read_limits import (
+    HIDDEN_ROWS,
+    HIDDEN_VALUE,
+    counting_mask,
+    mask_of,
+    mask_value,
+    row_filters,
+)
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
@@ -42,30 +50,48 @@ _OF_NAMES: Final = frozenset({"type", "name"})
 """Origins of fields that also what is not stored has."""
 
 
+Types = Callable[[Entity], Mapping[str, str]]
+"""The types of the columns of a table, as its catalog calls them; those that are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """How one user reads a table: the condition on its rows, "" for none, and masked columns.
 
-    `only` are the columns that may be read, where not all can be told from masked ones.
+    `columns` are masked columns with the SQL that is shown instead, or NULL. `only` are the
+    columns that may be read, where not all can be told from masked ones.
     """
 
     condition: str
-    columns: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
     only: tuple[str, ...] | None = None
+
+
+def shows_masked(realm: RealmState) -> bool:
+    """Whether a mask of the realm shows anything: such masks need the types of their columns."""
+    masks = realm.matrix.snapshot.table.obligations(Effect.MASK)
+    return any(mask_of(granted.statement).kind != "null" for granted in masks)
 
 
 class Limits:
     """The filters and masks of a realm, in the SQL of an engine."""
 
     def __init__(
-        self, realm: RealmState, service: RangerService, residues: Residues, now: float
+        self,
+        realm: RealmState,
+        service: RangerService,
+        residues: Residues,
+        now: float,
+        types: Types | None,
     ) -> None:
         self._realm, self._residues, self._now = realm, residues, now
+        self._service, self._known_types = service, types
+        self._shows = shows_masked(realm)
         self._engine, self._has_wildcards = service.engine.name, service.wildcards
         self._access = "" if service.reading is None else service.reading.name
         snapshot = realm.matrix.snapshot
-        types = snapshot.model.types
-        self._column_types = [name for name, type in types.items() if type.masked]
+        declared = snapshot.model.types
+        self._column_types = [name for name, type in declared.items() if type.masked]
         self._masks = [g.statement for g in snapshot.table.obligations(Effect.MASK)]
         self.tables = touched(snapshot, snapshot)
 
@@ -79,13 +105,31 @@ class Limits:
         if columns is None or only == ():
             return None
         binding = obligations(self._realm.matrix, self._ask(readers.any, entity), Effect.FILTER)
-        if not any(_READS_USER in statement.expression for statement in binding):
-            bound = Bound(self._condition(readers.any, entity, binding), columns, only)
+        masks = {name: self._mask(readers.any, entity, name, columns) for name in columns}
+        named = [*binding, *(mask for mask in masks.values() if mask is not None)]
+        if not any(_READS_USER in statement.expression for statement in named):
+            bound = self._bound(readers.any, entity, binding, masks, only)
             return dict.fromkeys(readers.principals, bound)
         return {
-            principal: Bound(self._condition(principal, entity, binding), columns, only)
+            principal: self._bound(principal, entity, binding, masks, only)
             for principal in readers.principals
         }
+
+    def _bound(
+        self,
+        principal: Principal,
+        table: Entity,
+        binding: Sequence[Statement],
+        masks: Mapping[str, Statement | None],
+        only: tuple[str, ...] | None,
+    ) -> Bound:
+        types: Mapping[str, str] = {}
+        if self._known_types is not None and self._shows and any(masks.values()):
+            types = self._known_types(table)
+        shown = tuple(
+            (name, self._shown(principal, table, name, mask, types)) for name, mask in masks.items()
+        )
+        return Bound(self._condition(principal, table, binding), shown, only)
 
     def _condition(self, principal: Principal, table: Entity, binding: Sequence[Statement]) -> str:
         if not binding:
@@ -108,14 +152,8 @@ class Limits:
             return ()
         masked: set[str] = set()
         for name in self._candidates(table, entity):
-            binding = self._masking(principal, entity, name)
-            if not binding:
+            if not self._masking(principal, entity, name):
                 continue
-            for statement in binding:
-                if statement.expression.strip() != "null":
-                    self._add(
-                        "types are not known, so the mask is NULL", entity, principal, statement
-                    )
             if name == _PROBE and self._has_wildcards:
                 return (EVERY_COLUMN,)
             masked.add(name)
@@ -129,6 +167,45 @@ class Limits:
             self._add(why, entity, principal, None)
             return None
         return tuple(sorted(masked))
+
+    def _mask(
+        self, principal: Principal, table: Entity, name: str, columns: Sequence[str]
+    ) -> Statement | None:
+        """The mask of a column that counts; None for names with wildcards, and those that fit them.
+
+        Of two policies on one column Ranger takes whichever comes first, so both say NULL.
+        """
+        if any(matches(one, name) for one in columns if one != name or "*" in one or "?" in one):
+            if self._shows:
+                self._add("a mask by a wildcard is NULL", table, principal, None)
+            return None
+        masks = self._masking(principal, table, name)
+        return counting_mask(masks) if masks else None
+
+    def _shown(
+        self,
+        principal: Principal,
+        table: Entity,
+        name: str,
+        statement: Statement | None,
+        types: Mapping[str, str],
+    ) -> str:
+        """The SQL that is shown instead of a column; NULL where it cannot be said."""
+        mask = None if statement is None else mask_of(statement)
+        if mask is None or mask.kind == "null":
+            return HIDDEN_VALUE
+        known = {column: self._service.type_of(type) for column, type in types.items()}
+        type, why = known.get(name), "the mask cannot be said in the engine, so it is NULL"
+        if type is None:
+            why = "the type is not known or differs by connector, so the mask is NULL"
+        else:
+            beside = {column: one for column, one in known.items() if one is not None}
+            asked = self._ask(principal, table)
+            sql = mask_value(self._realm, asked, mask, self._engine, name, type, beside)
+            if sql != HIDDEN_VALUE and not _MACRO.search(sql):
+                return sql
+        self._add(why, table, principal, statement)
+        return HIDDEN_VALUE
 
     def _only(self, principal: Principal, table: int, entity: Entity) -> tuple[str, ...] | None:
         """The stored columns, if masks bind columns that are not, or cannot be named; else None.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import pytest
 
 from lakewarden.config.engines import RangerRealm
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.relations import COLUMN_TYPE, AttributeRow, EntityRow
 from tests.app.serving import Answer
 from tests.http.opa.test_served import ROOT, Trino, facts_of, served_realm
 from tests.http.ranger.judge import judged
+from tests.http.ranger.typed_masks import with_columns
 
 CONFIGURATION = """
 [ranger.gravitino]
@@ -46,13 +45,7 @@ ORDERS = {"catalog": "memory", "schema": "sales", "table": "orders"}
 
 @pytest.fixture(name="plugin", scope="module")
 def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
-    facts, table = facts_of(), Entity("table", "lk:lake.sales.orders")
-    columns = {Entity("column", f"{table.name}.{name}"): type for name, type in TYPES.items()}
-    facts = replace(
-        facts,
-        entities=[*facts.entities, *(EntityRow(column, table) for column in columns)],
-        attributes=[AttributeRow(column, COLUMN_TYPE, type) for column, type in columns.items()],
-    )
+    facts = with_columns(facts_of(), Entity("table", "lk:lake.sales.orders"), TYPES)
     yield from served_realm(tmp_path_factory.mktemp("ranger"), facts, CONFIGURATION)
 
 

@@ -13,8 +13,9 @@ from xml.sax.saxutils import escape
 
 import pytest
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.testing import trino
-from tests.http.opa.test_served import CONFIGURATION, ROOT
+from tests.http.opa.test_served import CONFIGURATION, ROOT, facts_of
 from tests.http.opa.test_trino import (
     CLIENTS,
     LIMITED,
@@ -26,6 +27,7 @@ from tests.http.opa.test_trino import (
     wrong_outcomes,
 )
 from tests.http.opa.trino_server import need_trino
+from tests.http.ranger.typed_masks import with_columns
 
 pytestmark = pytest.mark.trino
 
@@ -80,7 +82,8 @@ def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
     if home is None or not (home / "plugin/ranger").is_dir():
         pytest.skip("Trino's plugin of Ranger is not installed (scripts/install-trino.sh)")
     folder = tmp_path_factory.mktemp("ranger")
-    with governed_trino(folder, None, CONFIGURATION + SERVICE, by_ranger) as governed:
+    facts = with_columns(facts_of(), Entity("table", "lk:lake.sales.clients"), TYPES)
+    with governed_trino(folder, facts, CONFIGURATION + SERVICE, by_ranger) as governed:
         yield governed
 
 
@@ -94,10 +97,8 @@ def settled(
         time.sleep(POLL_MS / 1000)
 
 
-JOINED: Final = next(statement for _, statement, _ in LIMITED if "JOIN" in statement)
-STRICTER: Final[Mapping[tuple[str, str], str | list[list[object]]]] = {
-    # NULL is equal to nothing.
-    ("bo", JOINED): [],
+TYPES: Final = {"id": "integer", "region": "string", "iban": "string"}
+STRICTER: Final[Mapping[tuple[str, str], str]] = {
     # The plugin words it otherwise.
     ("ana", "CREATE SCHEMA memory.sales"): "Cannot create schema sales",
     # The catalog refuses it before the plugin is asked.
@@ -115,10 +116,6 @@ STRICTER: Final[Mapping[tuple[str, str], str | list[list[object]]]] = {
 
 INSTEAD: Final = {("bo", "INSERT INTO memory.sales.orders VALUES (1, 'eu')"): "olga"}
 """Who does it then, as the statements that follow read it."""
-
-NULLS: Final = {"****0500": None}
-"""Masks of Ranger are NULL, as types of columns are not known."""
-
 Session = list[tuple[str, str, str | list[list[object]]]]
 
 
@@ -127,13 +124,7 @@ def expected_by_ranger(session: Session) -> Session:
     steps: Session = []
     for user, statement, wanted in session:
         refusal = STRICTER.get((user, statement))
-        rows = wanted
-        if isinstance(wanted, list):
-            rows = [
-                [NULLS.get(cell, cell) if isinstance(cell, str) else cell for cell in row]
-                for row in wanted
-            ]
-        steps.append((user, statement, rows if refusal is None else refusal))
+        steps.append((user, statement, wanted if refusal is None else refusal))
         if (user, statement) in INSTEAD:
             steps.append((INSTEAD[user, statement], statement, wanted))
     return steps

@@ -59,6 +59,16 @@ def with_typed_masks(facts: Facts, rng: random.Random) -> Facts:
     )
 
 
+def with_columns(facts: Facts, table: Entity, types: Mapping[str, str]) -> Facts:
+    """The facts with columns of a table, of these types."""
+    columns = {Entity("column", f"{table.name}.{name}"): type for name, type in types.items()}
+    return replace(
+        facts,
+        entities=[*facts.entities, *(EntityRow(column, table) for column in columns)],
+        attributes=[AttributeRow(column, COLUMN_TYPE, type) for column, type in columns.items()],
+    )
+
+
 def carried_types(state: RealmState) -> Any:
     """Says the types that the columns of a table carry."""
     coded = state.matrix.snapshot.coded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,7 @@ import pytest
 from lakewarden.engines import mapping
 from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.principal import Principal, members_of
-from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.models import own
 from lakewarden.models.own import ModelText
@@ -83,7 +84,7 @@ def test_containers_are_those_of_the_ingestion_of_datahub() -> None:
 
 
 def _lake(system: System) -> Facts:
-    """`ana` and `bo` read all of `c.sales`."""
+    """`ana` and `bo` read all of `c.sales`, and `mia` owns everything."""
     names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", "table:lk:c.sales.orders")
     entities = [system.entity(name) for name in (*names, "table:lk:c.sales.clients")]
     users = [system.principal(name) for name in ("ana", "bo")]
@@ -95,15 +96,19 @@ def _lake(system: System) -> Facts:
     ]
     on = "table:lk:c.sales.orders"
     stated += [
-        {"id": "eu", "effect": "filter", "on": on, "expression": "region = 'eu'"},
+        {"id": "eu", "effect": "filter", "on": on, "expression": "region = 'eu'",
+         "except": ["user:mia"]},
         {"id": "l4", "effect": "mask", "on": on, "expression": "last4", "to": ["user:ana"]},
-    ]
+    ]  # fmt: skip
     memberships = [MembershipRow(user, of) for user in users for of in (members_of("lk"), reader)]
-    return _facts(system, entities, memberships, stated, [*users, reader])
+    mia = system.principal("mia")
+    memberships.append(MembershipRow(mia, members_of("lk")))
+    facts = _facts(system, entities, memberships, stated, [*users, mia, reader])
+    return replace(facts, owners=[OwnerRow(entities[0], mia)])
 
 
 def _hub(system: System) -> Facts:
-    """`ana` sees and reads `c.sales.orders` alone, `cleo` all of `c.sales`."""
+    """`ana` sees and reads `c.sales.orders` alone, `cleo` all of `c.sales`; `mia` fills all."""
     orders, clients = dataset("c.sales.orders"), dataset("c.sales.clients")
     hr = dataset("c.hr.people")
     catalog, schema, other = container("c"), container("c", "sales"), container("c", "hr")
@@ -120,14 +125,17 @@ def _hub(system: System) -> Facts:
     statements = [
         stated(urn("one"), ["VIEW_ENTITY_PAGE", "DATA_READ_ONLY"], "ana", "URN", orders),
         stated(urn("all"), everything, "cleo", "CONTAINER", schema),
+        stated(urn("fill"), [*everything, "DATA_MANAGE_NAMESPACES"], "mia", "CONTAINER", catalog),
+        stated(urn("top"), ["DATA_MANAGE_NAMESPACES"], "mia", "URN", catalog),
         {"id": "own", "effect": "filter", "on": f"dataset:{orders}",
-         "expression": "buyer = $user.name", "except": ["user:urn:li:corpuser:cleo"]},
+         "expression": "buyer = $user.name",
+         "except": ["user:urn:li:corpuser:cleo", "user:urn:li:corpuser:mia"]},
         {"id": "iban", "effect": "mask", "on": f"schemaField:{column}", "expression": "null",
          "to": ["user:urn:li:corpuser:ana"]},
     ]  # fmt: skip
     entities = [system.entity(one) for one in (catalog, *above, column)]
     parents = {system.entity(one): system.entity(of) for one, of in above.items()}
-    users = [system.principal(name) for name in ("ana", "cleo")]
+    users = [system.principal(name) for name in ("ana", "cleo", "mia")]
     return _facts(system, entities, [], statements, users, parents)
 
 
@@ -163,7 +171,7 @@ def _facts(
     )
 
 
-def _furnish(service: DecisionService) -> str:
+def furnish(service: DecisionService) -> str:
     service.open()
     service.write(SYSTEM, realms.establish_control)
     service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
@@ -246,7 +254,7 @@ class Asking:
 def _asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     folder = tmp_path_factory.mktemp("realms")
     with open_store(f"sqlite:///{folder}/store.db") as store:
-        text = _furnish(DecisionService(store))
+        text = furnish(DecisionService(store))
     (folder / "lakewarden.toml").write_text(CONFIGURATION)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
     with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:

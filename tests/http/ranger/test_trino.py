@@ -15,6 +15,7 @@ import pytest
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.testing import trino
+from lakewarden.testing.trino import TrinoServer
 from tests.http.opa.test_served import CONFIGURATION, ROOT, facts_of
 from tests.http.opa.test_trino import (
     CLIENTS,
@@ -43,16 +44,25 @@ services = { prod = "trino" }
 
 def by_ranger(folder: Path, realm: str, token: str) -> Mapping[str, str]:
     """Polls of the realm's documents, with what changed since the last one."""
+    return access_control(
+        folder, f"{realm}/ranger", service="prod", user="trino", password=token, deltas=True
+    )
+
+
+def access_control(
+    folder: Path, address: str, *, service: str, user: str, password: str, deltas: bool = False
+) -> Mapping[str, str]:
+    """Trino's settings for its plugin of Ranger, which polls that address."""
     plugin = "ranger.plugin.trino"
     security = {
-        f"{plugin}.service.name": "prod",
+        f"{plugin}.service.name": service,
         f"{plugin}.policy.source.impl": "org.apache.ranger.admin.client.RangerAdminRESTClient",
-        f"{plugin}.policy.rest.url": f"{realm}/ranger",
-        f"{plugin}.policy.rest.client.username": "trino",
-        f"{plugin}.policy.rest.client.password": token,
+        f"{plugin}.policy.rest.url": address,
+        f"{plugin}.policy.rest.client.username": user,
+        f"{plugin}.policy.rest.client.password": password,
         f"{plugin}.policy.pollIntervalMs": str(POLL_MS),
         f"{plugin}.policy.cache.dir": str(folder / "cache"),
-        f"{plugin}.supports.policy.deltas": "true",
+        f"{plugin}.supports.policy.deltas": str(deltas).lower(),
     }
     (folder / "cache").mkdir()
     files = (
@@ -61,7 +71,7 @@ def by_ranger(folder: Path, realm: str, token: str) -> Mapping[str, str]:
     )
     return {
         "access-control.name": "ranger",
-        "ranger.service.name": "prod",
+        "ranger.service.name": service,
         "ranger.plugin.config.resource": ",".join(map(str, files)),
     }
 
@@ -91,8 +101,15 @@ def settled(
     governed: Governed, user: str, statement: str, expected: str | list[list[object]]
 ) -> None:
     """Waits until a statement has that outcome: the plugin polls."""
+    until(governed.trino, user, statement, expected)
+
+
+def until(
+    trino: TrinoServer, user: str, statement: str, expected: str | list[list[object]]
+) -> None:
+    """Waits until a statement has that outcome: the plugin polls."""
     end = time.monotonic() + PATIENCE_SECONDS
-    while wrong := wrong_outcomes(governed.trino, [(user, statement, expected)]):
+    while wrong := wrong_outcomes(trino, [(user, statement, expected)]):
         assert time.monotonic() < end, wrong
         time.sleep(POLL_MS / 1000)
 

@@ -67,7 +67,7 @@ EXAMPLES = [(page.name, command) for page in RUN for command in dict.fromkeys(bl
 UNDERSTOOD = [*EXAMPLES, *((README.name, command) for command in dict.fromkeys(blocks(README)))]
 SPARED: Final = ("ingest", "index", "watch")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
-SELDOM: Final = ("export", "unused")
+SELDOM: Final = ("access", "export", "unused")
 """Those that keep Spark busiest; by day they run as the tutorial shows them."""
 
 
@@ -295,6 +295,15 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
         assert main([*plan, *at]) == 1
 
 
+TOXIC: Final = """
+[[combination]]
+id = "none"
+first = { way = "see", type = "catalog" }
+second = { way = "change", asset = "table:quillmere:lake.people.salaries" }
+except = ["user:ana"]
+"""
+
+
 def _provide_job(estate: Path, rest: list[str]) -> None:
     """Puts there what the page takes as given about a job: a directory, an index, rules, logs."""
     match rest[1]:
@@ -307,6 +316,10 @@ def _provide_job(estate: Path, rest: list[str]) -> None:
         case "people":
             words = ["--out", rest[2], "--privileges", "none", "--operations", "table.load"]
             assert main(["pipeline", "review", str(_index(estate)), *words]) == 0
+        case "access":
+            words = ["--out", rest[2], "--privileges", "none", "--operations", "access"]
+            assert main(["pipeline", "export", str(_index(estate)), *words]) == 0
+            Path("toxic.toml").write_text(TOXIC, "utf-8")
         case "ownership":
             shutil.copytree(estate / "datahub", rest[2])
             rule = "[[rule]]\npattern = 'urn:li:dataset:'\nowners = ['urn:li:corpGroup:finance']\n"

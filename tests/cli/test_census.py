@@ -83,6 +83,7 @@ LOCAL = {
     "pipeline lint": "reads and writes files",
     "pipeline unused": "reads and writes files",
     "pipeline export": "reads and writes files",
+    "pipeline access": "reads and writes files",
     "pipeline stream": "reads and writes files",
     "model check": "reads a file",
     "model new": "writes a file",

@@ -59,6 +59,7 @@ PIPELINE_VERBS: Final = {
     "unused": "lakewarden.cli.pipeline.unused:unused",
     "stream": "lakewarden.cli.pipeline.stream:streaming",
     "export": "lakewarden.cli.pipeline.export:tables",
+    "access": "lakewarden.cli.pipeline.access:access",
     "run": "lakewarden.cli.pipeline.run:running",
     "watch": "lakewarden.cli.pipeline.watch:watching",
 }

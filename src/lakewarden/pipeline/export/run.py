@@ -79,6 +79,8 @@ def make_export(
     job.most_rows = local_mode.ROWS
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: index.manifest.facts[name] for name in names}
+    if "model_text" in index.manifest.facts:
+        facts["model_text"] = index.manifest.facts["model_text"]
     return job.run(
         STAGES,
         _Exporting(job, index, task_context_of(index), questions, classes),

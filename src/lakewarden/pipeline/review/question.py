@@ -25,6 +25,9 @@ from lakewarden.kernel.model import ANY, WAYS, Model, Privilege, Source
 from lakewarden.kernel.privileges import offered_on
 from lakewarden.pipeline.review.residue import Compared
 
+ACCESS: Final = "access"
+"""In a choice of operations: those by which somebody sees, reads or changes an asset."""
+
 PRIVILEGE = "privilege"
 OPERATION = "operation"
 
@@ -162,7 +165,14 @@ def _required_privileges(model: Model, type: str) -> frozenset[str]:
 def chosen(
     model: Model, privileges: Iterable[str] | None, operations: Iterable[str] | None
 ) -> Chosen:
-    """The names, looked up; raises `Unknown`. The word `none` stands for no name at all."""
+    """The names, looked up; raises `Unknown`. The word `none` stands for no name at all.
+
+    Among operations `ACCESS` stands for those of the access levels.
+    """
+    if operations is not None:
+        given = list(operations)
+        of_levels = {name for names in model.access.values() for name in names}
+        operations = {*given, *of_levels} - {ACCESS} if ACCESS in given else given
     return Chosen(
         None if privileges is None else _names(privileges, lambda n: model.privilege(n).name),
         None if operations is None else _names(operations, lambda n: model.operation(n).name),

@@ -9,7 +9,7 @@ SOURCE: OWASP, CSV Injection.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -99,7 +99,12 @@ def write(file: Path, table: pa.Table) -> None:
         lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
         lines.writerow([safe(name) for name in table.column_names])
         for batch in table.to_batches(max_chunksize=10_000):
-            lines.writerows(zip(*map(_cells, batch.columns), strict=True))
+            lines.writerows(csv_rows(batch))
+
+
+def csv_rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
+    """The rows, cell by cell as they are written."""
+    return zip(*map(_cells, batch.columns), strict=True)
 
 
 def _cells(column: pa.Array) -> list[object]:

@@ -1,0 +1,254 @@
+"""The tables of an export in DuckDB, and what an access report asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.model import WAYS, Model
+from lakewarden.pipeline.access.combinations import Combination
+from lakewarden.pipeline.access.schemas import (
+    ASSETS,
+    CLASS_USERS,
+    OWNER_USERS,
+    PEOPLE,
+    SCHEMAS,
+)
+from lakewarden.pipeline.export.schemas import DUCKDB, VIEWS
+from lakewarden.pipeline.review.labels import DOMAINS, TAGS, TERMS, Sensitive
+from lakewarden.pipeline.review.question import OPERATION
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FOUND_BEFORE: Final = {
+    "earlier_assets": ASSETS,
+    "earlier_class_users": CLASS_USERS,
+    "earlier_owner_users": OWNER_USERS,
+    "earlier_people_rows": PEOPLE,
+}
+"""What is compared with an earlier report: names in SQL, and its tables."""
+
+_KINDS: Final = {
+    **dict.fromkeys(DOMAINS, "domain"),
+    **dict.fromkeys(TAGS, "tag"),
+    **dict.fromkeys(TERMS, "term"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a report is made of: folders of versions, and what is asked.
+
+    `unused` and `earlier` are folders of the jobs `unused` and `access`, where there are any.
+    """
+
+    export: Path
+    model: Model
+    sensitive: Sensitive
+    unused: Path | None = None
+    earlier: Path | None = None
+
+
+class Database:
+    """A database with the tables; closed by `close`."""
+
+    def __init__(self, inputs: Inputs, spill: Path) -> None:
+        """`spill`: a folder for what does not fit into memory."""
+        try:
+            import duckdb
+        except ImportError:
+            raise Unavailable("duckdb is not installed; install `lakewarden[analyst]`") from None
+        self._inputs = inputs
+        self._database: duckdb.DuckDBPyConnection = duckdb.connect()
+        self._database.execute("SET temp_directory = ?", [str(spill)])
+        self._declare()
+
+    def close(self) -> None:
+        """Ends it."""
+        self._database.close()
+
+    def _declare(self) -> None:
+        self._database.execute("SET file_search_path = ?", [str(self._inputs.export)])
+        for name in (DUCKDB, VIEWS):
+            self._run((self._inputs.export / name).read_text("utf-8"))
+        # The files are found by that path when they are read, so it stays as it is.
+        self._put("ways", "way VARCHAR, type VARCHAR, matter INTEGER", self._ways())
+        acts = [(way, name) for way in WAYS for name in self._inputs.model.access.get(way, ())]
+        self._put("acts", "way VARCHAR, operation VARCHAR", acts)
+        self._labels()
+        given = (self._inputs.unused is not None, self._inputs.earlier is not None)
+        self._put("given", "logged BOOLEAN, compared BOOLEAN", [given])
+        self._log()
+        for name, table in _FOUND_BEFORE.items():
+            self._earlier(name, table)
+
+    def _ways(self) -> list[tuple[str, str, int]]:
+        """The matter of each access level and type; raises `BadInput` where it was not exported."""
+        model = self._inputs.model
+        types = [t for (t,) in self.rows("SELECT DISTINCT type FROM entities WHERE stored")]
+        asked = "SELECT name, type, matter FROM questions WHERE kind = ?"
+        known = {(name, type): matter for name, type, matter in self.rows(asked, OPERATION)}
+        ways = []
+        for type in sorted(types):
+            for way in WAYS:
+                name = model.reaching(way, type)
+                if name is None:
+                    continue
+                if (name, type) not in known:
+                    message = f"has no decisions of `{name}`; export with `--operations access`"
+                    raise BadInput(message, where=str(self._inputs.export.parents[1]))
+                ways.append((way, type, known[name, type]))
+        return ways
+
+    def _labels(self) -> None:
+        found = self.rows(
+            "SELECT DISTINCT r.entity, r.kind, t.type || ':' || t.name FROM relations r"
+            " JOIN entities t ON t.id = r.target WHERE list_contains(?, r.kind)",
+            list(_KINDS),
+        )
+        told = {label: label in self._inputs.sensitive for label in {row[2] for row in found}}
+        rows = [(id, _KINDS[kind], label, told[label]) for id, kind, label in found]
+        columns = "entity INTEGER, kind VARCHAR, label VARCHAR, sensitive BOOLEAN"
+        self._put("labels", columns, rows)
+
+    def _log(self) -> None:
+        if self._inputs.unused is None:
+            columns = '"user" VARCHAR, operation VARCHAR, asset VARCHAR, last VARCHAR'
+            self._put("log", columns, ())
+            return
+        self._view("accesses", self._inputs.unused / "accesses")
+        self._run(
+            "CREATE TEMPORARY TABLE log AS SELECT principal[6:] AS user, operation,"
+            " type || ':' || name AS asset, max(last) AS last FROM accesses"
+            " WHERE allowed AND recent > 0 AND principal LIKE 'user:%' GROUP BY ALL"
+        )
+
+    def _earlier(self, name: str, table: str) -> None:
+        if self._inputs.earlier is None:
+            self._database.register(name, SCHEMAS[table].empty_table())
+            return
+        self._view(name, self._inputs.earlier / table)
+
+    def _view(self, name: str, folder: Path) -> None:
+        self._database.read_parquet(str(folder / "*.parquet")).create_view(name)
+
+    def exists(self, selector: str, value: str) -> bool:
+        """Whether there is what a side of a combination names."""
+        if selector == "tag" and value.partition(":")[0] not in self._label_types():
+            return False
+        return bool(self._database.execute(_EXISTS[selector], [value]).fetchall())
+
+    def _label_types(self) -> frozenset[str]:
+        declared = self._inputs.model.relations
+        known = [declared[kind].targets for kind in (*TAGS, *TERMS) if kind in declared]
+        return frozenset().union(*known)
+
+    def unroll(self, combinations: Sequence[Combination]) -> None:
+        """Makes all that the tables are read from."""
+        numbered = list(enumerate(combinations))
+        self._put(
+            "combinations",
+            "number INTEGER, id VARCHAR, title VARCHAR",
+            [(number, one.id, one.title) for number, one in numbered],
+        )
+        self._put(
+            "sides",
+            "number INTEGER, side VARCHAR, way VARCHAR, selector VARCHAR, value VARCHAR",
+            [
+                (number, name, side.way, side.selector, side.value)
+                for number, one in numbered
+                for name, side in one.sides.items()
+            ],
+        )
+        self._put(
+            "excepted",
+            "number INTEGER, principal VARCHAR",
+            [(number, principal) for number, one in numbered for principal in one.excepted],
+        )
+        self._run(_text("tables.sql"))
+        gained = Template(_text("gain.sql"))
+        sides = {"gained": ("now", "earlier"), "lost": ("earlier", "now")}
+        parts = [
+            gained.substitute(_side_names(*names), change=change) for change, names in sides.items()
+        ]
+        self._run("CREATE TEMPORARY TABLE gains AS " + " UNION ALL ".join(parts))
+
+    def pairs(self, which: str) -> int:
+        """Chooses the assets (`all`, `sensitive`, `none`) of which every pair is listed.
+
+        Returns how many pairs of a person and an asset, by access level, there are.
+        """
+        self._database.execute(_text("paired.sql"), {"which": which})
+        counted = (
+            "SELECT coalesce(sum(users), 0)::BIGINT FROM asset_count"
+            " WHERE entity IN (SELECT entity FROM paired)"
+        )
+        ((count,),) = self.rows(counted)
+        return int(count)
+
+    def table(self, name: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a table of the report."""
+        reader = self._database.sql(_QUESTIONS[name]).to_arrow_reader(100_000)
+        for batch in reader:
+            schema = SCHEMAS[name]
+            yield pa.RecordBatch.from_arrays(
+                [column.cast(f.type) for column, f in zip(batch.columns, schema, strict=True)],
+                schema=schema,
+            )
+
+    def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a question gives."""
+        return self._database.execute(question, values or None).fetchall()
+
+    def _run(self, text: str) -> None:
+        self._database.execute(text)
+
+    def _put(self, name: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._run(f"CREATE TEMPORARY TABLE {name} ({columns})")
+        cells = list(zip(*rows, strict=True))
+        if cells:
+            names = [column.split()[0].strip('"') for column in columns.split(", ")]
+            self._database.register("rows_to_put", pa.table(dict(zip(names, cells, strict=True))))
+            self._run(f"INSERT INTO {name} FROM rows_to_put")
+            self._database.unregister("rows_to_put")
+
+
+def _side_names(now: str, earlier: str) -> Mapping[str, str]:
+    names = ("users", "owner", "class")
+    return {
+        **{f"now_{name}": f"{now}_{name}" for name in names},
+        **{f"earlier_{name}": f"{earlier}_{name}" for name in names},
+    }
+
+
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _questions() -> Mapping[str, str]:
+    """The questions of `outputs.sql`, by the name above each."""
+    parts = ("\n" + _text("outputs.sql")).split("\n-- ")[1:]
+    named = (part.partition("\n") for part in parts)
+    return {name: question.strip().rstrip(";") for name, _, question in named}
+
+
+_QUESTIONS: Final = _questions()
+
+_EXISTS: Final = {
+    "asset": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND stored"
+    " AND type IN (SELECT type FROM ways)",
+    "inside": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND stored AND last > id",
+    "tag": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND stored",
+    "type": "SELECT 1 FROM ways WHERE type = ?",
+    "owner": "SELECT 1 FROM principals WHERE kind || ':' || name = ? AND stored",
+    "principal": "SELECT 1 FROM principals WHERE kind || ':' || name = ? AND stored",
+}
+"""What tells whether there is what a selector names."""

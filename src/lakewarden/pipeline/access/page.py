@@ -1,0 +1,102 @@
+"""The page of an access report: one file that needs nothing else, with the first rows of tables.
+
+It loads nothing and runs no script. Every name on it was written by others and is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.pipeline.access.schemas import (
+    ACCESS,
+    CHANGES,
+    COMBINATIONS,
+    JOINERS_LEAVERS,
+    NEVER_USED,
+    PEOPLE,
+    TOXIC,
+)
+from lakewarden.pipeline.review.markup import Markup, element, text, together, wrapped
+
+_FIRST: Final = 300
+"""Rows of a table that the page shows; the CSV files have them all."""
+
+_SECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
+    (TOXIC, "Toxic combinations", "People with two rights that nobody should have together."),
+    (COMBINATIONS, "Combinations that were looked for", "With the assets of each side."),
+    (CHANGES, "Changes since the last report", "Access that people gained and lost."),
+    (JOINERS_LEAVERS, "Joiners and leavers", "Users who are new, and who are gone."),
+    (NEVER_USED, "Access never used", "Classes of assets of which a user used none."),
+    (PEOPLE, "People", "How many assets each user can see, read and change."),
+    ("by_grant", "Grants", "Through what access comes, for how many."),
+    ("by_tag", "By tag", "Who has access to assets with a tag or term."),
+    ("by_owner", "By owner", "Who has access to the assets of an owner."),
+    (ACCESS, "Who can do what", "Every person of every asset, with the reason."),
+)
+
+
+def page(folder: Path, sizes: Mapping[str, int], realm: str) -> str:
+    """The page of the tables in `folder`, which have so many rows."""
+    title = f"Access in {realm}"
+    style = resources.files("lakewarden.pipeline.review").joinpath("page.css").read_text("utf-8")
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    links = element(
+        "nav",
+        *(
+            together(element("a", f"{heading} ({sizes[name]:,})", href=f"#{name}"), " ")
+            for name, heading, _ in _SECTIONS
+        ),
+        aria_label="Contents",
+    )
+    sections = (_section(folder, *section, sizes[section[0]]) for section in _SECTIONS)
+    body = element("body", element("main", element("h1", title), links, *sections))
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _section(folder: Path, name: str, heading: str, says: str, size: int) -> Markup:
+    title = element("h2", f"{heading} ({size:,})", id=name)
+    rows = _first(folder / name)
+    if not size:
+        return element("section", title, element("p", f"{says} None."))
+    more = f" The first {len(rows):,} rows of {size:,}; all are in csv/{name}-00001.csv and on."
+    note = element("p", says + (more if size > len(rows) else ""))
+    return element("section", title, note, element("div", _table(rows), class_="wide"))
+
+
+def _first(folder: Path) -> pa.Table:
+    with pq.ParquetFile(min(folder.glob("*.parquet"))) as file:
+        batches = file.iter_batches(_FIRST)
+        return pa.Table.from_batches(list(islice(batches, 1)), file.schema_arrow)
+
+
+def _table(rows: pa.Table) -> Markup:
+    head = element(
+        "tr", *(element("th", name.replace("_", " "), scope="col") for name in rows.schema.names)
+    )
+    lines = (element("tr", *map(_cell, row.values())) for row in rows.to_pylist())
+    return element("table", element("thead", head), element("tbody", *lines))
+
+
+def _cell(value: Any) -> Markup:
+    if isinstance(value, bool):
+        return element("td", "yes" if value else "no")
+    if isinstance(value, int):
+        return element("td", text(value), class_="number")
+    if isinstance(value, list):
+        return element("td", wrapped(", ".join(value)))
+    return element("td", wrapped("" if value is None else value))

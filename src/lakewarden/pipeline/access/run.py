@@ -1,0 +1,227 @@
+"""The job that names who can see, read and change what, from the tables of an export.
+
+unroll    people by class and by ownership, changes, combinations; the tables
+write     the CSV files and the page
+publish   the version counts
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.model import WAYS
+from lakewarden.models import own
+from lakewarden.pipeline import local_mode
+from lakewarden.pipeline.access.combinations import Combination, check_names, read_combinations
+from lakewarden.pipeline.access.database import Database, Inputs
+from lakewarden.pipeline.access.page import page
+from lakewarden.pipeline.access.schemas import ACCESS, SCHEMAS
+from lakewarden.pipeline.access.split_files import put_csv, put_parquet
+from lakewarden.pipeline.export.run import KIND as EXPORT
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.job import Counts, Job, Result, Stage
+from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
+from lakewarden.pipeline.review.labels import Sensitive
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KIND: Final = "access"
+REPORT: Final = "access.html"
+SPREADSHEETS: Final = "csv"
+
+PAIRS: Final = ("all", "sensitive", "none")
+"""Of which assets the table `access` has every person."""
+
+MOST_PAIRS: Final = 5_000_000
+"""More rows of that table end the job, unless the caller says otherwise: who would read them?"""
+
+ROWS_PER_FILE: Final = 250_000
+"""Rows of a CSV file: what common spreadsheets still open at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is asked: `pairs` is one of `PAIRS`, `most` its limit; `combinations` a TOML file."""
+
+    pairs: str = "all"
+    most: int = MOST_PAIRS
+    rows_per_file: int = ROWS_PER_FILE
+    sensitive: Iterable[str] | None = None
+    combinations: Path | None = None
+
+    def check(self) -> None:
+        """Raises `BadInput` for a value that is none."""
+        if self.pairs not in PAIRS:
+            raise BadInput(f"expected one of: {', '.join(PAIRS)}", where="--pairs")
+        for name, number in (("--most", self.most), ("--rows-per-file", self.rows_per_file)):
+            if number < 1:
+                raise BadInput(f"expected 1 or more, got {number}", where=name)
+
+
+def make_access(
+    source: Path,
+    out: Path,
+    options: Options,
+    *,
+    spark: SparkSession,
+    used: Path | None = None,
+    before: Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Names who can see, read and change what, from the export `source`, in the folder `out`.
+
+    `used` is what the job `unused` made of the same index, `before` an earlier output of this
+    job; `out` itself, where it holds none yet, is compared with nothing. Raises `BadInput` for a
+    damaged folder, one of another realm or index, and for a name that does not exist,
+    `LimitExceeded` for more pairs than `options.most`, `Unavailable` without DuckDB, `Conflict`
+    when another process works on `out`; `out` then holds what it held.
+    """
+    options.check()
+    if before == out and not (out / MANIFEST).exists():
+        before = None
+    labels = Sensitive(options.sensitive)
+    export = _opened(source, EXPORT)
+    system = _system(export, source)
+    others = [
+        (name, folder, _opened(folder, kind))
+        for name, folder, kind in (("--used", used, "unused"), ("--before", before, KIND))
+        if folder is not None
+    ]
+    for name, folder, manifest in others:
+        _check_realm(manifest, export, name)
+        if folder == used and not set(manifest.inputs) & set(export.inputs):
+            message = "was made from another index; run `lakewarden pipeline unused` with this one"
+            raise BadInput(message, where=name)
+    inputs = (
+        _input(EXPORT, export),
+        *(_input(manifest.kind, manifest) for _, _, manifest in others),
+    )
+    asked = {
+        "pairs": options.pairs,
+        "rows_per_file": str(options.rows_per_file),
+        "sensitive": " ".join(labels.terms),
+        "combinations": _digest(options.combinations),
+    }
+    folders = {name: folder_of(folder, manifest) for name, folder, manifest in others}
+    unrolled = Inputs(
+        folder_of(source, export),
+        system.model,
+        labels,
+        unused=folders.get("--used"),
+        earlier=folders.get("--before"),
+    )
+    job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, asked, progress)
+    job.most_rows = local_mode.ROWS
+    reporting = _Reporting(job, unrolled, options, str(export.facts["realm"]))
+    names = ("realm", "revision", "model", "settings", "digest", "from", "until")
+    facts = {name: export.facts[name] for name in names}
+    return job.run(STAGES, reporting, facts=lambda: {**facts, **reporting.found()})
+
+
+def _opened(folder: Path, kind: str) -> Manifest:
+    manifest = read_manifest(folder, kind)
+    check_files(folder, manifest)
+    return manifest
+
+
+def _system(manifest: Manifest, folder: Path) -> System:
+    facts = manifest.facts
+    text = own.of_table(facts.get("model_text"), str(folder))
+    system = load_system(str(facts["model"]), dict(facts["settings"]), text)
+    if system.model.digest != facts["digest"]:
+        message = f"was made under another version of the model `{system.model.name}`"
+        raise BadInput(f"{message}; rebuild the index and export again", where=str(folder))
+    return system
+
+
+def _check_realm(manifest: Manifest, export: Manifest, option: str) -> None:
+    realm, expected = manifest.facts.get("realm"), export.facts["realm"]
+    if realm != expected:
+        raise BadInput(f"is of the realm `{realm}`, the export of `{expected}`", where=option)
+
+
+def _input(name: str, manifest: Manifest) -> Input:
+    return Input(name, manifest.version, sha256_of(manifest.text()))
+
+
+def _digest(file: Path | None) -> str:
+    if file is None:
+        return ""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+
+
+@dataclass(frozen=True)
+class _Reporting:
+    """What the stages share."""
+
+    job: Job
+    inputs: Inputs
+    options: Options
+    realm: str
+
+    def found(self) -> dict[str, Any]:
+        """What readers and exit codes have to know: people with a toxic combination."""
+        return {"toxic": self.job.counts("unroll")["toxic"]}
+
+    def unroll(self, folder: Path) -> Counts:
+        spill = folder / "spill"
+        database = Database(self.inputs, spill)
+        try:
+            database.unroll(self._combinations(database))
+            count = database.pairs(self.options.pairs)
+            if count > self.options.most:
+                raise LimitExceeded(
+                    f"{count:,} pairs of a person and an asset are more than --most"
+                    f" {self.options.most:,}; choose --pairs sensitive or none: the tables"
+                    " `class_users` and `owner_users` name everybody in any case"
+                )
+            return {
+                name: put_parquet(database.table(name), SCHEMAS[name], folder / name)
+                for name in SCHEMAS
+            }
+        finally:
+            database.close()
+            shutil.rmtree(spill, ignore_errors=True)
+
+    def _combinations(self, database: Database) -> list[Combination]:
+        file = self.options.combinations
+        if file is None:
+            return []
+        model = self.inputs.model
+        combinations = read_combinations(file, frozenset(w for w in WAYS if model.access.get(w)))
+        check_names(combinations, database.exists)
+        return combinations
+
+    def write(self, folder: Path) -> Counts:
+        source, spreadsheets = self.job.folder("unroll"), folder / SPREADSHEETS
+        spreadsheets.mkdir()
+        rows = self.options.rows_per_file
+        count = sum(put_csv(source / name, spreadsheets, name, rows) for name in SCHEMAS)
+        sizes = self.job.counts("unroll")
+        (folder / REPORT).write_text(page(source, sizes, self.realm), "utf-8")
+        return {"files": count + 1}
+
+
+STAGES: Final = (
+    Stage(
+        "unroll",
+        (),
+        _Reporting.unroll,
+        tuple(SCHEMAS),
+        f"{{assets:,}} assets, {{{ACCESS}:,}} pairs, {{changes:,}} changes, {{toxic:,}} toxic",
+    ),
+    Stage("write", ("unroll",), _Reporting.write, (SPREADSHEETS, REPORT), "{files} files to read"),
+)

@@ -1,0 +1,85 @@
+"""Tables in several files, none of which is too large: Parquet for programs, CSV for people."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.pipeline.review.spreadsheet import csv_rows, safe
+
+MOST_BYTES: Final = 95_000_000
+"""A file ends at about so many bytes: what comes before the next look stays below 100 MB."""
+
+_STEP: Final = 1_000
+"""Rows between two looks at the size of a file of texts."""
+
+_GROUP: Final = 100
+"""So many steps are a group of rows of Parquet, and between two looks at its size."""
+
+
+def put_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Path) -> int:
+    """Writes a table; returns how many rows it has. Without rows there is one file, too."""
+    folder.mkdir(parents=True)
+    steps = _steps(batches, _STEP)
+    group = list(islice(steps, _GROUP))
+    count, number = 0, 0
+    while group or not number:
+        file = folder / f"part-{number:05}.parquet"
+        number += 1
+        with file.open("wb") as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
+            while group and out.tell() < MOST_BYTES:
+                rows = pa.Table.from_batches([step.cast(schema) for step in group], schema)
+                writer.write_table(rows)
+                count += rows.num_rows
+                group = list(islice(steps, _GROUP))
+    return count
+
+
+def put_csv(source: Path, folder: Path, name: str, most_rows: int) -> int:
+    """Writes the table in `source` as `NAME-00001.csv` and so on; returns how many files.
+
+    A file has at most `most_rows` rows, and `MOST_BYTES`; each begins with the names of columns.
+    """
+    steps = _steps(_batches(source), min(_STEP, most_rows))
+    step = next(steps, None)
+    number = 0
+    while step is not None:
+        number += 1
+        rows = 0
+        with (folder / f"{name}-{number:05}.csv").open("wb") as out:
+            out.write(_text([[safe(column) for column in step.schema.names]]))
+            while step is not None and rows + len(step) <= most_rows and out.tell() < MOST_BYTES:
+                out.write(_text(csv_rows(step)))
+                rows += len(step)
+                step = next(steps, None)
+    return number
+
+
+def _batches(source: Path) -> Iterator[pa.RecordBatch]:
+    for file in sorted(source.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            yield from parquet.iter_batches(_STEP * _GROUP)
+
+
+def _steps(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(0, len(batch), rows):
+            yield batch.slice(start, rows)
+
+
+class _Lines(list[str]):
+    """What `csv` writes to."""
+
+    write = list.append
+
+
+def _text(rows: Iterable[Iterable[object]]) -> bytes:
+    lines = _Lines()
+    csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n").writerows(rows)
+    return "".join(lines).encode("utf-8")

@@ -1,0 +1,92 @@
+"""What a report names is what the kernel decides, pair by pair; what it counts is their number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.matrix import Matrix
+from tests.agreement import harness
+from tests.pipeline.access.worlds import decided, export, report, rows
+from tests.pipeline.review.whole import compiled, some
+
+SHIPPED = [name for name in harness.SYSTEMS if not name.startswith("everything")]
+
+
+def named(*by_day: str) -> list[object]:
+    """Every shipped system; those that are not named wait for the night."""
+    night = pytest.mark.nightly
+    return [n if n in by_day else pytest.param(n, marks=night) for n in SHIPPED]
+
+
+@pytest.mark.parametrize("name", named("gravitino", "datahub"))
+def test_every_table_agrees_with_the_kernel(name: str, tmp_path: Path) -> None:
+    (world,) = some(name, 9_130, 1)
+    snapshot = compiled(world)
+    export(tmp_path / "export", world, snapshot)
+    out = tmp_path / "access"
+    result = report(tmp_path / "export", out)
+    expected = decided(Matrix(snapshot))
+    assert expected
+    found = [(row["way"], row["asset"], row["user"]) for row in rows(out, result, "access")]
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    assert all(row["reason"] for row in rows(out, result, "access"))
+    assets = {row["asset"]: row for row in rows(out, result, "assets")}
+    counted = Counter((way, asset) for way, asset, _ in expected)
+    for (way, asset), n in counted.items():
+        assert assets[asset][f"{way}_users"] == n
+    joined = {
+        (way, asset, row["user"])
+        for asset, of in assets.items()
+        for way in ("see", "read", "change")
+        for row in rows_by_class(out, result).get(of[f"{way}_class"], ())
+    } | {(r["way"], r["asset"], r["user"]) for r in rows(out, result, "owner_users")}
+    assert joined == expected
+    by_person = Counter((way, user) for way, _, user in expected)
+    told = {(r["way"], r["user"]): r["assets"] for r in rows(out, result, "people")}
+    assert {key: n for key, n in told.items() if n} == dict(by_person)
+    by_tag = Counter(
+        (tag, way, user) for way, asset, user in expected for tag in assets[asset]["tags"]
+    )
+    assert by_tag or name.startswith("cdap")
+    assert {
+        (r["tag"], r["way"], r["user"]): r["assets"] for r in rows(out, result, "by_tag")
+    } == dict(by_tag)
+    by_owner = Counter(
+        (owner, way, user) for way, asset, user in expected for owner in assets[asset]["owners"]
+    )
+    assert {
+        (r["owner"], r["way"], r["user"]): r["assets"] for r in rows(out, result, "by_owner")
+    } == dict(by_owner)
+
+
+def rows_by_class(out: Path, result: object) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = {}
+    for row in rows(out, result, "class_users"):  # type: ignore[arg-type]
+        found.setdefault(row["class"], []).append(row)
+    return found
+
+
+@pytest.mark.parametrize("name", named("gravitino"))
+def test_changes_are_the_difference_of_what_the_kernel_decides(name: str, tmp_path: Path) -> None:
+    first, second = some(name, 9_200, 2)
+    source, out = tmp_path / "export", tmp_path / "access"
+    before, now = (decided(Matrix(compiled(world))) for world in (first, second))
+    export(source, first, compiled(first))
+    assert rows(out, report(source, out, before=out), "changes") == []
+    export(source, second, compiled(second))
+    result = report(source, out, before=out)
+    changes = rows(out, result, "changes")
+    for change, pairs in (("gained", now - before), ("lost", before - now)):
+        counted: Counter[tuple[str, str]] = Counter()
+        assert pairs
+        for row in changes:
+            if row["change"] == change:
+                counted[row["way"], row["user"]] += row["assets"]
+                assert (row["way"], row["example"], row["user"]) in pairs
+        assert counted == Counter((way, user) for way, _, user in pairs)
+    again = report(source, out, before=out)
+    assert rows(out, again, "changes") == rows(out, again, "joiners_leavers") == []

@@ -84,7 +84,8 @@ def entity(target: PushTarget) -> Entity:
 def is_told(realm: RealmState) -> bool:
     """Whether the settings of the realm have any kind of target."""
     settings = realm.system.model.settings
-    return any(settings.get(kind) == ON for kind in engines.told().values())
+    kinds = (*engines.told().values(), *push_target.ENGINES_OF_RANGER)
+    return any(settings.get(kind) == ON for kind in kinds)
 
 
 def followed(reading: Reading, state: State) -> list[Followed]:

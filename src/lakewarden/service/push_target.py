@@ -27,7 +27,9 @@ from lakewarden.service.write_transaction import WriteTransaction
 RANGER: Final = "ranger"
 """The kind of a Ranger admin. Of which engine its service is, is known when it is asked."""
 
-_ENGINES_OF_RANGER: Final = ("hive", "kafka", "trino")
+ENGINES_OF_RANGER: Final = ("hive", "kafka", "trino")
+"""Engines whose services a Ranger admin is told of; each is a setting of a realm."""
+
 _TYPE: Final = "push-target"
 _PUSHED: Final = "push-roles"
 _DRIFT: Final = "push-drift"
@@ -308,23 +310,24 @@ def _check(new: PushTarget, realm: RealmState) -> None:
     if new.kind not in of_model(realm.realm.model):
         message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
         raise BadInput(message, where="realm")
-    if new.style and new.kind not in styles(realm.realm.model, new.style):
-        message = f"there is no style `{new.style}` for `{new.kind}` in the model"
-        raise BadInput(f"{message} `{realm.realm.model}`", where="style")
+    _check_style(new, realm)
     if realm.system.model.settings.get(new.kind) != ON:
         message = f"set `{new.kind}` to `on` for the realm `{new.realm}`"
         raise BadInput(message, where="realm")
 
 
+def _check_style(new: PushTarget, realm: RealmState) -> None:
+    if new.style and new.kind not in styles(realm.realm.model, new.style):
+        message = f"there is no style `{new.style}` for `{new.kind}` in the model"
+        raise BadInput(f"{message} `{realm.realm.model}`", where="style")
+
+
 def _check_ranger(new: PushTarget, realm: RealmState) -> None:
-    known = [one for one in _ENGINES_OF_RANGER if one in of_model(realm.realm.model)]
+    known = [one for one in ENGINES_OF_RANGER if one in of_model(realm.realm.model)]
     if not known:
         message = f"the model `{realm.realm.model}` has no mapping for engines of Ranger"
         raise BadInput(message, where="realm")
-    if new.style:
-        raise BadInput("Ranger has no styles", where="style")
-    if new.follow:
-        raise BadInput("Ranger is not followed yet; push on a schedule", where="follow")
+    _check_style(new, realm)
     if not any(realm.system.model.settings.get(one) == ON for one in known):
         message = f"set `{'`, `'.join(known)}` to `on` for the realm `{new.realm}`: those that"
         raise BadInput(f"{message} Ranger has services of", where="realm")

@@ -99,8 +99,8 @@ def stored(target: PushTarget) -> PushTarget:
     return replace(target, pushed=pushed, journal=journal)
 
 
-def told(ranger: Ranger, metalake: str, catalog: str = "") -> Told:
-    return Told(ranger, PushTarget("rg", "lake", "ranger", metalake, catalog))
+def told(ranger: Ranger, metalake: str, catalog: str = "", style: str = "") -> Told:
+    return Told(ranger, PushTarget("rg", "lake", "ranger", metalake, catalog, style=style))
 
 
 def folder_of(path: Path, name: str) -> Path:

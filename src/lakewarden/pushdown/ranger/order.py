@@ -6,7 +6,7 @@ replaces one object, and these are their order:
 1. Roles are created, which no policy names yet.
 2. Access goes that is not wanted. Where filters or masks of a table change, only what both sides
    give stays; where somebody changed a role, or a limit in a way of their own, the access by it is
-   off meanwhile.
+   off meanwhile. Without filters and masks, a role that changes keeps what both sides give it.
 3. Masks come, while those that bind now bind still.
 4. Roles that somebody changed become what their names say.
 5. Filters become those that are wanted: a reader has one condition, the old or the new one.
@@ -100,6 +100,12 @@ class _Order:
         return frozenset(dirty)
 
     @cached_property
+    def _has_limits(self) -> bool:
+        """Whether there are filters or masks, before or after."""
+        both = (*self._held.policies.values(), *self._wanted.policies.values())
+        return any(one["type"] != ACCESS for one in both)
+
+    @cached_property
     def _changing(self) -> Sequence[Json]:
         """The filters and masks that change, as they are before and after."""
         before, after = self._held.policies, self._wanted.policies
@@ -141,6 +147,10 @@ class _Order:
         if not before.get("isEnabled", True):
             return None
         is_dirty = bool(self._dirty & (_roles(before) | _roles(after)))
+        if is_dirty and not self._has_limits and _rest(before) == _rest(after):
+            kept = _common(before, after)
+            is_plain = len(kept) == len(_pairs(before)) and _is_plain(before)
+            return None if is_plain else _of_pairs(after, kept)
         if is_dirty or any(overlaps(one, limit) for one in (before, after)
                            for limit in self._unsure):  # fmt: skip
             return {**after, "isEnabled": False}
@@ -228,6 +238,7 @@ def _rest(content: Json) -> Json:
 
 
 _Pair = tuple[str, str, str]
+_PLAIN: Final = frozenset({"accesses", "users", "groups", "roles"})
 
 
 def _pairs(content: Json) -> frozenset[_Pair]:
@@ -235,11 +246,16 @@ def _pairs(content: Json) -> frozenset[_Pair]:
     return frozenset(
         (kind, who, access)
         for item in content.get(ITEMS[ACCESS], ())
-        if not {*item} - {"accesses", "users", "groups", "roles"}
+        if not {*item} - _PLAIN
         for kind in ("users", "groups", "roles")
         for who in item.get(kind, ())
         for access in item["accesses"]
     )
+
+
+def _is_plain(content: Json) -> bool:
+    """Whether its items say nothing but to whom they give which access."""
+    return not any({*item} - _PLAIN for item in content.get(ITEMS[ACCESS], ()))
 
 
 def _common(before: Json, after: Json) -> frozenset[_Pair]:

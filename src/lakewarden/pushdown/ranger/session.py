@@ -21,11 +21,13 @@ from lakewarden.pushdown.ranger.state import (
     from_data,
     held,
     holders,
+    mark,
     policy_content,
     policy_sent,
     role_content,
     role_sent,
 )
+from lakewarden.pushdown.ranger.style import style_of
 from lakewarden.pushdown.ranger.wanted import service_of, wanted
 from lakewarden.service.column_types import types_by_table
 from lakewarden.service.push import Reads
@@ -44,15 +46,18 @@ class RangerSession:
 
     def __init__(self, admin: Admin, target: PushTarget, reading: Reads) -> None:
         self._admin, self._target, self._reading = admin, target, reading
+        self._label = ""
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now."""
         type = self._admin.service_type()
         service = service_of(type, self._admin.definition(type), self._admin.service)
         found = self._held()
+        style = style_of(realm, self._target)
+        self._label = "" if style is None else style.label
         with self._reading() as reading:
             types = types_by_table(reading, realm)
-            wish, residues = wanted(realm, self._target, service, found, now, types)
+            wish, residues = wanted(realm, self._target, service, found, now, types, style)
         return RangerPlan(self._target, found, wish, residues, realm.matrix.revision)
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
@@ -88,7 +93,7 @@ class RangerSession:
         return len(agreed.steps)
 
     def _send(self, step: RangerStep, ids: dict[str, int], guids: dict[str, str]) -> None:
-        admin, text = self._admin, self._description()
+        admin, text = self._admin, self._description(self._label)
         if step.content is None:
             delete = admin.delete_role if step.act in ROLE_ACTS else admin.delete_policy
             delete(ids[step.key])
@@ -114,10 +119,11 @@ class RangerSession:
             raise Conflict(f"Ranger {what}: {step.key}; look at it in Ranger, and plan again")
         ids[step.key] = int(answer["id"])
 
-    def _description(self) -> str:
+    def _description(self, label: str) -> str:
         target = self._target
         where = target.metalake + (f".{target.catalog}" if target.catalog else "")
-        return f"made by lakewarden from {where} of {target.realm}; changes here are undone"
+        text = f"made by lakewarden from {where} of {target.realm}; changes here are undone"
+        return " ".join(filter(None, (label, text, mark(target.name))))
 
     def drift(self, realm: RealmState, now: float) -> Drift:
         """Three ways: what was pushed last, what is found, and what is wanted now."""
@@ -158,7 +164,9 @@ class RangerSession:
 
     def _held(self, guids: dict[str, str] | None = None) -> Held:
         known = from_data(self._target.pushed).guids if guids is None else guids
-        return held(self._target.name, known, self._admin.policies(), self._admin.roles())
+        policies, roles = self._admin.policies(), self._admin.roles()
+        name, is_styled = self._target.name, bool(self._target.style)
+        return held(name, known, policies, roles, styled=is_styled)
 
 
 def _arrived(host: object, kind: object, info: dict[str, object]) -> str:

@@ -1,7 +1,8 @@
 """What a service of Ranger holds of ours: policies and roles, without what Ranger fills in.
 
 Ours are policies whose names have our form for the target, or whose guid is one that a push was
-given, and roles whose names have our form.
+given, and roles whose names have our form. Those of a style have names of their own: they are ours
+by the label or, as roles have none, by the mark in their description.
 """
 
 from __future__ import annotations
@@ -67,6 +68,15 @@ def is_our_role(target: str, name: str) -> bool:
     return re.fullmatch(rf"{role_prefix(target)}[0-9a-f]{{32}}", name) is not None
 
 
+def mark(target: str) -> str:
+    """The label of our policies, which the descriptions of our roles have, too.
+
+    >>> mark("rg")
+    'lakewarden:rg'
+    """
+    return f"{LABEL}:{target}"
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """Policies and roles by names, as `policy_content` and `role_content` have them.
@@ -118,12 +128,17 @@ def digest_of(content: object) -> str:
 
 
 def held(
-    target: str, guids: Mapping[str, str], policies: Iterable[Json], roles: Iterable[Json]
+    target: str,
+    guids: Mapping[str, str],
+    policies: Iterable[Json],
+    roles: Iterable[Json],
+    *,
+    styled: bool = False,
 ) -> Held:
     """What there is, from all policies of the service and all roles of Ranger.
 
     `guids` are those that a push was given, by names of policies: one that somebody renamed is
-    ours all the same.
+    ours all the same. Names of a `styled` target have no form of ours, so its marks count.
     """
     pushed = {guid: name for name, guid in guids.items()}
     ours: dict[str, Json] = {}
@@ -133,7 +148,10 @@ def held(
     for policy in policies:
         own, guid = str(policy.get("name", "")), str(policy.get("guid", ""))
         name = pushed.get(guid, own)
-        if is_our_policy(target, name) and name not in ours:
+        is_ours = is_our_policy(target, name) or guid in pushed
+        is_marked = styled and mark(target) in (policy.get("policyLabels") or ())
+        is_ours = is_ours or is_marked
+        if is_ours and name not in ours:
             ours[name] = policy_content(policy)
             ids[name], found[name] = int(policy["id"]), guid
         else:
@@ -141,7 +159,8 @@ def held(
     own_roles, role_ids, other_roles = {}, {}, {}
     for role in roles:
         name = str(role.get("name", ""))
-        if is_our_role(target, name):
+        is_marked = styled and mark(target) in str(role.get("description") or "").split()
+        if is_our_role(target, name) or is_marked:
             own_roles[name], role_ids[name] = role_content(role), int(role["id"])
         else:
             other_roles[name] = role_content(role)

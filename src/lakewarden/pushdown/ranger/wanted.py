@@ -16,6 +16,7 @@ from lakewarden.pushdown.ranger.state import (
     LABEL,
     Held,
     Json,
+    mark,
     overlaps,
     policy_content,
     policy_name,
@@ -23,6 +24,7 @@ from lakewarden.pushdown.ranger.state import (
     role_prefix,
     signature,
 )
+from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.ranger.definition import MASKS
 from lakewarden.service.ranger.document import documents
@@ -77,6 +79,7 @@ def wanted(
     found: Held,
     now: float,
     types: Types,
+    style: RangerStyle | None = None,
 ) -> tuple[Held, Residues]:
     """The policies and roles there should be beside those of others, and what is left out.
 
@@ -94,6 +97,13 @@ def wanted(
         message = f"a service of type `{service.type}` is one catalog; add the target with"
         raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
     naming = Naming("", target.metalake, {}, target.catalog, folded=service.folds)
+    if style is not None:
+        if service.type not in style.forms:
+            message = f"the style `{target.style}` has no form for the service type"
+            raise BadInput(f"{message} `{service.type}`", where="style")
+        form = style.forms[service.type]
+        made_form = form(realm, mapping, service, naming, now, found.other_roles)
+        return _styled(target, style.label, made_form, found)
     residues = Residues()
     made = documents(realm, mapping, service, naming, now, residues, types)
     names = _role_names(target.name, made.roles["rangerRoles"])
@@ -102,6 +112,18 @@ def wanted(
     roles = {names[role["name"]]: _renamed_role(role, names) for role in made.roles["rangerRoles"]}
     used = _used(policies, roles)
     return Held(policies, {name: roles[name] for name in sorted(used)}), residues
+
+
+def _styled(target: PushTarget, label: str, form: RangerForm, found: Held) -> tuple[Held, Residues]:
+    """The policies and roles of a form, with the marks by which they are ours."""
+    labels = [label, LABEL, mark(target.name)]
+    policies = {
+        one["name"]: policy_content({**one, "policyLabels": labels}) for one in form.policies
+    }
+    policies = dict(_beside(policies, found, form.residues))
+    roles = {one["name"]: role_content(one) for one in form.roles}
+    used = _used(policies, roles)
+    return Held(policies, {name: roles[name] for name in sorted(used)}), form.residues
 
 
 def _role_names(target: str, roles: list[Json]) -> Mapping[str, str]:
@@ -122,7 +144,7 @@ def _merged(target: str, policies: list[Json], names: Mapping[str, str]) -> Mapp
         renamed = [
             {**item, "roles": [names[role] for role in item["roles"]]} for item in policy[items]
         ]
-        labels = [LABEL, f"{LABEL}:{target}"]
+        labels = [LABEL, mark(target)]
         content = policy_content({**policy, "policyLabels": labels, items: renamed})
         name = policy_name(target, signature(content))
         content["name"] = name

@@ -121,12 +121,12 @@ def hooked(folder: Path, postgres_url: str, *, on: bool = True) -> Iterator[Hook
                     own.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
 
 
-def switch_on(wire: Wire) -> None:
-    """The realm's setting for targets of PostgreSQL."""
+def switch_on(wire: Wire, kind: str = "postgresql") -> None:
+    """The realm's setting for targets of that kind."""
 
     def write(transaction: Any) -> None:
         before = transaction.realm(REALM).realm
-        settings = {**before.settings, "postgresql": "on"}
+        settings = {**before.settings, kind: "on"}
         transaction.change(REALM, RealmChanged(REALM, replace(before, settings=settings)))
 
     wire.service.write(SYSTEM, write)

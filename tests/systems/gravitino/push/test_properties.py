@@ -56,14 +56,14 @@ def test_a_database_is_named_by_its_address() -> None:
 def test_a_service_of_ranger_is_named_by_its_admin_and_name() -> None:
     (found,) = plugins(provided("ranger", RANGER))
     address = "ranger+https://admin:rangerR0cks%21@ranger.example:6182/hiveDev"
-    assert found == Plugin("ranger", "ranger-hive", address, "ranger.example:6182/hiveDev")
+    assert found == Plugin("ranger", "ranger", address, "ranger.example:6182/hiveDev")
     hdfs = {**RANGER, "authorization.ranger.service.type": "hdfs"}
     assert [one.kind for one in plugins(provided("ranger", hdfs))] == ["ranger-hdfs"]
 
 
 def test_a_chain_has_its_plugins_in_order() -> None:
     found = [(one.name, one.kind) for one in plugins(CHAIN)]
-    assert found == [("chain.hive1", "ranger-hive"), ("chain.db1", "postgresql")]
+    assert found == [("chain.hive1", "ranger"), ("chain.db1", "postgresql")]
 
 
 def test_without_a_provider_there_is_none() -> None:

@@ -18,6 +18,7 @@ from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.ranger.style import RangerForm
 from lakewarden.service.lasting import lasting
 from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.ranger.places import Naming
@@ -28,7 +29,6 @@ from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.push.ranger_policies import (
     FILESET,
     OWNERS,
-    RangerForm,
     hadoop_sql,
     hdfs,
 )

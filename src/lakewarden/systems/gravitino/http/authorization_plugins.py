@@ -159,11 +159,13 @@ def _style(state: RealmState, kind: str) -> str:
 
 def _unready(state: RealmState, kind: str) -> str:
     """Why a target cannot be told yet; "" where it can."""
-    kinds = sorted({*told().values()})
+    kinds = sorted({*told().values(), push_target.RANGER})
     if kind not in kinds:
         return f"`{kind}` cannot be told; expected one of: {', '.join(kinds)}"
-    if state.system.model.settings.get(kind) != "on":
-        return f"set `{kind}` to `on` for the realm `{state.realm.name}`"
+    # The original's plug-in of Ranger is for services of Hive.
+    setting = "hive" if kind == push_target.RANGER else kind
+    if state.system.model.settings.get(setting) != "on":
+        return f"set `{setting}` to `on` for the realm `{state.realm.name}`"
     return ""
 
 

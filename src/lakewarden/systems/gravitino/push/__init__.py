@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from lakewarden.pushdown.style import Style
-from lakewarden.systems.gravitino.push import database_roles
+from lakewarden.service.push_target import RANGER
+from lakewarden.systems.gravitino.push import database_roles, ranger_policies
 
-STYLES: Final[Mapping[str, Style]] = {"postgresql": database_roles.roles}
+STYLES: Final[Mapping[str, Any]] = {
+    "postgresql": database_roles.roles,
+    RANGER: ranger_policies.STYLE,
+}
 """The style `gravitino`, by kinds of targets."""

@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import parse_qs, quote, urlsplit
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service import push_target
 from lakewarden.service.live import source_of
 
 PROVIDER: Final = "authorization-provider"
@@ -35,7 +36,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What has to be there, in the order in which the original asks for it."""
 
-SERVICES: Final = {"HADOOPSQL": "ranger-hive", "HDFS": "ranger-hdfs"}
+SERVICES: Final = {"HADOOPSQL": push_target.RANGER, "HDFS": "ranger-hdfs"}
 """Types of Ranger's services, by what a target of each is called here."""
 
 

@@ -21,7 +21,7 @@ RangerAuthorizationHadoopSQLPlugin and RangerAuthorizationHDFSPlugin.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.statement import Effect
+from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
 from lakewarden.service import grant
 from lakewarden.service.alike_users import alike_users
 from lakewarden.service.lasting import lasting
@@ -92,23 +93,21 @@ class Key(NamedTuple):
     id: int
 
 
-class RangerForm(NamedTuple):
-    """Policies and roles as Ranger's REST has them, without ids, and what they leave out."""
-
-    policies: Sequence[Json]
-    roles: Sequence[Json]
-    residues: Residues
-
-
 def hadoop_sql(
-    realm: RealmState, mapping: EngineMapping, service: RangerService, naming: Naming, now: float
+    realm: RealmState,
+    mapping: EngineMapping,
+    service: RangerService,
+    naming: Naming,
+    now: float,
+    taken: Collection[str] = (),
 ) -> RangerForm:
     """The policies and roles of a service of Hive that is one catalog of the realm.
 
+    Roles of others have the names `taken`: whom they would be for has their access by name.
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
     """
     realm.matrix.require(now)
-    return _Form(realm, mapping, service, naming, now, HADOOP_SQL).form()
+    return _Form(realm, mapping, service, naming, now, HADOOP_SQL, taken).form()
 
 
 def hdfs(
@@ -120,6 +119,10 @@ def hdfs(
     """
     realm.matrix.require(now)
     return _Form(realm, mapping, service, naming, now, HDFS).form()
+
+
+STYLE: Final = RangerStyle(LABEL, {"hive": hadoop_sql})
+"""How a service of Hive is told in the names of the plug-in."""
 
 
 @dataclass(slots=True)
@@ -140,8 +143,9 @@ class _Form:
         naming: Naming,
         now: float,
         translation: Translation,
+        taken: Collection[str] = (),
     ) -> None:
-        self._residues = Residues()
+        self._residues, self._taken = Residues(), taken
         self._translation = translation
         self._levels = sorted({level for level, _ in translation.values()})
         snapshot = realm.matrix.snapshot
@@ -183,7 +187,7 @@ class _Form:
         covered: dict[Key, set[str]] = {}
         for role in self._roles():
             name = self._role_name(role)
-            if name in roles or not self._may_be(name):
+            if name in roles or name in self._taken or not self._may_be(name):
                 self._leave_out("Ranger cannot have a role of that name for it", of=role)
                 continue
             kept, members = self._kept(role, name)
@@ -374,7 +378,7 @@ class _Form:
         items = [
             *(_item(access, roles=sorted(roles)) for access, roles in sorted(one.roles.items())),
             *(
-                _item(access, roles=[OWNERS], users=sorted(users))
+                _item(access, roles=self._owners, users=sorted(users))
                 for access, users in sorted(one.users.items())
             ),
         ]
@@ -391,8 +395,13 @@ class _Form:
             "denyPolicyItems": [],
         }
 
+    @property
+    def _owners(self) -> Sequence[str]:
+        """The role beside users who have something by name; none where it is one of others."""
+        return [] if OWNERS in self._taken else [OWNERS]
+
     def _role_documents(self, roles: Mapping[str, frozenset[str]]) -> Iterator[Json]:
-        is_used = any(policy.users for policy in self._policies.values())
+        is_used = self._owners and any(policy.users for policy in self._policies.values())
         every = {**roles, **({OWNERS: frozenset[str]()} if is_used else {})}
         for name, members in sorted(every.items()):
             users = [{"name": user, "isAdmin": False} for user in sorted(members)]

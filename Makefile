@@ -129,6 +129,7 @@ docs: setup ## Write the generated pages anew
 	$(BIN)/python -m tests.expressions.pages
 	$(BIN)/python -m tests.systems.gravitino.source_pages
 	$(BIN)/python scripts/draw-pictures.py docs/pictures
+	$(BIN)/python scripts/index-decisions.py docs/decisions
 
 golden: docs page-pictures ## Write the golden files anew; review the difference like code
 

@@ -102,8 +102,13 @@ def test_it_says_what_it_does_while_it_sets_up_and_needs_no_spark(
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr(session, "spark_session", no_spark)
+    for module in (demo, session):
+        monkeypatch.setattr(module, "find_spec", lambda _: None)
+    for name in ("py4j", "py4j.protocol", "pyspark", "pyspark.errors", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it was not installed
     found = cli("demo", "--once", "--dir", str(tmp_path))
     assert found.code == 0, found.err
+    assert "pip install 'lakewarden[spark]'" in found.err
     assert f"Reading exports of gravitino, datahub, cdap into {tmp_path}:" in found.lines
     for name in sample.parts():
         assert re.search(rf"^    {name}: [0-9,]+ rows in [0-9.]+ s$", found.out, re.MULTILINE)
@@ -190,7 +195,7 @@ def test_without_duckdb_the_demo_says_what_it_needs(
     found = cli("demo", "--once", "--dir", str(estate))
     assert (found.code, found.err) == (
         0,
-        "note: what engines show needs `lakewarden[enforce]`\n",
+        "note: what engines show needs DuckDB: pip install 'lakewarden[enforce]'\n",
     )
     assert "DuckDB" not in found.out
 

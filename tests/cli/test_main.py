@@ -161,7 +161,7 @@ def test_a_library_that_is_missing_is_told_with_what_to_install(
     found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
     assert found.code == 3
     assert found.err == (
-        f"lakewarden: `{library}` is not installed; install `lakewarden[{extra}]`\n"
+        f"lakewarden: `{library}` is not installed; run: pip install 'lakewarden[{extra}]'\n"
     )
 
 
@@ -267,6 +267,8 @@ def test_every_library_of_an_extra_is_told_with_that_extra() -> None:
         for requirement in extras[extra]:
             name = re.split(r"[<>=;! ]", requirement)[0]
             if name.startswith("lakewarden[") or name.startswith("pyspark["):
+                continue
+            if (extra, name) == ("gateway", "pandas"):  # pinned as in `spark`
                 continue
             assert command.EXTRAS[_IMPORTED_AS.get(name, name)] == extra
 

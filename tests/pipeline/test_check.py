@@ -15,7 +15,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline import check_local
-from lakewarden.pipeline.check import MAX_LEVELS, Key, check, on_cycles, universal_relations
+from lakewarden.pipeline.check import check
+from lakewarden.pipeline.check_rules import MAX_LEVELS, Key, on_cycles, universal_relations
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.source_row import (
     CELLS,

@@ -9,7 +9,7 @@ import pytest
 import lakewarden
 from lakewarden.kernel.principal import GROUP, ROLE
 from lakewarden.kernel.relations import REMOVED, TABLES
-from lakewarden.pipeline import check
+from lakewarden.pipeline import check_rules
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service import source_row
 from lakewarden.systems.datahub.aspects import meaning
@@ -23,12 +23,17 @@ REASONS = {
     *(
         source_row.BAD_NAME,
         source_row.BAD_STATEMENT,
-        check.REPEATED,
-        check.TWO_PARENTS,
-        check.CYCLE,
+        check_rules.REPEATED,
+        check_rules.TWO_PARENTS,
+        check_rules.CYCLE,
     ),
-    *(check.TOO_DEEP, check.DANGLING_PARENT, check.NOT_STORED, check.DANGLING_TARGET),
-    check.INCOMPLETE,
+    *(
+        check_rules.TOO_DEEP,
+        check_rules.DANGLING_PARENT,
+        check_rules.NOT_STORED,
+        check_rules.DANGLING_TARGET,
+    ),
+    check_rules.INCOMPLETE,
 }
 NAMED = [
     *(f"| `{reason}` |" for reason in sorted(REASONS)),
@@ -37,7 +42,7 @@ NAMED = [
     *(f"`{suffix}`" for suffix in SUFFIXES),
     *(f"`{table}.csv`" for table in TABLES),
     *(ownership.OVERWRITE, ownership.PATCH, QUARANTINE, REMOVED),
-    f"more than {check.MAX_LEVELS} levels",
+    f"more than {check_rules.MAX_LEVELS} levels",
 ]
 
 
@@ -49,7 +54,7 @@ def test_the_page_names_it(text: str) -> None:
 def test_no_reason_is_missing() -> None:
     declared = {
         value
-        for module in (check, source_row)
+        for module in (check_rules, source_row)
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, str)
     }

@@ -28,7 +28,7 @@ def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compil
     try:
         from lakewarden.pipeline.index.index import open_index
     except ImportError:
-        needed = "an index requires pyarrow; install `lakewarden[parquet]`"
+        needed = "an index requires `pyarrow`; run: pip install 'lakewarden[parquet]'"
         raise Unavailable(needed) from None
     by_realm: dict[str, Compiled] = {}
     for folder in folders:

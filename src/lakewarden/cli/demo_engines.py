@@ -66,7 +66,7 @@ def show_duckdb(folder: Path, realms: Mapping[str, EnginePart]) -> None:
 
         from lakewarden.enforce import Guard, ReadDenied
     except ImportError:
-        note("what engines show needs `lakewarden[enforce]`")
+        note("what engines show needs DuckDB: pip install 'lakewarden[enforce]'")
         return
 
     for realm, part in realms.items():

@@ -185,7 +185,7 @@ def _database(report: Report, url: str, settings: Settings | None) -> None:
 
 def _spark(report: Report) -> None:
     if find_spec("pyspark") is None:
-        fix = "`lakewarden pipeline` needs `lakewarden[spark]`"
+        fix = "`lakewarden pipeline` needs it: pip install 'lakewarden[spark]'"
         report.add("spark", "absent", "PySpark is not installed", fix)
         return
     from lakewarden.pipeline.java import ensure_java

@@ -17,53 +17,31 @@ and what hangs below a missing parent) is followed on the driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-from lakewarden.kernel.expression import Every, Node, children
-from lakewarden.kernel.model import Model, above
-from lakewarden.kernel.principal import GROUP, ROLE
+from lakewarden.kernel.model import Model
+from lakewarden.pipeline.check_rules import (
+    ABOUT,
+    DANGLING_TARGET,
+    DETAILS,
+    INCOMPLETE,
+    NESTING_KINDS,
+    NOT_STORED,
+    REPEATED,
+    TWO_PARENTS,
+    Bad,
+    circular,
+    dangling,
+    denied_types,
+    misplaced,
+    nesting,
+    universal_relations,
+)
 from lakewarden.service.source_row import CELLS, PLACEMENTS, WIDTHS
-
-REPEATED: Final = "repeated"
-TWO_PARENTS: Final = "two parents"
-CYCLE: Final = "cycle"
-TOO_DEEP: Final = "too deep"
-DANGLING_PARENT: Final = "dangling parent"
-NOT_STORED: Final = "not stored"
-DANGLING_TARGET: Final = "dangling target"
-INCOMPLETE: Final = "incomplete"
-
-MAX_LEVELS: Final = 64
-"""Deepest place of an entity. SOURCE: security reference, R-17."""
-
-Key = tuple[str, str]
-"""Type (or kind) and name."""
-
-ABOUT: Final = ("relations", "attributes", "owners", PLACEMENTS)
-"""Tables whose rows are about an entity."""
-
-NESTING_KINDS: Final = (GROUP, ROLE)
-"""Kinds of principals that can be members of one another."""
-
-DETAILS: Final = {
-    REPEATED: "the first is kept",
-    INCOMPLETE: "another edge of the entity was set aside",
-}
-"""What is said of a row beside a reason, where it is the same of all rows."""
-
-
-class Bad(NamedTuple):
-    """A row that does not pass, known by all its cells."""
-
-    table: str
-    cells: tuple[str, ...]
-    reason: str
-    detail: str
 
 
 def check(rows: DataFrame, model: Model) -> DataFrame:
@@ -123,113 +101,10 @@ def _off_tree(rows: DataFrame, model: Model) -> Iterator[Bad]:
         yield from misplaced(_tuples(_sound(rows, PLACEMENTS).filter(inner)))
 
 
-def nesting(model: Model) -> list[str]:
-    """The types that may lie below their own kind: only these can lead back; they are few."""
-    return sorted(type for type in model.types if _may_nest(model, type))
-
-
-def misplaced(placements: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
-    """Of the places of types that nest, those that lead back, or too far down."""
-    parents = {
-        (type, name): (parent_type, parent_name)
-        for type, name, parent_type, parent_name in placements
-    }
-    circular = on_cycles({child: [parent] for child, parent in parents.items()})
-    levels = _levels({c: p for c, p in parents.items() if c not in circular})
-    for child, parent in parents.items():
-        cells = (*child, *parent)
-        if child in circular:
-            yield Bad(PLACEMENTS, cells, CYCLE, f"`{child[1]}` is below itself")
-        elif levels[child] >= MAX_LEVELS:
-            detail = f"level {levels[child]}, at most {MAX_LEVELS - 1} for what has members"
-            yield Bad(PLACEMENTS, cells, TOO_DEEP, detail)
-
-
-def _may_nest(model: Model, type: str) -> bool:
-    """Whether an entity of the type may lie, at any depth, below another of that type."""
-    parents = model.types[type].parents
-    return any(type in above(model.types, parent) for parent in parents)
-
-
-def on_cycles(edges: Mapping[Key, Iterable[Key]]) -> set[Key]:
-    """The nodes that lie on a cycle: those that can be reached from themselves.
-
-    >>> sorted(on_cycles({("g", "a"): [("g", "b")], ("g", "b"): [("g", "b")]}))
-    [('g', 'b')]
-    """
-    return {node for group in _components(edges) for node in group}
-
-
-def _components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
-    """The strongly connected components that hold a cycle (Tarjan's algorithm, unrolled)."""
-    index: dict[Key, int] = {}
-    low: dict[Key, int] = {}
-    stack: list[Key] = []
-    on_stack: set[Key] = set()
-    for start in edges:
-        if start in index:
-            continue
-        index[start] = low[start] = len(index)
-        stack.append(start)
-        on_stack.add(start)
-        path = [(start, iter(edges[start]))]
-        while path:
-            node, targets = path[-1]
-            for target in targets:
-                if target not in index:
-                    index[target] = low[target] = len(index)
-                    stack.append(target)
-                    on_stack.add(target)
-                    path.append((target, iter(edges.get(target, ()))))
-                    break
-                if target in on_stack:
-                    low[node] = min(low[node], index[target])
-            else:
-                path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
-                if low[node] == index[node]:
-                    group = [stack.pop()]
-                    while group[-1] != node:
-                        group.append(stack.pop())
-                    on_stack.difference_update(group)
-                    if len(group) > 1 or node in set(edges.get(node, ())):
-                        yield group
-
-
-def _levels(parents: Mapping[Key, Key]) -> dict[Key, int]:
-    """How far down each child is; the graph has no cycle."""
-    levels: dict[Key, int] = {}
-    for child in parents:
-        chain = []
-        node: Key | None = child
-        while node is not None and node not in levels:
-            chain.append(node)
-            node = parents.get(node)
-        level = -1 if node is None else levels[node]
-        for passed in reversed(chain):
-            level += 1
-            levels[passed] = level
-    return levels
-
-
 def _circular_memberships(rows: DataFrame) -> Iterator[Bad]:
     """Memberships among groups and roles by which somebody would be below himself."""
     inner = F.col("c0").isin(*NESTING_KINDS) & F.col("c2").isin(*NESTING_KINDS)
     yield from circular(_tuples(_sound(rows, "memberships").filter(inner)))
-
-
-def circular(memberships: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
-    """Of the memberships among groups and roles, those on a cycle."""
-    rows = list(memberships)
-    edges: dict[Key, list[Key]] = {}
-    for kind, name, of_kind, of_name in rows:
-        edges.setdefault((kind, name), []).append((of_kind, of_name))
-    component = {node: i for i, group in enumerate(_components(edges)) for node in group}
-    for kind, name, of_kind, of_name in rows:
-        if component.get((kind, name), -1) == component.get((of_kind, of_name), -2):
-            detail = f"`{name}` would be a member of itself"
-            yield Bad("memberships", (kind, name, of_kind, of_name), CYCLE, detail)
 
 
 def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
@@ -250,22 +125,6 @@ def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
         missing = pa.table({"c2": [row[0] for row in lost], "c3": [row[1] for row in lost]})
         below = rows.sparkSession.createDataFrame(missing)
         lost = _tuples(placements.join(below, ["c2", "c3"], "left_semi").select(*CELLS[:4]))
-
-
-def dangling(placement: tuple[str, ...]) -> Iterator[Bad]:
-    """An entity whose parent is not stored, or goes itself, with its place."""
-    detail = f"{_named(*placement[2:])} is not stored"
-    yield Bad("entities", placement[:2], DANGLING_PARENT, detail)
-    yield Bad(PLACEMENTS, placement, DANGLING_PARENT, detail)
-
-
-def _named(type: str, name: str) -> str:
-    return f"`{type}:{name}`"
-
-
-def denied_types(model: Model) -> list[str]:
-    """The types whose names are denied when they are not stored."""
-    return sorted(type for type in model.types if not model.judged(type))
 
 
 def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
@@ -340,21 +199,3 @@ def _whole(rows: DataFrame, model: Model) -> DataFrame:
     lost = F.col("reason").isNotNull() & (F.col("reason") != REPEATED)
     bad = about_all & (F.count(F.when(about_all & lost, True)).over(edges) > 0)
     return _rejected(rows, bad, INCOMPLETE, F.lit(DETAILS[INCOMPLETE]))
-
-
-def universal_relations(model: Model) -> list[str]:
-    """The relations about all of whose edges some rule asks.
-
-    >>> from lakewarden.service.system import load_system
-    >>> universal_relations(load_system("datahub").model)
-    ['subject']
-    """
-    rules = (rule for operation in model.operations.values() for rule in operation.rules.values())
-    return sorted({kind for rule in rules for kind in _universal(rule)} & set(model.relations))
-
-
-def _universal(node: Node) -> Iterator[str]:
-    if isinstance(node, Every):
-        yield node.source
-    for inner in children(node):
-        yield from _universal(inner)

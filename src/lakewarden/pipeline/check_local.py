@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from lakewarden.kernel.model import Model
-from lakewarden.pipeline.check import (
+from lakewarden.pipeline.check_rules import (
     ABOUT,
     DANGLING_TARGET,
     DETAILS,

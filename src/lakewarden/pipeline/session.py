@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,7 +50,7 @@ _ALWAYS = {
 # Absolute, though a worker may import this from an archive below the folder where it works.
 _LOG_SETTINGS = Path(__file__).absolute().with_name("log4j2.properties")
 
-_NOT_INSTALLED = "pyspark is not installed; install `lakewarden[spark]`"
+_NOT_INSTALLED = "`pyspark` is not installed; run: pip install 'lakewarden[spark]'"
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
@@ -87,12 +88,12 @@ def spark_session(
     `master` and `remote`, `Unavailable` when PySpark is not installed or no Java is found.
     """
     _check_place(master, remote)
-    if _starts_java(remote):
-        _provide_java()
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise Unavailable(_NOT_INSTALLED) from error
+    if _starts_java(remote):
+        _provide_java()
 
     settings = dict(_ALWAYS)
     is_ours = _is_ours(master or remote)
@@ -126,9 +127,10 @@ def session(
     """A session for jobs, see `spark_session`; stopped at the end if it was started here.
 
     Spark is started by the first job that has work for it, which is said on standard error;
-    jobs on small estates have none. A session inside another one is that one. Raises `BadInput`
-    where they are to run in different places. Whatever Spark fails at is `Unavailable` with
-    the first line of its message; so is another process at work in the same folder.
+    jobs on small estates have none, and need no PySpark. A session inside another one is that
+    one. Raises `BadInput` where they are to run in different places. Whatever Spark fails at is
+    `Unavailable` with the first line of its message; so is another process at work in the same
+    folder.
     """
     around = _OPEN.get()
     try:
@@ -145,16 +147,15 @@ def session(
 
 @contextmanager
 def _new_session(name: str, master: str | None, remote: str | None) -> Iterator[SparkSession]:
-    try:
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise Unavailable(_NOT_INSTALLED) from error
     _check_place(master, remote)
-    is_shared = SparkSession.getActiveSession() is not None
+    has_pyspark = find_spec("pyspark") is not None
+    if not has_pyspark and (master or remote):
+        raise Unavailable(_NOT_INSTALLED)
+    is_shared = has_pyspark and _is_active()
 
     def start() -> SparkSession:
+        if not has_pyspark:
+            raise Unavailable(_NOT_INSTALLED)
         print("starting Spark …", file=sys.stderr)
         return spark_session(name, master, remote)
 
@@ -167,9 +168,25 @@ def _new_session(name: str, master: str | None, remote: str | None) -> Iterator[
             _OPEN.reset(token)
             if spark.started is not None and not is_shared:
                 spark.started.stop()
-    except (PySparkException, Py4JError) as error:
+    except _errors_of_spark(has_pyspark) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise Unavailable(f"spark failed: {lines[0]}") from error
+
+
+def _is_active() -> bool:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession() is not None
+
+
+def _errors_of_spark(has_pyspark: bool) -> tuple[type[Exception], ...]:
+    """What Spark raises; nothing without PySpark."""
+    if not has_pyspark:
+        return ()
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
 
 
 class Deferred:

@@ -67,7 +67,8 @@ def create(url: str | sa.URL) -> sa.Engine:
     try:
         return _postgres(parsed)
     except ImportError:
-        raise Unavailable("PostgreSQL requires psycopg, which is not installed") from None
+        message = "PostgreSQL requires `psycopg`; run: pip install 'lakewarden[sql]'"
+        raise Unavailable(message) from None
     except ArgumentError:
         raise BadInput("the database URL is not supported") from None
 

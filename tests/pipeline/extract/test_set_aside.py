@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakewarden.cli import main
-from lakewarden.pipeline import check
+from lakewarden.pipeline import check_rules
 from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
@@ -19,8 +19,8 @@ Lost = set[tuple[str, str, str]]
 """Table, name and reason of what was set aside."""
 
 REASONS = {
-    *(BAD_NAME, BAD_STATEMENT, check.REPEATED, check.CYCLE, check.TOO_DEEP),
-    *(check.DANGLING_PARENT, check.NOT_STORED, check.INCOMPLETE),
+    *(BAD_NAME, BAD_STATEMENT, check_rules.REPEATED, check_rules.CYCLE, check_rules.TOO_DEEP),
+    *(check_rules.DANGLING_PARENT, check_rules.NOT_STORED, check_rules.INCOMPLETE),
 }
 """All that replies can bring about.
 
@@ -48,7 +48,7 @@ def hub() -> Iterable[dict[str, object]]:
         above = {"name": here, "parentDomain": f"urn:li:domain:{there}"}
         yield record(f"urn:li:domain:{here}", "domainProperties", above)
     yield record("urn:li:domain:d0", "domainProperties", {"name": "top"})
-    for level in range(1, check.MAX_LEVELS + 1):
+    for level in range(1, check_rules.MAX_LEVELS + 1):
         above = {"name": "d", "parentDomain": f"urn:li:domain:d{level - 1}"}
         yield record(f"urn:li:domain:d{level}", "domainProperties", above)
     subjects = [{"entity": one}, {"entity": "urn:li:tag:no-dataset"}]
@@ -72,16 +72,16 @@ def hub() -> Iterable[dict[str, object]]:
 HUB: Lost = {
     ("entities", "nothing:urn:li:nothing", BAD_NAME),
     ("owners", f"dataset:{HIVE.format('one')}:me", BAD_NAME),
-    ("owners", f"dataset:{HIVE.format('one')}:user:urn:li:corpuser:ana", check.REPEATED),
+    ("owners", f"dataset:{HIVE.format('one')}:user:urn:li:corpuser:ana", check_rules.REPEATED),
     ("relations", f"tag:dataset:{HIVE.format('other')}:domain:urn:li:domain:no-tag", BAD_NAME),
-    ("placements", "domain:urn:li:domain:x:domain:urn:li:domain:y", check.CYCLE),
-    ("placements", "domain:urn:li:domain:y:domain:urn:li:domain:x", check.CYCLE),
-    ("placements", "domain:urn:li:domain:d64:domain:urn:li:domain:d63", check.TOO_DEEP),
+    ("placements", "domain:urn:li:domain:x:domain:urn:li:domain:y", check_rules.CYCLE),
+    ("placements", "domain:urn:li:domain:y:domain:urn:li:domain:x", check_rules.CYCLE),
+    ("placements", "domain:urn:li:domain:d64:domain:urn:li:domain:d63", check_rules.TOO_DEEP),
     ("relations", "subject:query:urn:li:query:q:tag:urn:li:tag:no-dataset", BAD_NAME),
     (
         "relations",
         f"subject:query:urn:li:query:q:dataset:{HIVE.format('one')}",
-        check.INCOMPLETE,
+        check_rules.INCOMPLETE,
     ),
     ("statements", "urn:li:dataHubPolicy:odd", BAD_STATEMENT),
 }
@@ -112,12 +112,12 @@ def lake() -> Iterable[dict[str, object]]:
 
 
 LAKE: Lost = {
-    ("statements", "lk:readers/table:c.s.gone/allow", check.NOT_STORED),
+    ("statements", "lk:readers/table:c.s.gone/allow", check_rules.NOT_STORED),
     ("statements", "lk:readers/catalog:c/allow", BAD_STATEMENT),
-    ("entities", "schema:lk:d.s", check.DANGLING_PARENT),
-    ("placements", "schema:lk:d.s:catalog:lk:d", check.DANGLING_PARENT),
+    ("entities", "schema:lk:d.s", check_rules.DANGLING_PARENT),
+    ("placements", "schema:lk:d.s:catalog:lk:d", check_rules.DANGLING_PARENT),
     ("entities", "table:lk:c.s.a.b", BAD_NAME),
-    ("owners", "schema:lk:c.none:user:ana", check.NOT_STORED),
+    ("owners", "schema:lk:c.none:user:ana", check_rules.NOT_STORED),
 }
 
 

@@ -28,6 +28,7 @@ from lakewarden.pipeline.review.question import OPERATION
 if TYPE_CHECKING:
     import duckdb
 
+_NOT_INSTALLED: Final = "`duckdb` is not installed; run: pip install 'lakewarden[analyst]'"
 _FOUND_BEFORE: Final = {
     "earlier_assets": ASSETS,
     "earlier_class_users": CLASS_USERS,
@@ -65,7 +66,7 @@ class Database:
         try:
             import duckdb
         except ImportError:
-            raise Unavailable("duckdb is not installed; install `lakewarden[analyst]`") from None
+            raise Unavailable(_NOT_INSTALLED) from None
         self._inputs = inputs
         self._database: duckdb.DuckDBPyConnection = duckdb.connect()
         self._database.execute("SET temp_directory = ?", [str(spill)])

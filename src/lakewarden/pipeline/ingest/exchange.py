@@ -118,12 +118,12 @@ def read(
     progress: Progress,
 ) -> Read | Few:
     """Reads the files at `path`, one Spark task for each; small ones here. Raises `BadInput`."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
-
     files = find(path, SUFFIXES)
     progress("read", 1, _STEPS, f"{len(files)} files")
     if local_mode.has_little(bytes_of(files), spark):
         return _few(files, reader, system, progress)
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))
     parsed = per_file(spark, files, _reading(files, reader, key), SPARK_SCHEMA)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.relations import TABLES
-from lakewarden.pipeline.check import REPEATED
+from lakewarden.pipeline.check_rules import REPEATED
 from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.ingest.report import Quality, Share
 from lakewarden.pipeline.ingest.rows import Rows

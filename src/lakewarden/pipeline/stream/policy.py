@@ -23,7 +23,7 @@ from lakewarden.kernel.principal import GROUP, ROLE, SERVICE_ADMINS, Principal, 
 from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline.check import Key, on_cycles
+from lakewarden.pipeline.check_rules import Key, on_cycles
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.stream.events import Event
 from lakewarden.service.defaults import default_statements

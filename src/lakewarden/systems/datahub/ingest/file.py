@@ -81,12 +81,12 @@ class DatahubFile:
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
         """See `Source`. Each file is read once; its writes are kept in `scratch` meanwhile."""
-        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
-
         files = find(self.path, SUFFIXES)
         progress("read", 1, _STEPS, f"{len(files)} files")
         if local_mode.has_little(bytes_of(files), spark):
             return _read_small(files, system.model, progress)
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
         place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))
         per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(

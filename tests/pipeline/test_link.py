@@ -225,7 +225,7 @@ def test_another_input_makes_a_new_version(
     third = run(spark, own.folder, made(tmp_path / "more", more))
     assert (third.is_new, third.manifest.version, third.manifest.rows) == (True, 2, 4)
     assert sorted(file.name for file in (own.folder / "links").iterdir()) == [
-        *(".lock", "manifest.json", "versions"),
+        *(".lock", "current", "manifest.json", "versions"),
     ]
 
 

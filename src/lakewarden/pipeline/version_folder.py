@@ -2,6 +2,7 @@
 
 OUT/manifest.json     names the version that counts; switched last, in one step
 OUT/versions/N/       a version
+OUT/current           a link to the version that counts, where the file system has links
 OUT/.new/             the next one, while it is made
 OUT/.lock             held by the one process that works on the folder
 """
@@ -9,6 +10,7 @@ OUT/.lock             held by the one process that works on the folder
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ REPORT: Final = "report.json"
 VERSIONS: Final = "versions"
 NEW: Final = ".new"
 LOCK: Final = ".lock"
+CURRENT: Final = "current"
 
 
 class Versioned(Protocol):
@@ -47,6 +50,7 @@ def locked(out: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"another process works on `{out}`") from None
+        point_current(out)  # a run that was killed may have left it behind
         yield
 
 
@@ -62,6 +66,28 @@ def publish(out: Path, version: int, manifest: str) -> None:
     """Makes the new version the one that counts: a reader sees the old or the new one."""
     (out / NEW).rename(out / VERSIONS / str(version))
     write_whole(out / MANIFEST, manifest)
+    point_current(out)
+
+
+def point_current(out: Path) -> None:
+    """Makes `current` lead to the version that the manifest names, in one step.
+
+    Nothing reads it here: the manifest decides. It is a stable path for readers of Parquet.
+    """
+    try:
+        version = int(json.loads((out / MANIFEST).read_text("utf-8"))["version"])
+    except (OSError, KeyError, TypeError, ValueError):
+        return  # no version, or a manifest that its readers refuse
+    target, link = f"{VERSIONS}/{version}", out / CURRENT
+    if link.is_symlink() and os.readlink(link) == target:
+        return
+    new = out / f".{CURRENT}-{os.getpid()}"
+    new.unlink(missing_ok=True)
+    try:
+        new.symlink_to(target)
+        new.replace(link)
+    except OSError:  # no links here, or a file of somebody else: readers have the manifest
+        new.unlink(missing_ok=True)
 
 
 def write_whole(file: Path, text: str) -> None:

@@ -86,6 +86,7 @@ class RestCatalog:
     tables: SqlCatalog
     address: str = ""
     seen: list[Seen] = field(default_factory=list)
+    staged: dict[tuple[str, ...], Table] = field(default_factory=dict)
     override: Callable[[str, str], tuple[int, Json | bytes] | None] = lambda *_: None
 
     def answer(
@@ -193,7 +194,10 @@ class RestCatalog:
 
     def _created(self, namespace: str, body: Json) -> Table:
         asked = CreateTableRequest.model_validate({**dict.fromkeys(LEFT_OUT), **body})
-        return self.tables.create_table(
+        create = (
+            self.tables._create_staged_table if asked.stage_create else self.tables.create_table
+        )
+        made = create(
             (namespace, asked.name),
             asked.table_schema,
             asked.location,
@@ -201,10 +205,14 @@ class RestCatalog:
             asked.write_order or UNSORTED_SORT_ORDER,
             asked.properties,
         )
+        if asked.stage_create:
+            self.staged[namespace, asked.name] = made
+        return made
 
     def _committed(self, body: Json) -> Json:
         asked = CommitTableRequest.model_validate(body)
-        table = self.tables.load_table((*asked.identifier.namespace.root, asked.identifier.name))
+        name = (*asked.identifier.namespace.root, asked.identifier.name)
+        table = self.staged.pop(name, None) or self.tables.load_table(name)
         done = self.tables.commit_table(table, asked.requirements, asked.updates)
         answer: Json = json.loads(done.model_dump_json(by_alias=True))
         return answer

@@ -48,7 +48,7 @@ def test_a_draft_like_the_version_before_is_dropped(tmp_path: Path) -> None:
     for is_new in (True, False):
         with draft(tmp_path) as one:
             assert one.finish(EMPTY, report) == (replace(EMPTY, version=1), is_new)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", MANIFEST, "versions"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", "current", MANIFEST, "versions"]
 
 
 def test_a_number_is_never_used_again(tmp_path: Path) -> None:

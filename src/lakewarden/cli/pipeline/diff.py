@@ -16,6 +16,7 @@ from lakewarden.cli.pipeline import diff_summary
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Files:
 NO_FILES: Final = Files()
 
 
-def diffing(
+def diffing(  # noqa: PLR0913 — a parameter for each option
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     later: Annotated[Path | None, Parameter(help="Another such folder, of a later time.")] = None,
     /,
@@ -63,6 +64,7 @@ def diffing(
     files: Files = NO_FILES,
     fail_on: Annotated[FailOn, Parameter(help="Exit with 1 for these changes.")] = "any",
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: Annotated[
         Shown, Parameter("--format", help="Output format; the last two are for pull requests.")
     ] = "table",
@@ -100,7 +102,7 @@ def diffing(
     parts = [(str(file), policy_file.read(file)) for file in policy_files]
     reads = [index, *policy_files, *([] if later is None else [later])]
     stages = names_of(STAGES_OF_TIMES)
-    with running("diff", spark, stages, reads=reads, out=out) as (session, progress):
+    with running("diff", spark, stages, reads=reads, out=out, tables=tables) as (session, progress):
         if later is None:
             product = difference_of_policies(
                 index, parts, out, spark=session, only=files.only, now=files.now, progress=progress

@@ -11,11 +11,12 @@ from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.review import names
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.pipeline.review.question import CLASSES_FOR_SQL
 
 
-def tables(
+def tables(  # noqa: PLR0913 — a parameter for each option
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
@@ -36,6 +37,7 @@ def tables(
         ),
     ] = CLASSES_FOR_SQL,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Writes decisions, statements and entities as plain tables for SQL.
@@ -51,7 +53,10 @@ def tables(
     from lakewarden.pipeline.export.run import STAGES, make_export
     from lakewarden.pipeline.job import names_of
 
-    with running("export", spark, names_of(STAGES), reads=[index], out=out) as (session, progress):
+    with running("export", spark, names_of(STAGES), reads=[index], out=out, tables=tables) as (
+        session,
+        progress,
+    ):
         product = make_export(
             index,
             out,

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 
 
@@ -27,6 +28,7 @@ def indexing(
         ),
     ] = None,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Computes which scopes cover which entities, for any number of them.
@@ -41,7 +43,7 @@ def indexing(
     from lakewarden.pipeline.index.run import STAGES, make_index
     from lakewarden.pipeline.job import names_of
 
-    with running("index", spark, names_of(STAGES), reads=[directory], out=out) as (
+    with running("index", spark, names_of(STAGES), reads=[directory], out=out, tables=tables) as (
         session,
         progress,
     ):

@@ -23,6 +23,7 @@ from lakewarden.cli.pipeline.ingest_sources import (
     url_of,
 )
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.source import system_of
@@ -86,6 +87,7 @@ def ingest(  # noqa: PLR0913 — each is an option
     asking: SourceCredentials = PLAINLY,
     people: People = NO_PEOPLE,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Reads metadata into a directory for the question verbs (`--from`).
@@ -133,7 +135,10 @@ def ingest(  # noqa: PLR0913 — each is an option
     system_of(chosen, settings)
     chosen = _with_inventories(chosen, inventory)
     reads: list[str | Path] = [path_or_url, *(_inventory(text)[0] for text in inventory)]
-    with running("ingest", spark, reads=reads, out=out, title=source) as (session, progress):
+    with running("ingest", spark, reads=reads, out=out, tables=tables, title=source) as (
+        session,
+        progress,
+    ):
         result = run_ingest(
             chosen,
             out,

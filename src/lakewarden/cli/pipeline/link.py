@@ -12,6 +12,7 @@ from lakewarden.cli.cross_realm import named_directory
 from lakewarden.cli.outcome import YES, show, show_json, show_table
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.kernel.errors import BadInput
 
@@ -34,6 +35,7 @@ def linking(
     ],
     out: Annotated[Path, Parameter(help="Output directory, created if missing.")],
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Links entities of several realms by rules about their names.
@@ -61,7 +63,10 @@ def linking(
     if unused:
         raise BadInput(f"no rule names realm `{unused[0]}`", where="--from")
     reads = [rules, *realms.values()]
-    with running("link", spark, reads=reads, out=out, title="links") as (session, progress):
+    with running("link", spark, reads=reads, out=out, tables=tables, title="links") as (
+        session,
+        progress,
+    ):
         result = link(rules, realms, out, progress=progress, spark=session)
     if format == "json":
         product = {"directory": str(out), "new": result.is_new, "version": result.manifest.version}

@@ -11,6 +11,7 @@ from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findi
 from lakewarden.cli.outcome import note
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.pipeline.version_folder import MANIFEST
 
 
@@ -28,6 +29,7 @@ def linting(
     ] = None,
     which: Which = EVERYTHING,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: Annotated[Form, Parameter(help="Output format.")] = "text",
 ) -> int:
     """Finds mistakes and risks in the policy of a realm of any size.
@@ -43,7 +45,10 @@ def linting(
     from lakewarden.pipeline.lint.run import STAGES, lint_index, read_findings
 
     rules = which.rules
-    with running("lint", spark, names_of(STAGES), reads=[index], out=out) as (session, progress):
+    with running("lint", spark, names_of(STAGES), reads=[index], out=out, tables=tables) as (
+        session,
+        progress,
+    ):
         made = lint_index(index, out, rules=rules, origin=from_, progress=progress, spark=session)
     linted = LintedRealm(
         made.manifest.facts["realm"], read_findings(out, made.manifest), (out / MANIFEST).as_posix()

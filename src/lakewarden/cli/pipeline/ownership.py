@@ -9,10 +9,11 @@ from cyclopts import Parameter
 
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 
 
-def ownership(
+def ownership(  # noqa: PLR0913 — a parameter for each option
     directory: Annotated[
         Path,
         Parameter(help="Directory of a DataHub realm that `lakewarden pipeline ingest` wrote."),
@@ -32,6 +33,7 @@ def ownership(
         Parameter(help="Repeat all stages of an interrupted run.", show_default=False),
     ] = False,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Assigns owners to datasets by patterns of their URNs, as DataHub's transformer does.
@@ -46,7 +48,10 @@ def ownership(
     """
     from lakewarden.pipeline.ingest.owners import own
 
-    with running("ownership", spark, reads=[directory, rules], out=out) as (session, progress):
+    with running("ownership", spark, reads=[directory, rules], out=out, tables=tables) as (
+        session,
+        progress,
+    ):
         result = own(
             directory,
             rules,

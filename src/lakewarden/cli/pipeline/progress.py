@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakewarden.cli.outcome import complain
 from lakewarden.cli.pipeline.ingest_sources import Spark
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.status_line import bars, is_quiet
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
@@ -18,6 +19,7 @@ from lakewarden.pipeline.session import session
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.session import Session
+    from lakewarden.pipeline.table_formats.target import Committed, Target
 
 _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
 
@@ -31,17 +33,29 @@ def running(
     reads: Sequence[str | Path],
     out: Path,
     title: str = "",
+    tables: TableOptions = AS_FILES,
 ) -> Iterator[tuple[Session, Progress]]:
     """A session for a job of `lakewarden pipeline VERB`, and what shows its `stages`.
 
     Whoever follows lineage is told that it reads from the places `reads` and writes to `out`.
+    The version that counts is committed in the format of `tables` before the job, for an earlier
+    run may have been killed between the two, and after it.
     """
-    with (
-        recorded(verb, reads, out, warn=complain),
-        session(f"lakewarden {verb}", spark.master, spark.remote) as running_session,
-        shown(title or verb, stages) as progress,
-    ):
-        yield running_session, progress
+    target = tables.target()
+    with recorded(verb, reads, out, warn=complain):
+        _say_committed(verb, target, target.commit(out))
+        with (
+            session(f"lakewarden {verb}", spark.master, spark.remote) as running_session,
+            shown(title or verb, stages) as progress,
+        ):
+            yield running_session, progress
+        _say_committed(verb, target, target.commit(out))
+
+
+def _say_committed(verb: str, target: Target, committed: Committed | None) -> None:
+    if committed is not None and committed.tables and not is_quiet():
+        what = f"version {committed.version} in {len(committed.tables)} tables"
+        print(f"{verb}: {target.format}: {what}", file=sys.stderr)
 
 
 @contextmanager

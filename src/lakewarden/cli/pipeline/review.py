@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.pipeline.review.question import CLASSES
 
@@ -49,6 +50,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
         ),
     ] = (),
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Reviews access: who can do what on which assets, and through which statements.
@@ -65,7 +67,10 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
     from lakewarden.pipeline.job import names_of
     from lakewarden.pipeline.review.run import STAGES, make_review
 
-    with running("review", spark, names_of(STAGES), reads=[index], out=out) as (session, progress):
+    with running("review", spark, names_of(STAGES), reads=[index], out=out, tables=tables) as (
+        session,
+        progress,
+    ):
         product = make_review(
             index,
             out,

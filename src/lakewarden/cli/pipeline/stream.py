@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
 
@@ -60,6 +61,7 @@ def streaming(  # noqa: PLR0913 — each is an option
         ),
     ] = None,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Updates an access index from the change feed of its realm.
@@ -91,7 +93,10 @@ def streaming(  # noqa: PLR0913 — each is an option
         raise BadInput("expected at least one version", where="--keep")
     options = dict(pair(text, "--option") for text in option)
     stages, reads = ("read", "plan", *names_of(STAGES)), [index] if events is None else [events]
-    with running("stream", spark, stages, reads=reads, out=index) as (session, progress):
+    with running("stream", spark, stages, reads=reads, out=index, tables=tables) as (
+        session,
+        progress,
+    ):
         feed = Feed(source, events, options)
         product = follow(
             feed,

@@ -15,6 +15,7 @@ from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
 
@@ -53,6 +54,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         ),
     ] = 0.1,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Finds grants that were not used, and proposes a smaller policy.
@@ -78,13 +80,16 @@ def unused(  # noqa: PLR0913 — a parameter for each option
     reads: list[str | Path] = [index, *(text.partition(":")[2] for text in log)]
     with (
         _logs(index, log) as logs,
-        running("unused", spark, names_of(STAGES), reads=reads, out=out) as (session, progress),
+        running("unused", spark, names_of(STAGES), reads=reads, out=out, tables=tables) as (
+            session,
+            progress,
+        ),
     ):
         product = find_unused(
             index, logs, out, criteria, mapping=mapping, progress=progress, spark=session
         )
-    tables = product.manifest.tables
-    counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
+    made = product.manifest.tables
+    counts = {name: made[name].rows for name in made if name.startswith("unused_")}
     summary = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())
     changes = product.manifest.facts["changes"]
     proposal = out / "versions" / str(product.report["version"]) / "proposal.toml"

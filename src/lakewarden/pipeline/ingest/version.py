@@ -26,6 +26,7 @@ from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import arrow_schema
 from lakewarden.pipeline.version_folder import (
+    CURRENT,
     LOCK,
     MANIFEST,
     NEW,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SCRATCH: Final = ".scratch"
-_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, LOCK, _SCRATCH, NEW})
+_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, CURRENT, LOCK, _SCRATCH, NEW})
 _GLOB = re.compile(r"([{}\[\]*?\\])")
 
 

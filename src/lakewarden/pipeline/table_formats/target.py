@@ -1,0 +1,75 @@
+"""Where the tables of a folder of versions are committed beside the Parquet files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.table_formats.catalog import need_pyiceberg, open_catalog, properties_of
+from lakewarden.pipeline.table_formats.delta import commit_delta, need_deltalake
+from lakewarden.pipeline.table_formats.duckdb_file import commit_duckdb, need_duckdb
+from lakewarden.pipeline.table_formats.iceberg import commit_iceberg
+from lakewarden.pipeline.table_formats.version import newest_version
+from lakewarden.pipeline.version_folder import locked
+
+TableFormat = Literal["parquet", "iceberg", "delta", "duckdb"]
+
+
+class Committed(NamedTuple):
+    """The version whose tables are committed, and which of them were not before."""
+
+    version: int
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format; for Iceberg the catalog (see `open_catalog`) and the namespace.
+
+    The namespace is by default the kind of the folder, such as `review`.
+    """
+
+    format: TableFormat = "parquet"
+    catalog: str | None = None
+    namespace: str | None = None
+
+    def check(self) -> None:
+        """Raises `BadInput` for what does not go together, or is not installed."""
+        if self.format != "iceberg":
+            for option, value in (("catalog", self.catalog), ("namespace", self.namespace)):
+                if value is not None:
+                    raise BadInput("only with `--table-format iceberg`", where=f"--table-{option}")
+        if self.format == "iceberg":
+            need_pyiceberg()
+            if self.catalog is not None:
+                properties_of(self.catalog)
+        elif self.format == "delta":
+            need_deltalake()
+        elif self.format == "duckdb":
+            need_duckdb()
+
+    def commit(self, out: Path) -> Committed | None:
+        """Commits the version that counts, unless it is; None where there is nothing to do.
+
+        Raises `Conflict` when another process works on the folder or changed a table, `Unavailable`
+        when tables cannot be written; the version itself counts all the same.
+        """
+        if self.format == "parquet" or newest_version(out) is None:
+            return None
+        with locked(out):
+            version = newest_version(out)
+            if version is None:
+                return None
+            if self.format == "delta":
+                tables = commit_delta(version)
+            elif self.format == "duckdb":
+                tables = commit_duckdb(version)
+            else:
+                with open_catalog(self.catalog, out) as catalog:
+                    tables = commit_iceberg(catalog, self.namespace or version.kind, version)
+        return Committed(version.number, tuple(tables))
+
+
+PARQUET: Final = Target()

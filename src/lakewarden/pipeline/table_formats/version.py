@@ -1,0 +1,94 @@
+"""The version of a folder that counts, as what commits its tables needs it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.link_directory import KIND as LINKS
+from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
+
+DIRECTORY = "directory"
+"""The kind of an ingested directory, whose manifest names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version: its number, the revision of the realm where it has one, and its tables.
+
+    `digest` is the SHA-256 of the manifest, which holds the digests of the content.
+    """
+
+    out: Path
+    kind: str
+    number: int
+    revision: int | None
+    digest: str
+    tables: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return self.out / VERSIONS / str(self.number)
+
+    @property
+    def product(self) -> str:
+        """Identifies the folder of versions: two of them never share a table."""
+        return self.out.resolve().as_uri()
+
+    def properties(self) -> dict[str, str]:
+        """What every snapshot says of the version."""
+        properties = {
+            "lakewarden.kind": self.kind,
+            "lakewarden.version": str(self.number),
+            "lakewarden.digest": self.digest,
+        }
+        if self.revision is not None:
+            properties["lakewarden.revision"] = str(self.revision)
+        return properties
+
+    def files(self, table: str) -> list[Path]:
+        """The Parquet files of a table. Raises `BadInput` when there are none."""
+        files = sorted((self.folder / table).glob("*.parquet"))
+        if not files:
+            raise BadInput("has no Parquet files", where=str(self.folder / table))
+        return files
+
+
+def newest_version(out: Path) -> Version | None:
+    """The version that the manifest of a folder names; None where there is no manifest yet.
+
+    Raises `BadInput` for a manifest that cannot be read.
+    """
+    file = out / MANIFEST
+    try:
+        text = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        data = json.loads(text)
+        revision = data.get("facts", {}).get("revision")
+        kind = str(data.get("kind", DIRECTORY))
+        return Version(
+            out=out,
+            kind=kind,
+            number=int(data["version"]),
+            revision=None if revision is None else int(revision),
+            digest=hashlib.sha256(text).hexdigest(),
+            # A directory of links has one table, and its manifest does not name it.
+            tables=(LINKS,) if kind == LINKS else tuple(sorted(data["tables"])),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"is damaged: {error}", where=str(file)) from None
+
+
+def schema_of(files: list[Path]) -> pa.Schema:
+    """The columns of a table, without what its writers say of themselves."""
+    schema: pa.Schema = pq.read_schema(files[0])
+    return pa.schema([pa.field(field.name, field.type) for field in schema])

@@ -1,0 +1,74 @@
+"""Small products of Parquet files, made without Spark, and their rows as readers give them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyiceberg.catalog.sql import SqlCatalog
+
+from lakewarden.pipeline.ingest.source import silent
+from lakewarden.pipeline.product import Content, Input, Manifest, draft, place, read_manifest, thin
+from lakewarden.pipeline.table_formats.catalog import NAME
+from lakewarden.pipeline.version_folder import folder_of
+
+KIND = "fruit"
+TABLES = ("bins", "empty", "rows")
+Rows = list[tuple[object, ...]]
+
+
+def make(out: Path, text: str, more: bool = False, keep: int | None = None) -> Manifest:
+    """The version whose rows say `text`; `more`: with a column that others have not."""
+    with draft(out, KIND, text, silent) as one:
+        one.stage("make", lambda folder: _write(folder, text, more))
+        for name in TABLES:
+            place(one.stage_folder("make") / name, one.folder / name)
+        tables = {name: Content(1, f"{name} {text} {more}") for name in TABLES}
+        inputs = (Input("lake", 1, "a" * 64),)
+        manifest = Manifest(KIND, 0, inputs, {}, {"revision": 40 + len(text)}, tables)
+        made, _, _ = one.finish(manifest, {})
+        if keep is not None:
+            thin(out, made, keep)
+        return made
+
+
+def _write(folder: Path, text: str, more: bool) -> dict[str, object]:
+    rows = pa.table(
+        {
+            "id": pa.array([1, 2, 3], pa.int32()),
+            "name": [text, None, "löwe"],
+            "large": pa.array([1 << 40, None, -1], pa.int64()),
+            "share": pa.array([0.5, None, 2.0]),
+            "is": [True, None, False],
+            "bits": pa.array([b"\x00\xff", None, b""]),
+            "users": pa.array([[1, 2], None, []], pa.list_(pa.int32())),
+        }
+    )
+    if more:
+        rows = rows.drop_columns(["share"]).append_column("extra", pa.array(["a", "b", "c"]))
+    files = {"rows/part-0": rows.slice(0, 2), "rows/part-1": rows.slice(2)}
+    files |= {"empty/part-0": rows.slice(0, 0), "bins/part-0": pa.table({"what": [text]})}
+    for name, table in files.items():
+        file = folder / f"{name}.parquet"
+        file.parent.mkdir(exist_ok=True)
+        pq.write_table(table, file, compression="zstd")
+    return {"rows": 3}
+
+
+def rows_of(table: pa.Table) -> Rows:
+    """The rows, columns by name, in an order of their own."""
+    names = sorted(table.column_names)
+    return sorted((tuple(row[name] for name in names) for row in table.to_pylist()), key=repr)
+
+
+def in_parquet(out: Path) -> dict[str, Rows]:
+    """The rows of every table of the version that counts."""
+    folder = folder_of(out, read_manifest(out, KIND))
+    return {name: rows_of(pq.read_table(folder / name)) for name in TABLES}
+
+
+def own_catalog(out: Path) -> SqlCatalog:
+    """The catalog that the folder has of its own, opened as any client would."""
+    folder = out.resolve() / "iceberg"
+    return SqlCatalog(NAME, uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())

@@ -143,7 +143,7 @@ def written(folder: Path, files: Mapping[str, Iterable[object]]) -> DatahubFile:
 
 def left(out: Path) -> list[str]:
     """What readers see, and what a refused run would have left behind."""
-    return sorted(p.name for p in out.iterdir() if p.name != ".lock")
+    return sorted(p.name for p in out.iterdir() if p.name not in (".lock", "current"))
 
 
 def shown(out: Path) -> list[str]:

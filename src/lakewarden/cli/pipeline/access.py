@@ -11,6 +11,7 @@ from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.pipeline.review import names
 from lakewarden.cli.question import As, Texts
 
@@ -57,6 +58,7 @@ def access(  # noqa: PLR0913 — a parameter for each option
     ] = (),
     rows_per_file: Annotated[int, Parameter(help="Rows of a CSV file.")] = 250_000,
     spark: Spark = LOCAL,
+    tables: TableOptions = AS_FILES,
     format: As = "table",
 ) -> int:
     """Names who can see, read and change what, and why, from the tables of an export.
@@ -75,7 +77,10 @@ def access(  # noqa: PLR0913 — a parameter for each option
 
     options = Options(pairs, most, rows_per_file, names(sensitive), toxic)
     reads = [path for path in (export, used, before) if path is not None]
-    with running("access", spark, names_of(STAGES), reads=reads, out=out) as (session, progress):
+    with running("access", spark, names_of(STAGES), reads=reads, out=out, tables=tables) as (
+        session,
+        progress,
+    ):
         product = make_access(
             export, out, options, spark=session, used=used, before=before, progress=progress
         )

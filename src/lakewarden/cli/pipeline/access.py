@@ -11,8 +11,8 @@ from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
-from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.pipeline.review import names
+from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 
 

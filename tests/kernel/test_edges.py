@@ -36,11 +36,16 @@ def test_pairs_of_many_sources_at_once_are_those_of_each() -> None:
         assert flat(edges, *sources) == each
 
 
-def test_sources_are_found_by_their_targets() -> None:
-    assert EDGES.sources_of(BitMap([7])) == BitMap([0, 2])
-    assert CHANGED.sources_of(BitMap([7])) == BitMap([2, 5])
-    assert CHANGED.sources_of(BitMap([9])) == BitMap([0])
-    assert EDGES.sources_of(BitMap()) == BitMap()
+def test_sources_are_found_by_their_targets_whether_these_are_ordered_or_not() -> None:
+    ordered = EDGES.ordered().replaced(0, [(9, 2)]).replaced(5, [(7, 0), (8, 0)]).replaced(3, [])
+    for edges in (EDGES, EDGES.ordered()):
+        assert edges.sources_of(BitMap([7])) == BitMap([0, 2])
+        assert edges.sources_of(BitMap([6, 7, 8, 9])) == BitMap([0, 2])
+        assert edges.sources_of(BitMap()) == BitMap()
+    for edges in (CHANGED, ordered):
+        assert edges.sources_of(BitMap([7])) == BitMap([2, 5])
+        assert edges.sources_of(BitMap([9])) == BitMap([0])
+    assert Edges.build(3, []).ordered().sources_of(BitMap([1])) == BitMap()
 
 
 def test_the_inverse_lists_every_target() -> None:

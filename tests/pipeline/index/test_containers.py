@@ -12,7 +12,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.facts import code
 from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.index import containers, numbering
+from lakewarden.pipeline.index import block_rows, containers, numbering
 from lakewarden.pipeline.index.preorder import sequence
 from lakewarden.pipeline.tables import spark_schema
 from lakewarden.service.system import System, load_system
@@ -50,7 +50,7 @@ def numbered(spark: SparkSession, folder: Path) -> tuple[dict[Entity, tuple[int,
         name: spark.read.schema(spark_schema(name)).parquet(str(tables / name))
         for name in ("entities", "relations")
     }
-    named = frames["relations"].select("target_type", "target_name").toDF("type", "name")
+    named = block_rows.targets(frames["relations"])
     place = folder / "containers"
     placed = numbering.placed(spark, frames["entities"], [named], found.system, place)
     order = sequence(placed.containers)

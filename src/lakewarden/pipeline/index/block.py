@@ -147,7 +147,8 @@ def _relations(edges: pa.Table, ids: Ints, system: System) -> Mapping[str, Edges
         own = edges.filter(is_own) if kind in looked else edges.slice(0, 0)
         sources = np.searchsorted(ids, ints(own.column("id")))
         targets = np.searchsorted(ids, ints(own.column("a")))
-        by_kind[kind] = edges_of(len(ids), sources, targets, np.zeros(len(targets), np.int32))
+        edges_of_kind = edges_of(len(ids), sources, targets, np.zeros(len(targets), np.int32))
+        by_kind[kind] = edges_of_kind.ordered()  # statements have thousands of tags and terms
     return by_kind
 
 
@@ -173,7 +174,8 @@ def edges_of(
     if count * wide * deep > _MOST:
         raise LimitExceeded("too many entities, principals and ownership types for an index")
     # One number for each edge: sorting these takes a fifth of the time of sorting by columns.
-    edges = np.unique((sources.astype(np.int64) * wide + targets) * deep + labels)
+    edges = np.sort((sources.astype(np.int64) * wide + targets) * deep + labels)
+    edges = edges[np.append(True, np.diff(edges) != 0)[: len(edges)]]
     pairs, edge_labels = np.divmod(edges, deep)
     edge_sources, edge_targets = np.divmod(pairs, wide)
     offsets = np.zeros(count + 1, dtype=np.int32)

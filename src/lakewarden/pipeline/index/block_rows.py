@@ -173,17 +173,27 @@ def _row(frame: DataFrame, row_kind: int, **columns: str) -> DataFrame:
 EDGES: Final = "kind string, source int, target int"
 OWNERS: Final = "id int, owner int, ownership string"
 ATTRIBUTES: Final = "id int, attribute string, value string"
+TARGETS: Final = "type string, name string"
+TARGETS_WITH_IDS: Final = f"{TARGETS}, id int"
 
 
-def edges(relations: DataFrame, entities: DataFrame) -> DataFrame:
-    """The relations between ids; the columns are `EDGES`."""
-    ids = entities.select("type", "name", "id")
-    sources = ids.toDF("source_type", "source_name", "source")
-    targets = relations.select("target_type", "target_name").distinct()
-    numbered = targets.join(ids.toDF(*targets.columns, "target"), targets.columns)
+def targets(relations: DataFrame) -> DataFrame:
+    """What relations lead to; the columns are `TARGETS`."""
+    return relations.select("target_type", "target_name").distinct().toDF("type", "name")
+
+
+def with_ids(named: DataFrame, entities: DataFrame) -> DataFrame:
+    """Entities that are named by type and name, with their ids."""
+    return named.join(entities.select("type", "name", "id"), ["type", "name"])
+
+
+def edges(relations: DataFrame, entities: DataFrame, targets: DataFrame) -> DataFrame:
+    """The relations between ids; the columns are `EDGES`. `targets` are `TARGETS_WITH_IDS`."""
+    sources = entities.select("type", "name", "id")
+    numbered = targets.toDF("target_type", "target_name", "target")
     return (
-        relations.join(sources, ["source_type", "source_name"])
-        .join(numbered, targets.columns)
+        relations.join(numbered, ["target_type", "target_name"])
+        .join(sources.toDF("source_type", "source_name", "source"), ["source_type", "source_name"])
         .select("kind", "source", "target")
     )
 

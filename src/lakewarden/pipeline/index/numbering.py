@@ -96,7 +96,8 @@ def placed(
 ) -> Placed:
     """What has a place. An entity that is only named lies where its name says.
 
-    `named` are frames of type and name. The containers are written to the folder `place`.
+    `named` are frames of type and name, without duplicates. The containers are written to the
+    folder `place`.
     """
     types = {cells[:2] for cells in _cells(entities.groupBy("type", "parent_type").count())}
     kinds = sorted({above for _, above in types if above is not None})
@@ -105,7 +106,9 @@ def placed(
     absent = containers.where("type IS NOT NULL AND name IS NOT NULL AND NOT stored")
     missing = {Entity(*cells) for cells in _cells(absent.select(*KEY))} | {NO_RESOURCE}
     for frame in named:
-        keys = frame.toDF(*KEY).distinct().join(entities, KEY, "left_anti")
+        # Only what is joined from the right may be few, so that the entities stay where they lie.
+        known = entities.join(frame, KEY, "left_semi").select(*KEY)
+        keys = frame.join(known, KEY, "left_anti")
         missing.update(Entity(*cells) for cells in _cells(keys))
     judged = {Entity(type, "") for type in {*system.model.types, *(type for type, _ in types)}}
     missing |= {entity for entity in judged if system.model.judged(entity.type)}
@@ -114,9 +117,9 @@ def placed(
     if parquet_output.count_rows(place) > ON_DRIVER:
         above = _with_containers(spark, above, containers)
     small, rest = separated(spark, place, above.keys())
-    known = _cells(rest.select(*KEY, *PARENT, "stored", "members"))
-    members = {_named(*cells[:2]): cells[5] for cells in known}
-    large = {Entity(*cells[:2]): cells[:5] for cells in known if cells[4]} | above
+    held = _cells(rest.select(*KEY, *PARENT, "stored", "members"))
+    members = {_named(*cells[:2]): cells[5] for cells in held}
+    large = {Entity(*cells[:2]): cells[:5] for cells in held if cells[4]} | above
     # One that is stored and holds nothing else may hold what is only named.
     holding = {p for p in members if p is not None}
     holding.update(p for row in (*above.values(), *unstored) if (p := _parent(row)) is not None)

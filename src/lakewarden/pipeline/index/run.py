@@ -256,11 +256,11 @@ class _Indexing:
         return memberships, ("", *sorted({*types} - {""}))
 
     def number(self, folder: Path) -> Counts:
-        named = []
+        spark, named = self.job.spark, []
         if self._rows("relations"):
-            targets = self._table("relations").select("target_type", "target_name")
-            named.append(targets.toDF("type", "name"))
-        spark = self.job.spark
+            targets = block_rows.targets(self._table("relations"))
+            parquet_output.write(targets, folder / "targets")
+            named.append(self._targets(folder))
         entities = self._table("entities")
         placed = numbering.placed(spark, entities, named, self.system, folder / "containers")
         order = sequence(placed.containers)
@@ -274,6 +274,10 @@ class _Indexing:
         held = len(placed.containers)
         return {"count": numbers.ids.count, "containers": held, "levels": levels}
 
+    def _targets(self, folder: Path) -> DataFrame:
+        """What relations lead to, from files: so Spark knows how few these are."""
+        return parquet_output.read(self.job.spark, folder / "targets", block_rows.TARGETS)
+
     @property
     def _entities(self) -> DataFrame:
         place = self.job.folder("number") / "entities"
@@ -282,7 +286,11 @@ class _Indexing:
     def code(self, folder: Path) -> Counts:
         entities, frames = self._entities, {}
         if self._rows("relations"):
-            frames["edges"] = block_rows.edges(self._table("relations"), entities)
+            targets = self._targets(self.job.folder("number"))
+            parquet_output.write(block_rows.with_ids(targets, entities), folder / "targets")
+            place = folder / "targets"
+            known = parquet_output.read(self.job.spark, place, block_rows.TARGETS_WITH_IDS)
+            frames["edges"] = block_rows.edges(self._table("relations"), entities, known)
         if self._rows("owners"):
             memberships, _ = self._people
             frames["owners"] = block_rows.owners(self._table("owners"), entities, memberships)

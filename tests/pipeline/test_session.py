@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
+import zstandard
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pipeline import session
+from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +34,17 @@ session = spark_session("one small job"{arguments})
 print(session.range(1000).mapInPandas(double, "id long").selectExpr("sum(id)").collect()[0][0])
 print(session.conf.get("spark.sql.session.timeZone"))
 print(os.environ.get("JAVA_HOME"))
+"""
+
+LOGGED = """
+from pathlib import Path
+from lakewarden.pipeline import local_mode
+from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.session import session
+
+local_mode.ROWS = -1
+with session("logged", event_log=Path("{log}")) as spark:
+    make_index(Path("{source}"), Path("{out}"), spark=spark)
 """
 
 
@@ -79,6 +93,31 @@ def test_java_is_started_except_for_a_server_and_below_spark_submit(
 def test_a_master_and_a_remote_are_refused() -> None:
     with pytest.raises(BadInput, match="`local`, `sc://host`"):
         session.spark_session("x", master="local", remote="sc://host")
+
+
+def test_an_event_log_of_a_connect_server_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=r"set `spark\.eventLog\.dir` there"):
+        session.spark_session("x", remote="sc://host", event_log=tmp_path)
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    with pytest.raises(BadInput, match=r"set `spark\.eventLog\.dir` there"):
+        session.spark_session("x", event_log=tmp_path)
+
+
+def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> None:
+    deferred = session.Deferred(lambda: spark, is_here=True)
+    context = spark.sparkContext
+    named = ("spark.jobGroup.id", "spark.job.description")
+    with session.stage_of(cast("SparkSession", deferred), "index", "number"):
+        assert deferred.started is None
+        before = len(context.statusTracker().getJobIdsForGroup("lakewarden index"))
+        assert deferred.range(10).count() == 10  # starts it, in the middle of the stage
+        assert tuple(map(context.getLocalProperty, named)) == ("lakewarden index", "index: number")
+        assert len(context.statusTracker().getJobIdsForGroup("lakewarden index")) > before
+    with session.stage_of(spark, "review", "merge"):
+        assert context.getLocalProperty("spark.job.description") == "review: merge"
+    assert list(map(context.getLocalProperty, named)) == [None, None]
 
 
 def test_without_a_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +169,21 @@ def test_the_packaged_java_runs_a_job_quietly(tmp_path: Path) -> None:
     assert Path(java_home).parent == tmp_path / "cache" / "lakewarden"
     assert result.stderr == ""
     assert not (tmp_path / "spark-warehouse").exists()
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_an_event_log_has_the_names_of_stages(tmp_path: Path) -> None:
+    write_directory(tmp_path / "lake", {"entities": [("metalake", "lk", None, None)]})
+    program = LOGGED.format(source=tmp_path / "lake", out=tmp_path / "index", log=tmp_path / "log")
+    (tmp_path / "logged.py").write_text(program)
+    subprocess.run([sys.executable, "logged.py"], cwd=tmp_path, check=True, timeout=300)
+    (file,) = (tmp_path / "log").iterdir()
+    assert not file.name.endswith(".inprogress")
+    text = zstandard.open(file, "rt").read() if file.suffix == ".zstd" else file.read_text()
+    assert {f"index: {stage}" for stage in ("number", "gather", "match")} <= set(
+        re.findall(r'"spark\.job\.description":"([^"]*)"', text)
+    )
 
 
 @pytest.mark.nightly

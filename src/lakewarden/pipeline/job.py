@@ -27,6 +27,7 @@ from lakewarden.pipeline.product import (
     place,
     thin,
 )
+from lakewarden.pipeline.session import stage_of
 from lakewarden.pipeline.version_folder import folder_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,10 @@ class Job:
 
     def _run_stage(self, stage: Stage[Context], context: Context) -> None:
         self._readable = stage.inputs
-        self.draft.stage(stage.name, lambda folder: stage.function(context, folder), stage.message)
+        with stage_of(self.spark, self.kind, stage.name):
+            self.draft.stage(
+                stage.name, lambda folder: stage.function(context, folder), stage.message
+            )
         self._readable = None
         for name in stage.outputs:
             place(self.draft.stage_folder(stage.name) / name, self.version_folder / name)

@@ -73,21 +73,25 @@ _LOCAL = {
 
 
 def spark_session(
-    app_name: str, master: str | None = None, remote: str | None = None
+    app_name: str,
+    master: str | None = None,
+    remote: str | None = None,
+    event_log: Path | None = None,
 ) -> SparkSession:
     """The current Spark session, made first where there is none.
 
     `master` is a Spark master (`local[2]`, `spark://host:7077`), `remote` a Spark Connect
     address (`sc://host`); give at most one of them. With neither, the session is the one
     that the surroundings configure (spark-submit, `SPARK_HOME`, `SPARK_REMOTE`, …), else a
-    local one on every core.
+    local one on every core. `event_log` is a folder, made if missing, for Spark's event log.
 
     Sets `JAVA_HOME` where a Java has to be started, and for a local run `PYSPARK_PYTHON`
     unless it is set, so that workers use this Python. Workers elsewhere are sent this package,
     unless it came with `--py-files`; what it needs, they must have. Raises `BadInput` for both
-    `master` and `remote`, `Unavailable` when PySpark is not installed or no Java is found.
+    `master` and `remote`, and for an `event_log` of a remote session, `Unavailable` when PySpark is
+    not installed or no Java is found.
     """
-    _check_place(master, remote)
+    _check_place(master, remote, event_log)
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -101,6 +105,13 @@ def spark_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # A Connect client may only set what concerns queries.
         settings |= {} if remote else _LOCAL
+    if event_log is not None:
+        event_log.mkdir(parents=True, exist_ok=True)
+        settings |= {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": event_log.resolve().as_uri(),
+            "spark.eventLog.rolling.enabled": "false",
+        }
     builder = SparkSession.builder.appName(app_name)
     if master:
         builder = builder.master(master)
@@ -114,15 +125,19 @@ def spark_session(
     return session
 
 
-_OPEN: ContextVar[tuple[SparkSession, str | None, str | None] | None] = ContextVar(
-    "open", default=None
-)
-"""The session of the block around this one, and where it was asked to run."""
+Place = tuple[str | None, str | None, Path | None]
+"""Where a session was asked to run: master, remote, event log."""
+
+_OPEN: ContextVar[tuple[SparkSession, Place] | None] = ContextVar("open", default=None)
+"""The session of the block around this one, and its place."""
 
 
 @contextmanager
 def session(
-    name: str, master: str | None = None, remote: str | None = None
+    name: str,
+    master: str | None = None,
+    remote: str | None = None,
+    event_log: Path | None = None,
 ) -> Iterator[SparkSession]:
     """A session for jobs, see `spark_session`; stopped at the end if it was started here.
 
@@ -132,12 +147,12 @@ def session(
     `Unavailable` with the first line of its message; so is another process at work in the same
     folder.
     """
-    around = _OPEN.get()
+    around, place = _OPEN.get(), (master, remote, event_log)
     try:
         if around is None:
-            with _new_session(name, master, remote) as spark:
+            with _new_session(name, place) as spark:
                 yield spark
-        elif (master, remote) in ((None, None), around[1:]):
+        elif place in ((None, None, None), around[1]):
             yield around[0]
         else:
             raise BadInput("the jobs of one run share one session: name one master or remote")
@@ -146,8 +161,9 @@ def session(
 
 
 @contextmanager
-def _new_session(name: str, master: str | None, remote: str | None) -> Iterator[SparkSession]:
-    _check_place(master, remote)
+def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
+    _check_place(*place)
+    master, remote, _ = place
     has_pyspark = find_spec("pyspark") is not None
     if not has_pyspark and (master or remote):
         raise Unavailable(_NOT_INSTALLED)
@@ -157,10 +173,10 @@ def _new_session(name: str, master: str | None, remote: str | None) -> Iterator[
         if not has_pyspark:
             raise Unavailable(_NOT_INSTALLED)
         print("starting Spark …", file=sys.stderr)
-        return spark_session(name, master, remote)
+        return spark_session(name, *place)
 
     spark = Deferred(start, is_here=_is_ours(master or remote))
-    token = _OPEN.set((cast("SparkSession", spark), master, remote))
+    token = _OPEN.set((cast("SparkSession", spark), place))
     try:
         try:
             yield cast("SparkSession", spark)
@@ -199,6 +215,7 @@ class Deferred:
     def __init__(self, start: Callable[[], SparkSession], *, is_here: bool) -> None:
         self._start = start
         self._session: SparkSession | None = None
+        self._stage: tuple[str, str] | None = None
         self.is_here = is_here
 
     @property
@@ -211,7 +228,46 @@ class Deferred:
             raise AttributeError(name)
         if self._session is None:
             self._session = self._start()
+            _mark(self._session, self._stage)
         return getattr(self._session, name)
+
+    def mark(self, stage: tuple[str, str] | None) -> None:
+        """See `stage_of`; a session that is not started yet is marked when it is."""
+        self._stage = stage
+        if self._session is not None:
+            _mark(self._session, stage)
+
+
+@contextmanager
+def stage_of(spark: SparkSession, job: str, stage: str) -> Iterator[None]:
+    """While the block runs, what Spark does bears the name of the stage of a job.
+
+    In Spark's UI and its event log it is the description of Spark's jobs and stages, in the job
+    group `lakewarden JOB`; on Connect a tag of the operations. Starts no session.
+    """
+    _mark(spark, (job, stage))
+    try:
+        yield
+    finally:
+        _mark(spark, None)
+
+
+def _mark(spark: SparkSession | Deferred, stage: tuple[str, str] | None) -> None:
+    if isinstance(spark, Deferred):
+        spark.mark(stage)
+    elif _is_remote(spark):
+        spark.clearTags()
+        if stage is not None:
+            spark.addTag(f"lakewarden {stage[0]}: {stage[1]}")
+    else:
+        job, name = (None, None) if stage is None else (f"lakewarden {stage[0]}", ": ".join(stage))
+        context = spark.sparkContext
+        context.setLocalProperty("spark.jobGroup.id", job)  # type: ignore[arg-type]  # None: no more
+        context.setLocalProperty("spark.job.description", name)  # type: ignore[arg-type]
+
+
+def _is_remote(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def runs_here(spark: SparkSession | Deferred) -> bool:
@@ -221,9 +277,12 @@ def runs_here(spark: SparkSession | Deferred) -> bool:
     return _is_local(spark.conf.get("spark.master", None))
 
 
-def _check_place(master: str | None, remote: str | None) -> None:
+def _check_place(master: str | None, remote: str | None, event_log: Path | None) -> None:
     if master and remote:
         raise BadInput(f"expected a master or a remote, got both: `{master}`, `{remote}`")
+    if event_log is not None and (remote or os.environ.get("SPARK_REMOTE")):
+        message = "a Spark Connect server writes its own event log: set `spark.eventLog.dir` there"
+        raise BadInput(message)
 
 
 def _is_ours(address: str | None) -> bool:

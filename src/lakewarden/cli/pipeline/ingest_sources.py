@@ -53,6 +53,10 @@ class Spark:
     remote: Annotated[
         str | None, Parameter(help="Or a Spark Connect server, such as `sc://host`.")
     ] = None
+    event_log: Annotated[
+        Path | None,
+        Parameter(help="A folder for Spark's event log, which its history server shows."),
+    ] = None
 
 
 @Parameter("*")

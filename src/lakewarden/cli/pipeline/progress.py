@@ -45,7 +45,9 @@ def running(
     with recorded(verb, reads, out, warn=complain):
         _say_committed(verb, target, target.commit(out))
         with (
-            session(f"lakewarden {verb}", spark.master, spark.remote) as running_session,
+            session(
+                f"lakewarden {verb}", spark.master, spark.remote, spark.event_log
+            ) as running_session,
             shown(title or verb, stages) as progress,
         ):
             yield running_session, progress

@@ -184,7 +184,7 @@ def bind(jobs: Sequence[Job]) -> list[BoundJob]:
 def session_of(bound: Sequence[BoundJob]) -> Iterator[None]:
     """The session that the jobs share."""
     spark = _place(bound)
-    with session("lakewarden pipeline", spark.master, spark.remote):
+    with session("lakewarden pipeline", spark.master, spark.remote, spark.event_log):
         yield
 
 

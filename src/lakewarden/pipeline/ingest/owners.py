@@ -63,7 +63,7 @@ def own(
         if directory_draft.previous is not None and directory_draft.previous.model != before.model:
             message = f"holds a realm of the model `{directory_draft.previous.model}`"
             raise BadInput(message, where=str(out))
-        stages = Stages(directory_draft.scratch)
+        stages = Stages(directory_draft.scratch, spark)
         version = folder_of(directory, before)
         key = digest(before.text(), options)
 

@@ -108,7 +108,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
         ):
             message = f"holds a realm of the model `{directory_draft.previous.model}`"
             raise BadInput(message, where=str(out))
-        run = _Run(spark, system, directory_draft, Stages(directory_draft.scratch), progress)
+        run = _Run(spark, system, directory_draft, Stages(directory_draft.scratch, spark), progress)
         local = _fetched(source, run)
         read = _read(local, run, for_spark=rules is not None)
         checked = _check(read, run)

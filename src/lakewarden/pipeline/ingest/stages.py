@@ -17,12 +17,17 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden import __version__
+from lakewarden.pipeline.session import stage_of
 from lakewarden.pipeline.version_folder import write_whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FORMAT: Final = 1
 """Raised when markers, or what stages write, change their meaning."""
@@ -44,10 +49,11 @@ def digest(*parts: object) -> str:
 class Stages:
     """The stages of one run in the folder `scratch`; `seconds` each took, when it was done.
 
-    `reused` are those that an earlier run had finished.
+    `reused` are those that an earlier run had finished. What `spark` does bears their names.
     """
 
     scratch: Path
+    spark: SparkSession | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     reused: list[str] = field(default_factory=list)
 
@@ -78,7 +84,8 @@ class Stages:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         began = time.monotonic()
-        counts = work(folder)
+        with nullcontext() if self.spark is None else stage_of(self.spark, "ingest", name):
+            counts = work(folder)
         self.seconds[name] = round(time.monotonic() - began, 3)
         if key is not None:
             self._mark(name, key, folder, counts)

@@ -71,9 +71,12 @@ def rows_by_class(out: Path, result: object) -> dict[str, list[dict[str, str]]]:
 
 
 @pytest.mark.parametrize("name", named("gravitino"))
-def test_changes_are_the_difference_of_what_the_kernel_decides(name: str, tmp_path: Path) -> None:
+def test_changes_are_the_difference_of_what_the_kernel_decides(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = some(name, 9_200, 2)
-    source, out = tmp_path / "export", tmp_path / "access"
+    monkeypatch.chdir(tmp_path)
+    source, out = Path("export"), Path("access")
     before, now = (decided(Matrix(compiled(world))) for world in (first, second))
     export(source, first, compiled(first))
     assert rows(out, report(source, out, before=out), "changes") == []

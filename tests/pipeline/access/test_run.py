@@ -74,8 +74,11 @@ def test_more_pairs_than_asked_for_make_nothing(made: tuple[Path, Matrix]) -> No
     with pytest.raises(LimitExceeded, match=f"{count:,} pairs .* --most {count - 1:,}; choose"):
         report(folder / "export", folder / "most", Options(most=count - 1))
     assert not (folder / "most" / "manifest.json").exists()
+    with pytest.raises(LimitExceeded, match=r"a person who owns it, .* --most 1; give"):
+        report(folder / "export", folder / "most", Options(pairs="none", most=1))
+    assert not (folder / "most" / "manifest.json").exists()
     assert report(folder / "export", folder / "most", Options(most=count)).is_new
-    none = report(folder / "export", folder / "most", Options(pairs="none", most=1))
+    none = report(folder / "export", folder / "most", Options(pairs="none", most=count - 1))
     assert none.manifest.tables["access"].rows == 0
     assert none.manifest.tables["class_users"].rows > 0
 
@@ -94,7 +97,9 @@ def test_pairs_of_sensitive_assets_are_those_with_the_labels(made: tuple[Path, M
     assert all(label in row["sensitive"] for row in found)
 
 
-def test_access_without_use_is_listed_and_used_access_is_not(made: tuple[Path, Matrix]) -> None:
+def test_access_without_use_is_listed_and_used_access_is_not(
+    made: tuple[Path, Matrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, matrix = made
     allowed = decided(matrix)
     tables = sorted((asset, user) for way, asset, user in allowed if way == "read")
@@ -109,7 +114,8 @@ def test_access_without_use_is_listed_and_used_access_is_not(made: tuple[Path, M
     columns = dict(zip(names, zip(*log, strict=True), strict=True))
     unused(folder / "unused", pa.table({name: list(of) for name, of in columns.items()}))
     out = folder / "used"
-    result = report(folder / "export", out, used=folder / "unused")
+    monkeypatch.chdir(folder)
+    result = report(Path("export"), out, used=Path("unused"))
     people = {(row["way"], row["user"]): row for row in rows(out, result, "people")}
     assert (people["read", user]["used"], people["read", user]["last_used"]) == (1, "2026-01-02")
     assert people["change", user]["used"] == 0

@@ -29,7 +29,11 @@ def access(  # noqa: PLR0913 — a parameter for each option
         Parameter(help="Assets of which the table `access` names every person."),
     ] = "all",
     most: Annotated[
-        int, Parameter(help="Maximum number of rows of that table; more end the job.")
+        int,
+        Parameter(
+            help="Maximum number of pairs of a person and an asset, listed or through ownership;"
+            " more end the job."
+        ),
     ] = 5_000_000,
     before: Annotated[
         Path | None,

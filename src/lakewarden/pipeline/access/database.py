@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _NOT_INSTALLED: Final = "`duckdb` is not installed; run: pip install 'lakewarden[analyst]'"
+_MEMORY: Final = "4GB"
+"""What the database takes; more goes to disk."""
+
 _FOUND_BEFORE: Final = {
     "earlier_assets": ASSETS,
     "earlier_class_users": CLASS_USERS,
@@ -69,7 +72,9 @@ class Database:
             raise Unavailable(_NOT_INSTALLED) from None
         self._inputs = inputs
         self._database: duckdb.DuckDBPyConnection = duckdb.connect()
+        # By default it takes four fifths of the machine before it spills.
         self._database.execute("SET temp_directory = ?", [str(spill)])
+        self._database.execute("SET memory_limit = ?", [_MEMORY])
         self._declare()
 
     def close(self) -> None:
@@ -139,7 +144,8 @@ class Database:
         self._view(name, self._inputs.earlier / table)
 
     def _view(self, name: str, folder: Path) -> None:
-        self._database.read_parquet(str(folder / "*.parquet")).create_view(name)
+        # Relative places would be looked for in the folder of the export.
+        self._database.read_parquet(str(folder.absolute() / "*.parquet")).create_view(name)
 
     def exists(self, selector: str, value: str) -> bool:
         """Whether there is what a side of a combination names."""
@@ -151,6 +157,16 @@ class Database:
         declared = self._inputs.model.relations
         known = [declared[kind].targets for kind in (*TAGS, *TERMS) if kind in declared]
         return frozenset().union(*known)
+
+    def owned_pairs(self) -> int:
+        """How many pairs of an asset and a person who owns it, or what holds it, there are."""
+        counted = (
+            "SELECT coalesce(sum(a.n), 0)::BIGINT FROM meets m JOIN"
+            " (SELECT principal, count(*) AS n FROM acts_as GROUP BY principal) a"
+            " ON a.principal = m.principal"
+        )
+        ((count,),) = self.rows(counted)
+        return int(count)
 
     def unroll(self, combinations: Sequence[Combination]) -> None:
         """Makes all that the tables are read from."""

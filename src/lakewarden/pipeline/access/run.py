@@ -180,6 +180,12 @@ class _Reporting:
         spill = folder / "spill"
         database = Database(self.inputs, spill)
         try:
+            owned = database.owned_pairs()
+            if owned > self.options.most:
+                raise LimitExceeded(
+                    f"{owned:,} pairs of an asset and a person who owns it, or what holds it, are"
+                    f" more than --most {self.options.most:,}; give a higher one"
+                )
             database.unroll(self._combinations(database))
             count = database.pairs(self.options.pairs)
             if count > self.options.most:

@@ -6,16 +6,14 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.orchestration.environments import environment
 from tests.orchestration.test_command import BIN, EXPORT, FOLDER
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow]
-
-INSTALL = FOLDER.parents[2] / "scripts" / "client-environment.sh"
 
 CODES = f"""
 import datetime, os
@@ -57,16 +55,6 @@ for assets in ([nightly_assets.lake, nightly_assets.lake_index],
         made = [e.materialization for e in run.get_asset_materialization_events()]
         print("ENDED", run.success, [m.metadata["version"].value for m in made])
 """
-
-
-def environment(name: str, version: str, requirement: str) -> str:
-    """The Python of an environment with the scheduler; skips where it cannot be installed."""
-    words = ["sh", str(INSTALL), name, version, requirement]
-    with_python = {**os.environ, "PYTHON": sys.executable}
-    made = subprocess.run(words, env=with_python, capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"{requirement} cannot be installed here")
-    return made.stdout.strip()
 
 
 def said(python: str, text: str, home: Path, *arguments: str, **more: str) -> str:

@@ -256,6 +256,7 @@ _IMPORTED_AS = {
     "prometheus-client": "prometheus_client",
     "psycopg[binary]": "psycopg",
     "pydantic-settings": "pydantic_settings",
+    "pyiceberg[pyarrow,sql-sqlite]": "pyiceberg",
     "pyyaml": "yaml",
 }
 

@@ -8,7 +8,13 @@ import duckdb
 import pytest
 
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.export.schemas import VIEWS, sql
+from lakewarden.pipeline.ingest.source import silent
+from lakewarden.pipeline.product import Content, Manifest, draft
 from lakewarden.pipeline.table_formats.target import Target
+from tests.pipeline.export.asked import WHO_CAN, asked, unrolled
+from tests.pipeline.review.whole import compiled, some
 from tests.pipeline.table_formats.products import KIND, TABLES, in_parquet, make, rows_of
 
 DUCKDB = Target("duckdb")
@@ -58,3 +64,19 @@ def test_a_version_that_is_damaged_leaves_the_file_of_before(tmp_path: Path) -> 
         DUCKDB.commit(out)
     with duckdb.connect(str(file_of(out)), read_only=True) as connection:
         assert ("lakewarden.version", "1") in connection.table("lakewarden").fetchall()
+
+
+def test_the_file_of_an_export_has_the_views(tmp_path: Path) -> None:
+    (world,) = some("gravitino", 9_000, 1)
+    tables = unrolled(world, compiled(world))
+    with draft(tmp_path, "export", "k", silent) as made:
+        for name, table in tables.items():
+            parquet_output.put_table(table, made.folder / name)
+        (made.folder / VIEWS).write_text(sql()[VIEWS], "utf-8")
+        contents = {name: Content(table.num_rows, name) for name, table in tables.items()}
+        made.finish(Manifest("export", 0, (), {}, {"revision": 1}, contents), {})
+    assert DUCKDB.commit(tmp_path) == (1, tuple(sorted(tables)))
+    expected = set(asked(tables).execute(WHO_CAN).fetchall())
+    with duckdb.connect(str(tmp_path / "duckdb" / "export.duckdb"), read_only=True) as connection:
+        assert set(connection.execute(WHO_CAN).fetchall()) == expected
+    assert expected

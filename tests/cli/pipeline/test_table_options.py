@@ -108,3 +108,28 @@ def test_a_catalog_that_does_not_answer_leaves_the_version(cli: Cli, source: Pat
     assert found.code == 3
     assert "very-secret" not in found.err + found.out
     assert (lake / "current" / "entities").is_dir()
+
+
+def names_in(folder: Path) -> list[str]:
+    names: list[str] = pq.read_table(folder / "current" / "entities").column("name").to_pylist()
+    return names
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_directory_is_read_back_from_its_tables(cli: Cli, source: Path, kind: str) -> None:
+    file = source.parent / "catalog.toml"
+    uri = f"sqlite:///{source.parent}/catalog.db"
+    file.write_text(f'type = "sql"\nuri = "{uri}"\nwarehouse = "{source.parent}"\n')
+    catalog = ("--table-catalog", str(file)) if kind == "iceberg" else ()
+    lake = ingested(cli, source, "--table-format", kind, *catalog)
+    place = [str(lake / "delta")] if kind == "delta" else [str(file), "--namespace", "directory"]
+    copy = source.parent / "copy"
+    words = ["ingest", *place, "--source", kind, "--model", "gravitino", "--out", str(copy)]
+    found = cli("pipeline", *words)
+    assert found.code == 0, found.err
+    assert names_in(copy) == names_in(lake) == ["lk:c", "lk", "lk:c.s"]
+    assert "unchanged" in cli("pipeline", *words).out
+    (source / "entities.csv").write_text(f"{ENTITIES}table,lk:c.s.t\n", "utf-8")
+    ingested(cli, source, "--table-format", kind, *catalog)
+    assert cli("pipeline", *words).code == 0
+    assert "lk:c.s.t" in names_in(copy)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
-_FORMATS: Final = ("dbt-file", "csv", "parquet", "store", "parts")
+_TABLES: Final = ("csv", "parquet", "delta", "iceberg")
+_FORMATS: Final = ("dbt-file", *_TABLES, "store", "parts")
 """Sources that several systems share."""
 
 RUNNING: Final = tuple(system.name for system in registry().systems.values() if system.extractor)
@@ -90,6 +91,9 @@ class Database:
     warehouse: Annotated[
         str | None, Parameter(help="For `iceberg-rest`: the warehouse, if there are several.")
     ] = None
+    namespace: Annotated[
+        str | None, Parameter(help="For `iceberg`: the namespace of the tables.")
+    ] = None
     service: Annotated[
         str | None, Parameter(help="For `ranger-file`: the service, if there are several.")
     ] = None
@@ -136,7 +140,7 @@ def source_of(
     """The source that the command line names; raises `BadInput` for what does not go together."""
     check_options(kind, model, database)
     is_url = kind in openers() and opener_of(kind).is_url
-    if not is_url and not Path(text).exists():
+    if not is_url and kind != "iceberg" and not Path(text).exists():
         raise BadInput("no such file or folder", where=text)
     if kind in openers():
         opener = opener_of(kind)
@@ -156,13 +160,26 @@ def source_of(
 
         return read_parts(Path(text))
 
+    return _tables_of(kind, text, model or "", database.namespace)
+
+
+def _tables_of(kind: Kind, text: str, model: str, namespace: str | None) -> Source:
+    """Our own tables, under a shipped model or one in a file."""
+    model_text = read_model(Path(model)) if is_file(model) else None
+    name = model if model_text is None else own.name_of(model_text, model)
+    if kind == "delta":
+        from lakewarden.pipeline.ingest.pinned_tables import delta_tables
+
+        return delta_tables(Path(text), name, model_text)
+    if kind == "iceberg":
+        from lakewarden.pipeline.ingest.pinned_tables import iceberg_tables
+
+        if not namespace:
+            raise BadInput("`--source iceberg` needs a name", where="--namespace")
+        return iceberg_tables(text, namespace, name, model_text)
     from lakewarden.pipeline.ingest.tabular import Tabular
 
-    table_kind = "csv" if kind == "csv" else "parquet"
-    if model is None or not is_file(model):
-        return Tabular(Path(text), table_kind, model or "")
-    model_text = read_model(Path(model))
-    return Tabular(Path(text), table_kind, own.name_of(model_text, model), model_text=model_text)
+    return Tabular(Path(text), "csv" if kind == "csv" else "parquet", name, model_text=model_text)
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
@@ -173,7 +190,7 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
         expected = source_models
     elif kind == "dbt-file":
         expected = tuple(readers())
-    elif kind in ("csv", "parquet"):
+    elif kind in _TABLES:
         expected = tuple(models.names())
         if model is not None and is_file(model):
             expected = (model,)
@@ -204,6 +221,8 @@ def _takers(name: str) -> tuple[str, ...]:
     """The kinds of sources that take an option."""
     if name == "revision":
         return ("store",)
+    if name == "namespace":
+        return ("iceberg",)
     by_opener = [kind for kind in openers() if name in opener_of(kind).options]
     by_dbt = ["dbt-file"] if any(name in reader.options for reader in readers().values()) else []
     return (*by_opener, *by_dbt)

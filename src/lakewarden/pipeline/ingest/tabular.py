@@ -93,9 +93,13 @@ class Tabular:
     def kind(self) -> str:
         return self.format
 
+    def tables(self) -> dict[str, list[File]]:
+        """The files of each table, by name. Raises `BadInput` for what is of no table."""
+        return _tables(self.path, self.format)
+
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""
-        files = [file for of_table in _tables(self.path, self.format).values() for file in of_table]
+        files = [file for of_table in self.tables().values() for file in of_table]
         statements = self.path / STATEMENT_LINES
         if statements.is_file():
             files.append(named(statements, STATEMENT_LINES))
@@ -105,7 +109,7 @@ class Tabular:
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
         """See `Source`."""
-        tables = _tables(self.path, self.format)
+        tables = self.tables()
         statements = self.path / STATEMENT_LINES
         progress("read", 0, 1, f"{sum(map(len, tables.values()))} files")
         key = (system.model.name, tuple(sorted(system.model.settings.items())), system.text)

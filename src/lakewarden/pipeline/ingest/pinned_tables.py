@@ -1,0 +1,148 @@
+"""Our own tables as tables of Delta or Iceberg, each pinned to one snapshot for the whole run.
+
+    DIR/entities  DIR/relations …            tables of Delta
+    NAMESPACE.entities  NAMESPACE.relations  tables of Iceberg, in a catalog
+
+The files of a snapshot never change, so a table that others write meanwhile is read as it was.
+They are read as Parquet is (`tabular`). A table whose rows are not those of its files (deleted
+rows, columns renamed or kept in paths) is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.relations import TABLES
+from lakewarden.models.own import ModelText
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.directory_statements import STATEMENT_LINES
+from lakewarden.pipeline.ingest.files import File, inputs_of, named
+from lakewarden.pipeline.ingest.tabular import Tabular
+from lakewarden.pipeline.table_formats.catalog import open_catalog
+from lakewarden.pipeline.table_formats.delta import need_deltalake
+from lakewarden.pipeline.tables import QUARANTINE
+
+DELTA: Final = "delta"
+ICEBERG: Final = "iceberg"
+_LOG: Final = "_delta_log"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTables(Tabular):
+    """The files of the snapshots, by table; `snapshots` tells which they are."""
+
+    source: str = DELTA
+    files: Mapping[str, Sequence[File]] = field(default_factory=dict)
+    snapshots: tuple[Input, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return self.source
+
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        statements = self.path / STATEMENT_LINES
+        lines = [named(statements, STATEMENT_LINES)] if statements.is_file() else []
+        return [*self.snapshots, *inputs_of(lines)]
+
+    def tables(self) -> dict[str, list[File]]:
+        """See `Tabular`."""
+        return {table: list(self.files.get(table, ())) for table in TABLES}
+
+
+def delta_tables(path: Path, model: str, model_text: ModelText | None = None) -> PinnedTables:
+    """The newest snapshots of the tables of Delta in a folder. Raises `BadInput`."""
+    need_deltalake()
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    files, snapshots = {}, []
+    for folder in sorted(f for f in path.iterdir() if (f / _LOG).is_dir()):
+        if not _is_ours(folder.name, str(folder)):
+            continue
+        try:
+            table = DeltaTable(folder)
+            if table.protocol().min_reader_version > 1:
+                raise _unfit("needs a reader that knows more than plain files", str(folder))
+            if table.metadata().partition_columns:
+                raise _unfit("is partitioned", str(folder))
+            columns = [column.name for column in table.schema().fields]
+            uris, version = table.file_uris(), table.version()
+        except DeltaError as error:
+            raise BadInput(f"cannot be read: {error}", where=str(folder)) from None
+        files[folder.name] = _checked(uris, columns, folder.name)
+        snapshots.append(_input(folder.name, f"version {version}", uris))
+    if not files:
+        raise BadInput("holds no table of Delta; expected `entities`", where=str(path))
+    return PinnedTables(path, "parquet", model, {}, model_text, DELTA, files, tuple(snapshots))
+
+
+def iceberg_tables(
+    catalog: str, namespace: str, model: str, model_text: ModelText | None = None
+) -> PinnedTables:
+    """The current snapshots of the tables of a namespace. Raises `BadInput`, `Unavailable`."""
+    files, snapshots = {}, []
+    with open_catalog(catalog, Path()) as opened:
+        for *_, name in sorted(opened.list_tables(namespace)):
+            identifier = f"{namespace}.{name}"
+            if not _is_ours(name, identifier):
+                continue
+            table = opened.load_table(identifier)
+            snapshot = table.current_snapshot()
+            if snapshot is None:
+                continue
+            tasks = list(table.scan(snapshot_id=snapshot.snapshot_id).plan_files())
+            if any(task.delete_files for task in tasks):
+                raise _unfit("has deleted rows", identifier)
+            uris = [task.file.file_path for task in tasks]
+            columns = [column.name for column in table.schema().fields]
+            files[name] = _checked(uris, columns, identifier)
+            snapshots.append(_input(name, f"snapshot {snapshot.snapshot_id}", uris))
+    if not files:
+        raise BadInput("holds no table; expected `entities`", where=namespace)
+    return PinnedTables(
+        Path(os.devnull), "parquet", model, {}, model_text, ICEBERG, files, tuple(snapshots)
+    )
+
+
+def _is_ours(name: str, where: str) -> bool:
+    """Whether a table is read. Raises `BadInput` for one that is misspelt."""
+    if name not in TABLES and name != QUARANTINE:
+        raise BadInput(f"is no table; expected {', '.join(TABLES)}", where=where)
+    return name in TABLES
+
+
+def _unfit(what: str, where: str) -> BadInput:
+    return BadInput(f"{what}; give a compacted copy without it", where=where)
+
+
+def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[File]:
+    """The files of a snapshot, which hold just the columns of the table."""
+    files = []
+    for uri in sorted(uris):
+        parts = urlsplit(uri)
+        if parts.scheme not in ("", "file"):
+            raise BadInput(f"expected files of this machine, got `{parts.scheme}`", where=where)
+        path = Path(unquote(parts.path) if parts.scheme else uri)
+        try:
+            names = pq.read_schema(path).names
+        except OSError as error:
+            raise Unavailable(f"a file of the snapshot cannot be read: {error}") from None
+        if set(names) != set(columns):
+            raise _unfit("has files without some of its columns", where)
+        files.append(named(path, f"{path.parent.name}/{path.name}"))
+    return files
+
+
+def _input(name: str, snapshot: str, uris: Iterable[str]) -> Input:
+    text = "\n".join([snapshot, *sorted(uris)])
+    return Input(f"{name}: {snapshot}", hashlib.sha256(text.encode()).hexdigest())

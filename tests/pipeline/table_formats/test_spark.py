@@ -26,7 +26,7 @@ spark = (
     .config("spark.ui.enabled", "false").getOrCreate()
 )
 for tag in (None, "version-1"):
-    options = {} if tag is None else {"tag": tag}
+    options = {} if tag is None else {"versionAsOf": tag}
     rows = spark.read.format("iceberg").options(**options).load(current)
     print("ROWS", json.dumps(sorted([r.id, r.name or ""] for r in rows.collect())))
 """

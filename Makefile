@@ -5,6 +5,7 @@ JOBS ?= $(shell echo $$(($(CORES) < 4 ? $(CORES) + 1 : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=
+VERSION ?=
 # Of the properties' examples and the order of sets; without it a day has 1, a night a fresh one.
 FRESH_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
@@ -25,7 +26,7 @@ COLLECT = $(BIN)/python -m pytest --quiet --collect-only
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
-.PHONY: compiled-tests bench-pipeline bench-ui mutation lock clean
+.PHONY: compiled-tests bench-pipeline bench-ui mutation lock dist release clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,8 +134,14 @@ docs: setup ## Write the generated pages anew
 
 golden: docs page-pictures ## Write the golden files anew; review the difference like code
 
-lock: ## For maintainers: pin requirements/dev.txt anew (ARGS=--upgrade: newest versions)
+lock: ## For maintainers: pin requirements/ anew (ARGS=--upgrade: newest versions)
 	PYTHON='$(PYTHON)' scripts/lock.sh $(ARGS)
+
+dist: setup ## Build sdist and wheel twice, compare, check, list what is in them: dist/
+	$(BIN)/python scripts/release.py dist
+
+release: setup ## Check everything, build and tag VERSION=1.2.3; publish nothing (ARGS=--without-tests)
+	$(BIN)/python scripts/release.py release $(VERSION) $(ARGS)
 
 clean: ## Remove all that these commands made, the environment included
 	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis

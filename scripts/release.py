@@ -1,0 +1,180 @@
+"""Builds what a release consists of, and checks it; publishing is left to a person.
+
+    python scripts/release.py dist              sdist, wheel, bill of materials, licences
+    python scripts/release.py release 0.2.0     the same after all checks, and a tag
+
+`dist` builds everything twice and refuses bytes that differ. Its tools live in `build/`, apart
+from what the project needs. Needs the network. Ends with 1 at the first check that fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "dist"
+WORK = ROOT / "build" / "release"
+TOOLS = ("build==1.6.1", "cyclonedx-bom==7.5.0", "pip-licenses==5.5.5", "twine==7.0.0")
+API = ROOT / "ui" / "openapi.json"
+RELEASED_API = ROOT / "tests" / "compatibility" / "openapi.json"
+OASDIFF = "github.com/oasdiff/oasdiff@v1.37.0"
+STEPS_OF_TESTS = (("make", "lint"), ("make", "test"))
+
+
+class NotReady(Exception):
+    """Why there is no release."""
+
+
+def run(*words: str | Path) -> str:
+    """What a command prints. Raises `NotReady` with its end where it fails."""
+    done = subprocess.run(  # noqa: S603 — commands of this file
+        [str(word) for word in words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise NotReady(f"`{words[0]}` failed:\n{(done.stdout + done.stderr)[-4000:]}")
+    return done.stdout
+
+
+def environment(name: str, *requirements: str | Path) -> Path:
+    """The Python of a fresh environment with what is required in it."""
+    folder = WORK / name
+    venv.create(folder, with_pip=True, clear=True)
+    python = folder / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", *requirements)
+    return python
+
+
+def digests(folder: Path) -> Mapping[str, str]:
+    """The SHA-256 of each file of a distribution, by name."""
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".whl", ".gz"))
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def build(tools: Path) -> Mapping[str, str]:
+    """Builds sdist and wheel into `dist`; the digests, which a second build has to repeat."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    run(tools, "-m", "build", "--outdir", OUT)
+    with TemporaryDirectory() as again:
+        run(tools, "-m", "build", "--outdir", again)
+        first, second = digests(OUT), digests(Path(again))
+    if first != second:
+        raise NotReady(f"two builds differ: {first}, {second}")
+    run(tools, "-m", "twine", "check", "--strict", *(OUT / name for name in first))
+    return first
+
+
+def materials(tools: Path, wheel: Path) -> None:
+    """Lists what an installation with every extra consists of: CycloneDX, and licences."""
+    python = environment("all", "--require-hashes", "-r", ROOT / "requirements" / "all.txt")
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel)
+    run(python, "-m", "pip", "check")
+    bom = [tools.with_name("cyclonedx-py"), "environment", "--output-reproducible"]
+    run(*bom, "--pyproject", ROOT / "pyproject.toml", "-o", OUT / "sbom.cdx.json", python)
+    columns = ["--format=markdown", "--with-urls", "--order=name"]
+    listed = run(tools.with_name("pip-licenses"), f"--python={python}", *columns)
+    (OUT / "third-party-licences.md").write_text(listed, "utf-8")
+
+
+def dist() -> None:
+    """Writes `dist/`, checked."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    tools = environment("tools", *TOOLS)
+    built = build(tools)
+    materials(tools, next(OUT / name for name in built if name.endswith(".whl")))
+    lines = [f"{digest}  {name}\n" for name, digest in built.items()]
+    (OUT / "SHA256SUMS").write_text("".join(lines), "utf-8")
+    print(*(f"{path.stat().st_size:>10,} {path.name}" for path in sorted(OUT.iterdir())), sep="\n")
+
+
+def check_sources(version: str) -> None:
+    """Raises `NotReady` unless the tree is clean and says this version everywhere."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
+        raise NotReady(f"`{version}`: expected a version such as 1.2.3 or 1.2.3rc1")
+    if run("git", "status", "--porcelain"):
+        raise NotReady("the tree has changes that are not committed")
+    if run("git", "tag", "--list", f"v{version}"):
+        raise NotReady(f"the tag v{version} is there already")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    if project["version"] != version:
+        raise NotReady(f"pyproject.toml has the version {project['version']}")
+    if section(version) is None:
+        raise NotReady(f"CHANGELOG.md has no section `## {version}` with an entry")
+
+
+def section(version: str) -> str | None:
+    """What the changelog says of a version; None without an entry."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    found = re.search(rf"^## {re.escape(version)}\b.*?\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return found[1].strip() if found and re.search(r"^- ", found[1], re.M) else None
+
+
+def oasdiff() -> Path:
+    """The tool that compares descriptions, installed by Go where it is not there."""
+    found = shutil.which("oasdiff") or WORK / "bin" / "oasdiff"
+    if not Path(found).exists():
+        (WORK / "bin").mkdir(parents=True, exist_ok=True)
+        run("env", f"GOBIN={WORK / 'bin'}", "go", "install", OASDIFF)
+    return Path(found)
+
+
+def check_api(before: Path = RELEASED_API, now: Path = API) -> None:
+    """Raises `NotReady` where `/api/v1` would break a client of the last release."""
+    run(oasdiff(), "breaking", "--fail-on", "ERR", before, now)
+
+
+def release(version: str, *, without_tests: bool) -> None:
+    """Everything of a release but publishing it."""
+    check_sources(version)
+    check_api()
+    for words in () if without_tests else STEPS_OF_TESTS:
+        print(*words)
+        run(*words)
+    dist()
+    if run("git", "status", "--porcelain"):
+        raise NotReady("the build changed files of the tree")
+    note = f"lakewarden {version}\n\n{section(version)}\n"
+    if without_tests:
+        print(f"the tag v{version} is left out, since tests were")
+        return
+    run("git", "tag", "--annotate", "--cleanup=verbatim", "--message", note, f"v{version}")
+    print(
+        f"tagged v{version}; next: git push origin v{version}; twine upload dist/*.whl dist/*.gz;"
+    )
+    print(f"copy {API.relative_to(ROOT)} to {RELEASED_API.relative_to(ROOT)} and commit it")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs a command of this file; the exit code."""
+    parser = argparse.ArgumentParser(description="Build and check a release.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("dist", help="build, check and list what is in it")
+    commands.add_parser("api", help="compare the API with that of the last release")
+    full = commands.add_parser("release", help="check everything, build, tag")
+    full.add_argument("version")
+    full.add_argument("--without-tests", action="store_true", help="for tries: makes no tag")
+    given = parser.parse_args(words)
+    try:
+        if given.command == "dist":
+            dist()
+        elif given.command == "api":
+            check_api()
+        else:
+            release(given.version, without_tests=given.without_tests)
+    except NotReady as error:
+        print(f"release: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""What `make dist` and `make release` refuse, and by night what they build."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def release(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, as a module."""
+    spec = importlib.util.spec_from_file_location("release", ROOT / "scripts" / "release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "release", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path, release: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository at version 1.2.3, whose changelog says so."""
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n', "utf-8")
+    log = (
+        "# Changelog\n\n## Unreleased\n\n- x\n\n## 1.2.3\n\n### Added\n\n- A verb.\n\n## 1.2.2\n\n"
+    )
+    (tmp_path / "CHANGELOG.md").write_text(log, "utf-8")
+    git(tmp_path, "init", "--quiet")
+    commit(tmp_path)
+    return tmp_path
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    command = ["git", *who, *words]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "x")
+
+
+def dirty(tree: Path) -> None:
+    (tree / "new").write_text("x", "utf-8")
+
+
+def tagged(tree: Path) -> None:
+    git(tree, "tag", "v1.2.3")
+
+
+def older(tree: Path) -> None:
+    (tree / "pyproject.toml").write_text('[project]\nversion = "1.2.2"\n', "utf-8")
+    commit(tree)
+
+
+def silent(tree: Path) -> None:
+    (tree / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.3\n\n## 1.2.2\n\n- y\n", "utf-8")
+    commit(tree)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (dirty, "changes that are not committed"),
+        (tagged, "the tag v1.2.3 is there already"),
+        (older, "has the version 1.2.2"),
+        (silent, "no section `## 1.2.3` with an entry"),
+    ],
+)
+def test_a_tree_that_is_not_ready_is_refused(
+    tree: Path,
+    release: ModuleType,
+    spoil: Callable[[Path], None],
+    why: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    release.check_sources("1.2.3")
+    assert release.section("1.2.3") == "### Added\n\n- A verb."
+    spoil(tree)
+    assert release.main(["release", "1.2.3"]) == 1
+    assert why in capsys.readouterr().err
+    assert git(tree, "tag").splitlines() in ([], ["v1.2.3"])
+
+
+@pytest.mark.parametrize("version", ["1.2", "v1.2.3", "1.2.3-rc1", "1.2.3; x"])
+def test_a_version_that_is_none_is_refused(release: ModuleType, tree: Path, version: str) -> None:
+    with pytest.raises(release.NotReady, match="expected a version such as"):
+        release.check_sources(version)
+
+
+def test_pins_of_every_extra_are_those_of_the_environment() -> None:
+    def pins(name: str) -> set[tuple[str, str]]:
+        lines = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8").splitlines()
+        words = [line.split()[0] for line in lines if "==" in line and line[0].isalnum()]
+        return {(pin.partition("==")[0].partition("[")[0], pin.partition("==")[2]) for pin in words}
+
+    files = {path.stem for path in (ROOT / "requirements").iterdir()} - {"dev"}
+    assert files >= {"all", "enforce", "gateway", "server", "spark"}
+    for name in files:
+        assert pins(name) <= pins("dev"), name
+
+
+@pytest.mark.nightly  # a Go tool is fetched
+@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+def test_the_api_breaks_no_client_of_the_last_release(release: ModuleType, tmp_path: Path) -> None:
+    release.check_api()
+    described = json.loads(release.API.read_text("utf-8"))
+    del described["paths"]["/api/v1/audit"]
+    less = tmp_path / "less.json"
+    less.write_text(json.dumps(described), "utf-8")
+    with pytest.raises(release.NotReady, match="API path removed without deprecation"):
+        release.check_api(now=less)
+
+
+@pytest.mark.nightly  # the pages are built four times, and tools are fetched
+def test_two_builds_have_the_same_bytes_and_complete_metadata(
+    release: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "OUT", tmp_path / "dist")
+    monkeypatch.setattr(release, "WORK", tmp_path / "work")
+    release.WORK.mkdir()
+    built = release.build(release.environment("tools", *release.TOOLS))
+    (wheel,) = (release.OUT / name for name in built if name.endswith(".whl"))
+    with zipfile.ZipFile(wheel) as packed:
+        names = packed.namelist()
+        assert {"lakewarden/py.typed", "lakewarden/ui/dist/index.html"} <= set(names)
+        (described,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = packed.read(described).decode()
+    for line in (
+        "License-Expression: Apache-2.0",
+        "Requires-Python: >=3.11",
+        "Provides-Extra: all",
+    ):
+        assert f"\n{line}\n" in metadata
+    place = tmp_path / "place"
+    python = release.environment("server", f"{wheel}[server]")
+    shown = release.run(python, "-m", "lakewarden.cli", "demo", "--once", "--dir", place)
+    assert "9. " in shown

@@ -100,6 +100,7 @@ def _installed(folder: Path) -> Path:
         **os.environ,
         "PYTHON": PYTHON,
         "PIP": f"{sys.executable} -m pip",
+        "REQUIREMENTS": str(ROOT / "requirements/server.txt"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     script = ROOT / "deploy/install.sh"

@@ -246,7 +246,7 @@ def test_without_what_reads_indexes_one_learns_what_to_install(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "lakewarden.pipeline.index.index", None)
-    with pytest.raises(Unavailable, match="install `lakewarden"):
+    with pytest.raises(Unavailable, match=r"pip install 'lakewarden"):
         compiled([lake.index])
     assert compiled([]) == {}
 

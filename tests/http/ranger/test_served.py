@@ -39,7 +39,13 @@ DOWNLOADS = {
     "xusers": ("lastKnownUserStoreVersion", "userStoreVersion"),
     "xusers/secure": ("lastKnownUserStoreVersion", "userStoreVersion"),
 }
-TYPES = {"iban": "string", "mail": "varchar(40)", "note": "string", "region": "string"}
+TYPES = {
+    "id": "integer",
+    "iban": "string",
+    "mail": "varchar(40)",
+    "note": "string",
+    "region": "string",
+}
 ORDERS = {"catalog": "memory", "schema": "sales", "table": "orders"}
 
 

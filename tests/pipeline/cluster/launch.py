@@ -32,8 +32,8 @@ def _small(source: Path, out: Path, *, spark: SparkSession, **options: Any) -> R
     return make_index(source, out, spark=spark, bits=BITS, **options)
 
 
-def _telling(name: str, master: str | None = None, remote: str | None = None) -> SparkSession:
-    found = spark_session(name, master, remote)
+def _telling(name: str, *place: Any) -> SparkSession:
+    found = spark_session(name, *place)
     print(f"{RUNS_ON}{found.conf.get('spark.master')}", file=sys.stderr)
     return found
 

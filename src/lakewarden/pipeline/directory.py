@@ -17,7 +17,6 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakewarden.kernel.entity import Entity
@@ -35,6 +34,7 @@ from lakewarden.kernel.relations import (
 from lakewarden.pipeline.directory_manifest import Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import statements_of
 from lakewarden.pipeline.directory_table import Digest, batches, content_of
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
@@ -55,7 +55,7 @@ class Loaded:
     manifest: Manifest
 
 
-def load(path: Path) -> Loaded:
+def load(path: Location) -> Loaded:
     """The facts of an ingested directory, its statements merged with the system's defaults.
 
     Raises `BadInput`, naming the file, for a directory that the pipeline did not write, that is of
@@ -82,19 +82,19 @@ def load(path: Path) -> Loaded:
     return Loaded(system, facts, manifest)
 
 
-def rows_of(path: Path, manifest: Manifest, table: str) -> Iterator[Cells]:
+def rows_of(path: Location, manifest: Manifest, table: str) -> Iterator[Cells]:
     """The rows of one table as cells; `BadInput` at the end where the manifest says otherwise."""
     return _cells(folder_of(path, manifest), table, manifest)
 
 
-def set_aside(path: Path, manifest: Manifest) -> list[SetAside]:
+def set_aside(path: Location, manifest: Manifest) -> list[SetAside]:
     """The rows that were read and do not count."""
     from lakewarden.analysis.lint.lint_context import SetAside
 
     return [SetAside(*cells) for cells in rows_of(path, manifest, QUARANTINE)]
 
 
-def check_tables(path: Path, manifest: Manifest) -> None:
+def check_tables(path: Location, manifest: Manifest) -> None:
     """Raises `BadInput` for a table that is not as the manifest says."""
     version = folder_of(path, manifest)
     # On all cores: hashing, and what pyarrow does, leave Python alone.
@@ -105,13 +105,13 @@ def check_tables(path: Path, manifest: Manifest) -> None:
                 raise BadInput("differs from its manifest", where=str(version / table))
 
 
-def _cells(version: Path, table: str, manifest: Manifest) -> Iterator[Cells]:
+def _cells(version: Location, table: str, manifest: Manifest) -> Iterator[Cells]:
     """The rows of a table as cells; refuses at the end what the manifest does not vouch for."""
     for columns in _columns(version, table, manifest):
         yield from zip(*columns, strict=True)
 
 
-def _columns(version: Path, table: str, manifest: Manifest) -> Iterator[list[list[Any]]]:
+def _columns(version: Location, table: str, manifest: Manifest) -> Iterator[list[list[Any]]]:
     """The same by columns, many rows at a time."""
     columns = COLUMNS[table]
     digest = Digest(len(columns))
@@ -122,7 +122,9 @@ def _columns(version: Path, table: str, manifest: Manifest) -> Iterator[list[lis
         raise BadInput("differs from its manifest", where=str(version / table))
 
 
-def _rows(version: Path, table: str, manifest: Manifest, make: Callable[[Cells], Row]) -> list[Row]:
+def _rows(
+    version: Location, table: str, manifest: Manifest, make: Callable[[Cells], Row]
+) -> list[Row]:
     return [make(cells) for cells in _cells(version, table, manifest)]
 
 
@@ -130,7 +132,7 @@ def _entity(type: str, name: str) -> Entity:
     return Entity(sys.intern(type), name)
 
 
-def _entities(version: Path, manifest: Manifest) -> EntityColumns:
+def _entities(version: Location, manifest: Manifest) -> EntityColumns:
     cells_by_column: list[list[Any]] = [[] for _ in COLUMNS["entities"]]
     interned: dict[str | None, str | None] = {}
     for columns in _columns(version, "entities", manifest):

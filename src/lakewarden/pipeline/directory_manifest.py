@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.models import own
 from lakewarden.models.own import ModelText
+from lakewarden.pipeline.storage.files import write_whole
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
-from lakewarden.pipeline.version_folder import MANIFEST, write_whole
+from lakewarden.pipeline.version_folder import MANIFEST
 
 FORMAT: Final = 1
 """The format that this release writes and reads."""
@@ -83,7 +84,7 @@ class Manifest:
         return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Location) -> Manifest:
     """The manifest of a directory. Raises `BadInput` when there is none of this format."""
     file = path / MANIFEST
     if not file.is_file():
@@ -144,6 +145,6 @@ def _content(section: Section) -> Content:
     return content
 
 
-def write_manifest(path: Path, manifest: Manifest) -> None:
+def write_manifest(path: Location, manifest: Manifest) -> None:
     """Makes `manifest` the one that counts, in one step: a reader sees the old or the new one."""
     write_whole(path / MANIFEST, manifest.text())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import check_realm, read_statements
 from lakewarden.pipeline.directory_manifest import Content, Manifest
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.defaults import default_statements
@@ -22,7 +22,7 @@ DELETED: Final = "deleted.toml"
 STATEMENT_LINES: Final = "statements.jsonl"
 
 
-def statements_of(path: Path, manifest: Manifest, system: System) -> tuple[Statement, ...]:
+def statements_of(path: Location, manifest: Manifest, system: System) -> tuple[Statement, ...]:
     """The statements of a directory, merged.
 
     Of two with one id the later of these counts: defaults, what was ingested, what people
@@ -48,7 +48,7 @@ def lines_content(text: str) -> Content:
     return Content(text.count("\n"), hashlib.sha256(text.encode("utf-8")).hexdigest())
 
 
-def _ingested(version: Path, manifest: Manifest, system: System) -> tuple[Statement, ...]:
+def _ingested(version: Location, manifest: Manifest, system: System) -> tuple[Statement, ...]:
     file = version / STATEMENT_LINES
     try:
         text = file.read_text("utf-8")
@@ -61,9 +61,11 @@ def _ingested(version: Path, manifest: Manifest, system: System) -> tuple[Statem
     return read_statements(tables, system.model, system.spelling, str(file))
 
 
-def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> Iterator[Statement]:
+def _written(
+    folder: Location, realm: str, system: System, fixed: Iterable[str]
+) -> Iterator[Statement]:
     """What people wrote, file by file in order of their names; each id once."""
-    places: dict[str, Path] = {}
+    places: dict[str, Location] = {}
     fixed_ids = set(fixed)
     for file in sorted(folder.glob("*")):
         if file.name == DELETED or file.name.startswith("."):
@@ -90,7 +92,7 @@ def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> 
             yield statement
 
 
-def _deleted(file: Path) -> frozenset[str]:
+def _deleted(file: Location) -> frozenset[str]:
     if not file.exists():
         return frozenset()
     section = read_toml(file)

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Content
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
 
 _BATCH_ROWS = 65_536
 
 
-def content_of(folder: Path, table: str) -> Content:
+def content_of(folder: Location, table: str) -> Content:
     """Rows and digest of one written table. Raises `BadInput` when it cannot be read."""
     digest = Digest(len(COLUMNS[table]))
     for batch in batches(folder, table):
@@ -85,14 +85,14 @@ def _bytes(texts: pa.Array) -> bytes | memoryview:
     return memoryview(data)[ends[0] : ends[-1]]
 
 
-def batches(folder: Path, table: str) -> Iterator[pa.RecordBatch]:
+def batches(folder: Location, table: str) -> Iterator[pa.RecordBatch]:
     """The rows of a table in file order, with exactly its columns."""
     schema = arrow_schema(table)
     if not folder.is_dir():
         raise BadInput("is missing", where=str(folder))
     for file in sorted(folder.glob("*.parquet")):
         try:
-            with pq.ParquetFile(file) as parquet:
+            with parquet_file(file) as parquet:
                 file_schema = parquet.schema_arrow
                 if file_schema.names != schema.names or file_schema.types != schema.types:
                     raise BadInput(

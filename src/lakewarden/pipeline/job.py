@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from lakewarden.pipeline import parquet_output
@@ -28,6 +27,8 @@ from lakewarden.pipeline.product import (
     thin,
 )
 from lakewarden.pipeline.session import stage_of
+from lakewarden.pipeline.storage.files import identity_of
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import folder_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Stage(Generic[Context]):
 
     name: str
     inputs: Sequence[str]
-    function: Callable[[Context, Path], Counts]
+    function: Callable[[Context, Location], Counts]
     outputs: Sequence[str]
     message: str
 
@@ -81,7 +82,7 @@ class Job:
     """
 
     kind: str
-    out: Path
+    out: Location
     tables: Sequence[str]
     spark: SparkSession
     inputs: tuple[Input, ...]
@@ -101,7 +102,7 @@ class Job:
         *,
         facts: Callable[[], Mapping[str, Any]],
         report: Callable[[], Mapping[str, Any]] = dict,
-        publish_more: Callable[[Path], None] | None = None,
+        publish_more: Callable[[Location], None] | None = None,
         keep: int | None = None,
     ) -> Result:
         """Runs the stages, and publishes what they put out.
@@ -159,11 +160,11 @@ class Job:
         return self._draft
 
     @property
-    def version_folder(self) -> Path:
+    def version_folder(self) -> Location:
         """Where the version is written."""
         return self.draft.folder
 
-    def folder(self, stage: str) -> Path:
+    def folder(self, stage: str) -> Location:
         """The folder of a finished stage; a stage reads only those that it declares."""
         if self._readable is not None and stage not in self._readable:
             raise KeyError(f"`{stage}` is not among the inputs of the stage")
@@ -180,8 +181,8 @@ class Job:
         self.progress(stage, 1, 1, message)
 
 
-def _files(folder: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_ino for file in folder.glob("*")}
+def _files(folder: Location) -> dict[str, int]:
+    return {file.name: identity_of(file) for file in folder.glob("*")}
 
 
 def names_of(*jobs: Iterable[Stage[Any]]) -> tuple[str, ...]:

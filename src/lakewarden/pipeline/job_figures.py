@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, push_to_gateway, write_to_textfile
 
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, REPORT, VERSIONS
 
 GROUPING: Final = "lakewarden_pipeline"
@@ -48,7 +48,7 @@ class JobFigures:
     def _gauge(self, name: str, meaning: str, labels: tuple[str, ...]) -> Gauge:
         return Gauge(f"lakewarden_pipeline_{name}", meaning, labels, registry=self._registry)
 
-    def ran(self, job: str, out: Path | None, code: int, seconds: float, now: float) -> None:
+    def ran(self, job: str, out: Location | None, code: int, seconds: float, now: float) -> None:
         """Notes a run of a job that ended `now`; with a code above 1 it failed."""
         self._ran.labels(job).set(now)
         self._seconds.labels(job).set(seconds)
@@ -57,7 +57,7 @@ class JobFigures:
             self._succeeded.labels(job).set(now)
             self._note_output(job, out)
 
-    def _note_output(self, job: str, out: Path | None) -> None:
+    def _note_output(self, job: str, out: Location | None) -> None:
         manifest = {} if out is None else _json(out / MANIFEST)
         if out is None or "version" not in manifest:
             return
@@ -76,7 +76,7 @@ class JobFigures:
         self._rounds.labels(outcome).inc()
         self._late.inc(late)
 
-    def write(self, file: Path) -> None:
+    def write(self, file: Location) -> None:
         """Writes them for the text file collector of Prometheus' node exporter, in one step."""
         write_to_textfile(str(file), self._registry)
 
@@ -88,7 +88,7 @@ class JobFigures:
             raise Unavailable(f"the push gateway `{gateway}`: {error}") from error
 
 
-def _json(file: Path) -> Mapping[str, Any]:
+def _json(file: Location) -> Mapping[str, Any]:
     try:
         found = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):

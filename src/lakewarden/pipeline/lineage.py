@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from lakewarden import __version__
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.pipeline.version_folder import MANIFEST
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Dataset:
     rows: int | None = None
 
 
-def dataset(place: str | Path) -> Dataset:
+def dataset(place: str | Location) -> Dataset:
     """The dataset at a path, or at an address, whose credentials and query are left out.
 
     >>> dataset("postgresql+psycopg://ana:secret@db:5432/estate?sslmode=require")
@@ -64,12 +65,12 @@ def dataset(place: str | Path) -> Dataset:
         return Dataset(f"{parts.scheme}://{parts.hostname or ''}{port}", parts.path.strip("/"))
     if text.startswith("env:"):
         return Dataset("env", text.removeprefix("env:"))
-    path = Path(text).resolve()
+    path = location(text).resolve()
     version, rows = _content(path)
     return Dataset(_FILE, path.as_posix(), version, rows)
 
 
-def _content(path: Path) -> tuple[str, int | None]:
+def _content(path: Location) -> tuple[str, int | None]:
     """The version of a folder of ours, and how many rows its tables have."""
     try:
         manifest = json.loads((path / MANIFEST).read_text("utf-8"))
@@ -80,7 +81,7 @@ def _content(path: Path) -> tuple[str, int | None]:
 
 @contextmanager
 def recorded(
-    job: str, reads: Sequence[str | Path], out: Path, *, warn: Warn = lambda _: None
+    job: str, reads: Sequence[str | Location], out: Location, *, warn: Warn = lambda _: None
 ) -> Iterator[None]:
     """Tells of a run of the job: that it starts, then that it is complete or failed, and why."""
     client = _client(warn)
@@ -131,7 +132,7 @@ class _Run:
     job: str
     id: str
     reads: Sequence[Dataset]
-    out: Path
+    out: Location
     warn: Warn
 
     def tell(self, state: str, error: str = "") -> None:

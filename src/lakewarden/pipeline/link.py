@@ -8,11 +8,9 @@ realm, at once or over others, nothing says which is meant: these are named and 
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
@@ -20,7 +18,6 @@ from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.pipeline import directory_manifest, link_rules
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.link_directory import (
     COLUMNS,
@@ -33,6 +30,8 @@ from lakewarden.pipeline.link_directory import (
     rows_of,
     write_rows,
 )
+from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.tables import spark_schema
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.link import Asset, Link
@@ -105,15 +104,15 @@ class _Realm:
 
     name: str
     system: System
-    place: Path
+    place: Location
     sha256: str
     frame: Any = field(default=None, compare=False)
 
 
 def link(
-    rules: Path,
-    realms: Mapping[str, Path],
-    out: Path,
+    rules: Location,
+    realms: Mapping[str, Location],
+    out: Location,
     *,
     spark: SparkSession,
     progress: Progress = silent,
@@ -158,7 +157,7 @@ def link(
     return Result(manifest, report, is_new)
 
 
-def _opened(name: str, path: Path) -> _Realm:
+def _opened(name: str, path: Location) -> _Realm:
     """An ingested realm; raises `BadInput` where its entities are not what its manifest says."""
     manifest = directory_manifest.read_manifest(path)
     place = folder_of(path, manifest) / "entities"
@@ -263,7 +262,7 @@ def _materialized(frame: DataFrame, link_draft: LinkDraft, name: str) -> DataFra
 
 def _write(pairs: DataFrame, link_draft: LinkDraft) -> None:
     """Writes the links in order, in place of those that were written."""
-    shutil.rmtree(link_draft.links, ignore_errors=True)
+    remove_tree(link_draft.links, ignore_errors=True)
     links = pairs.filter(f"not {AMBIGUOUS}").select(*COLUMNS).orderBy(*COLUMNS)
     links.write.option("compression", "zstd").parquet(written_to(link_draft.links))
     for file in link_draft.links.iterdir():

@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.directory_manifest import count
+from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.version_folder import (
     LOCK,
     MANIFEST,
@@ -91,7 +91,7 @@ class Linked:
                 yield link(first, Asset(realm, Entity(type, name))), self.manifest.keeper
 
 
-def is_links(path: Path) -> bool:
+def is_links(path: Location) -> bool:
     """Whether a directory says of itself that it holds links."""
     try:
         data = json.loads((path / MANIFEST).read_text("utf-8"))
@@ -100,7 +100,7 @@ def is_links(path: Path) -> bool:
     return isinstance(data, Mapping) and data.get("kind") == KIND
 
 
-def read(path: Path) -> Linked:
+def read(path: Location) -> Linked:
     """The links of a directory. Raises `BadInput` for one that is none or is damaged."""
     manifest = read_manifest(path)
     rows = rows_of(folder_of(path, manifest) / KIND)
@@ -109,7 +109,7 @@ def read(path: Path) -> Linked:
     return Linked(manifest, rows)
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Location) -> Manifest:
     """The manifest of a directory; raises `BadInput` when there is none of this format."""
     file = path / MANIFEST
     if not is_links(path):
@@ -135,12 +135,12 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def rows_of(folder: Path) -> list[Row]:
+def rows_of(folder: Location) -> list[Row]:
     """The rows of a written table, in the order of its files."""
     rows: list[Row] = []
     for file in sorted(folder.glob("*.parquet")):
         try:
-            table = pq.read_table(file)
+            table = read_table(file)
         except (pa.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0].lower()
             raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
@@ -150,11 +150,11 @@ def rows_of(folder: Path) -> list[Row]:
     return rows
 
 
-def write_rows(rows: Sequence[Row], folder: Path) -> None:
+def write_rows(rows: Sequence[Row], folder: Location) -> None:
     """Writes rows as `rows_of` reads them, into a new folder."""
     folder.mkdir(parents=True)
     columns = [pa.array([row[at] for row in rows], pa.string()) for at in range(len(COLUMNS))]
-    pq.write_table(pa.table(columns, names=list(COLUMNS)), folder / "part-0.parquet")
+    write_table(pa.table(columns, names=list(COLUMNS)), folder / "part-0.parquet")
 
 
 def digest(rows: Sequence[Row]) -> str:
@@ -169,16 +169,16 @@ def digest(rows: Sequence[Row]) -> str:
 class LinkDraft:
     """The next version of a directory; `previous` is the manifest that counts now."""
 
-    out: Path
+    out: Location
     previous: Manifest | None
 
     @property
-    def scratch(self) -> Path:
+    def scratch(self) -> Location:
         """A folder that is gone after the run."""
         return self.out / _SCRATCH
 
     @property
-    def links(self) -> Path:
+    def links(self) -> Location:
         """Where the links are written."""
         return self.out / NEW / KIND
 
@@ -195,7 +195,7 @@ class LinkDraft:
 
 
 @contextmanager
-def draft(out: Path) -> Iterator[LinkDraft]:
+def draft(out: Location) -> Iterator[LinkDraft]:
     """A draft of the next version of a directory, which is made if it is not there.
 
     Raises `BadInput` when the folder is somebody else's, `Conflict` when another process works
@@ -216,6 +216,6 @@ def draft(out: Path) -> Iterator[LinkDraft]:
             _sweep(out)
 
 
-def _sweep(out: Path) -> None:
+def _sweep(out: Location) -> None:
     for name in (_SCRATCH, NEW):
-        shutil.rmtree(out / name, ignore_errors=True)
+        remove_tree(out / name, ignore_errors=True)

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.pipeline.product import Content
 from lakewarden.pipeline.row_digest import totals
+from lakewarden.pipeline.storage.location import Location, read_from, written_to
+from lakewarden.pipeline.storage.parquet import (
+    ParquetWriter,
+    metadata_of,
+    parquet_file,
+    parquet_writer,
+    schema_of,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,14 +39,14 @@ ONE_FILE: Final = "part-00000.parquet"
 """What a table is called that is written as a whole."""
 
 
-def write(frame: DataFrame, place: Path, group_bytes: int = _ONE_GROUP) -> None:
+def write(frame: DataFrame, place: Location, group_bytes: int = _ONE_GROUP) -> None:
     """Writes a table; only its files of rows stay, and each is read by one task as a whole."""
     options = {"compression": "zstd", "parquet.block.size": str(group_bytes)}
     frame.write.mode("overwrite").options(**options).parquet(written_to(place))
     keep_rows_only(place)
 
 
-def keep_rows_only(place: Path) -> None:
+def keep_rows_only(place: Location) -> None:
     """Removes what Spark puts beside the files of rows."""
     for file in place.iterdir():
         if file.suffix != ".parquet":
@@ -57,28 +63,28 @@ def batch(schema: pa.Schema, **columns: Any) -> pa.RecordBatch:
     return pa.record_batch(cells, schema=schema)
 
 
-def put(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: Path) -> None:
+def put(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: Location) -> None:
     """As `write`, from this process: one file, whose rows are in memory once."""
     put_table(pa.Table.from_batches([batch.cast(schema) for batch in batches], schema), place)
 
 
-def put_columns(columns: Iterable[Iterable[Any]], schema: pa.Schema, place: Path) -> None:
+def put_columns(columns: Iterable[Iterable[Any]], schema: pa.Schema, place: Location) -> None:
     """As `put`, of values column by column."""
     arrays = [pa.array(list(c), f.type) for c, f in zip(columns, schema, strict=True)]
     put_table(pa.table(arrays, schema=schema), place)
 
 
-def put_table(rows: pa.Table, place: Path) -> None:
+def put_table(rows: pa.Table, place: Location) -> None:
     """As `put`, of a table."""
     place.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows, place / ONE_FILE, compression="zstd")
+    write_table(rows, place / ONE_FILE, compression="zstd")
 
 
 @contextmanager
-def writer(schema: pa.Schema, place: Path) -> Iterator[pq.ParquetWriter]:
+def writer(schema: pa.Schema, place: Location) -> Iterator[ParquetWriter]:
     """Writes a table part by part, from this process, so that few rows are in memory."""
     place.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(place / ONE_FILE, schema, compression="zstd") as out:
+    with parquet_writer(place / ONE_FILE, schema, compression="zstd") as out:
         yield out
 
 
@@ -107,7 +113,7 @@ _TYPES: Final = {
 }
 
 
-def read(spark: SparkSession, place: Path, schema: str) -> DataFrame:
+def read(spark: SparkSession, place: Location, schema: str) -> DataFrame:
     """A table that was written."""
     return spark.read.schema(schema).parquet(read_from(place))
 
@@ -122,7 +128,7 @@ def content(frame: DataFrame) -> Content:
 
 
 def contents_of(
-    folder: Path, tables: Iterable[str], spark: SparkSession, most_rows: int | None = None
+    folder: Location, tables: Iterable[str], spark: SparkSession, most_rows: int | None = None
 ) -> dict[str, Content]:
     """The contents of tables that were written to `folder`, each in a folder of its name.
 
@@ -138,13 +144,13 @@ def contents_of(
     return {n: digested[n] if n in digested else content_here(folder / n) for n in names}
 
 
-def _is_digestible(place: Path) -> bool:
+def _is_digestible(place: Location) -> bool:
     """Whether a table has no numbers with fractions, which are digested by Spark only."""
-    schemas = (pq.read_schema(file) for file in place.glob("*.parquet"))
+    schemas = (schema_of(file) for file in place.glob("*.parquet"))
     return not any(pa.types.is_floating(column.type) for schema in schemas for column in schema)
 
 
-def content_here(place: Path) -> Content:
+def content_here(place: Location) -> Content:
     """As `content` of a table that was written, without Spark."""
     rows, sum, mixed = 0, 0, 0
     for part in _parts(place):
@@ -153,12 +159,12 @@ def content_here(place: Path) -> Content:
     return _content(rows, sum, mixed)
 
 
-def _parts(place: Path) -> Iterator[pa.Table]:
+def _parts(place: Location) -> Iterator[pa.Table]:
     """The rows, so many at a time: few steps for many rows are faster than many for few."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for file in sorted(place.glob("*.parquet")):
-        with pq.ParquetFile(file) as parquet:
+        with parquet_file(file) as parquet:
             for batch in parquet.iter_batches(_BATCH):
                 waiting.append(batch)
                 count += len(batch)
@@ -169,16 +175,16 @@ def _parts(place: Path) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
 
-def count_rows(place: Path) -> int:
+def count_rows(place: Location) -> int:
     """How many rows a table has, from what its files say of themselves."""
-    return sum(pq.read_metadata(file).num_rows for file in place.glob("*.parquet"))
+    return sum(metadata_of(file).num_rows for file in place.glob("*.parquet"))
 
 
-def _bytes(place: Path) -> int:
+def _bytes(place: Location) -> int:
     """The bytes of a table that was written, once they are unpacked."""
     size = 0
     for file in place.glob("*.parquet"):
-        metadata = pq.read_metadata(file)
+        metadata = metadata_of(file)
         groups = range(metadata.num_row_groups)
         size += sum(metadata.row_group(n).total_byte_size for n in groups)
     return size

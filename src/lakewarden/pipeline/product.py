@@ -16,13 +16,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -30,6 +28,8 @@ from lakewarden import __version__
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.source import Progress
+from lakewarden.pipeline.storage.files import files_below, link_or_copy, remove_tree, write_whole
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import (
     LOCK,
     MANIFEST,
@@ -40,7 +40,6 @@ from lakewarden.pipeline.version_folder import (
     locked,
     next_version,
     publish,
-    write_whole,
 )
 
 FORMAT: Final = 1
@@ -95,7 +94,7 @@ class Manifest:
         return replace(self, version=0, files={}) == replace(other, version=0, files={})
 
 
-def read_manifest(out: Path, kind: str) -> Manifest:
+def read_manifest(out: Location, kind: str) -> Manifest:
     """The manifest of a folder. Raises `BadInput` when it is none of this kind and format."""
     file = out / MANIFEST
     try:
@@ -125,7 +124,7 @@ def read_manifest(out: Path, kind: str) -> Manifest:
         raise BadInput(f"is damaged: {error}", where=str(file)) from None
 
 
-def check_files(out: Path, manifest: Manifest) -> None:
+def check_files(out: Location, manifest: Manifest) -> None:
     """Raises `BadInput` for a file of the version that is missing, or not what was written."""
     folder = folder_of(out, manifest)
     files = [folder / name for name in manifest.files]
@@ -137,13 +136,13 @@ def check_files(out: Path, manifest: Manifest) -> None:
             raise BadInput("is not as it was written; make the version anew", where=str(file))
 
 
-def _digests(files: Sequence[Path]) -> list[str]:
+def _digests(files: Sequence[Location]) -> list[str]:
     """The digest of each file, taken on all cores: hashing and reading leave Python alone."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(_sha256, files))
 
 
-def _sha256(file: Path) -> str:
+def _sha256(file: Location) -> str:
     hasher = hashlib.sha256()
     with file.open("rb") as content:
         while chunk := content.read(_CHUNK):
@@ -162,25 +161,27 @@ class FinishedStage(NamedTuple):
 class VersionDraft:
     """The next version of the folder `out`; `previous` is the manifest that counts now."""
 
-    def __init__(self, out: Path, previous: Manifest | None, key: str, progress: Progress) -> None:
+    def __init__(
+        self, out: Location, previous: Manifest | None, key: str, progress: Progress
+    ) -> None:
         self.out = out
         self.previous = previous
         self.stages: dict[str, FinishedStage] = {}
-        self._stage_folders: dict[str, Path] = {}
+        self._stage_folders: dict[str, Location] = {}
         self._work = out / _WORK / key
         self._progress = progress
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Location:
         """Where the version is written."""
         return self.out / NEW
 
-    def stage_folder(self, stage: str) -> Path:
+    def stage_folder(self, stage: str) -> Location:
         """Where a stage that is finished has written what the next run may take over."""
         return self._stage_folders[stage]
 
     def stage(
-        self, name: str, make: Callable[[Path], Mapping[str, Any]], say: str = ""
+        self, name: str, make: Callable[[Location], Mapping[str, Any]], say: str = ""
     ) -> Mapping[str, Any]:
         """The counts of a stage, which is run in an empty folder unless an earlier run finished it.
 
@@ -195,7 +196,7 @@ class VersionDraft:
             self._progress(name, 1, 1, "done by an earlier run")
             return self.stages[name].counts
         for left in self._work.glob(f"{name}.*"):
-            shutil.rmtree(left, ignore_errors=True)
+            remove_tree(left, ignore_errors=True)
         folder = self._work / f"{name}.{uuid4().hex[:12]}"
         folder.mkdir(parents=True)
         self._progress(name, 0, 1, "")
@@ -234,17 +235,17 @@ class VersionDraft:
         return manifest, manifest_table, True
 
     def _files(self) -> dict[str, str]:
-        files = sorted(file for file in self.folder.rglob("*") if file.is_file())
-        names = [str(file.relative_to(self.folder)) for file in files]
+        files = list(files_below(self.folder))
+        names = [file.relative_to(self.folder).as_posix() for file in files]
         return dict(zip(names, _digests(files), strict=True))
 
 
-def thin(out: Path, newest: Manifest, keep: int) -> None:
+def thin(out: Location, newest: Manifest, keep: int) -> None:
     """Removes the tables of all versions but the last `keep`; what their reports tell stays.
 
     To be called by who has the draft of the folder.
     """
-    old: list[list[Path]] = []
+    old: list[list[Location]] = []
     for number in range(newest.version - keep, 0, -1):
         folder = out / VERSIONS / str(number)
         tables = [file for file in folder.glob("*") if file.name != REPORT]
@@ -254,20 +255,17 @@ def thin(out: Path, newest: Manifest, keep: int) -> None:
     # The oldest first: so nothing whole lies before one that is gone, wherever a kill ends this.
     for tables in reversed(old):
         for file in tables:
-            shutil.rmtree(file) if file.is_dir() else file.unlink()
+            remove_tree(file) if file.is_dir() else file.unlink()
 
 
-def place(source: Path, where: Path) -> None:
+def place(source: Location, where: Location) -> None:
     """Puts a file, or the files of a folder, where the version is written; the stage keeps them."""
     if source.is_dir():
         where.mkdir(parents=True, exist_ok=True)
         for file in sorted(source.iterdir()):
             place(file, where / file.name)
         return
-    try:
-        os.link(source, where)
-    except OSError:  # a file system that has no links
-        shutil.copyfile(source, where)
+    link_or_copy(source, where)
 
 
 def sha256_of(text: str) -> str:
@@ -282,7 +280,7 @@ def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) ->
 
 
 @contextmanager
-def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[VersionDraft]:
+def draft(out: Location, kind: str, key: str, progress: Progress) -> Iterator[VersionDraft]:
     """A draft of the next version of a folder, which is made if it is not there.
 
     Stages that a run of the same `key` finished are taken over; those of other runs are swept,
@@ -303,23 +301,23 @@ def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Versio
         _sweep(out, keep=None)
 
 
-def _previous(out: Path, kind: str) -> Manifest | None:
+def _previous(out: Location, kind: str) -> Manifest | None:
     return read_manifest(out, kind) if (out / MANIFEST).exists() else None
 
 
-def _sweep_versions(out: Path, newest: Manifest | None) -> None:
+def _sweep_versions(out: Location, newest: Manifest | None) -> None:
     """A version behind the newest is of a run that was cut short before it counted."""
     for folder in (out / VERSIONS).glob("*"):
         if folder.name.isdecimal() and int(folder.name) > (newest.version if newest else 0):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder, ignore_errors=True)
 
 
-def _sweep(out: Path, keep: str | None) -> None:
-    shutil.rmtree(out / NEW, ignore_errors=True)
+def _sweep(out: Location, keep: str | None) -> None:
+    remove_tree(out / NEW, ignore_errors=True)
     for folder in (out / _WORK).glob("*"):
         if folder.name != keep:
             # In one step no stage counts any more: a kill in between must not leave the mark of
             # one whose files are gone.
             swept = folder.with_name(f"{_SWEPT}{uuid4().hex}")
             folder.rename(swept)
-            shutil.rmtree(swept, ignore_errors=True)
+            remove_tree(swept, ignore_errors=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline import package
 from lakewarden.pipeline.java import OLDEST, ensure_java
+from lakewarden.pipeline.storage.location import uri_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,7 +110,7 @@ def spark_session(
         event_log.mkdir(parents=True, exist_ok=True)
         settings |= {
             "spark.eventLog.enabled": "true",
-            "spark.eventLog.dir": event_log.resolve().as_uri(),
+            "spark.eventLog.dir": uri_of(event_log),
             "spark.eventLog.rolling.enabled": "false",
         }
     builder = SparkSession.builder.appName(app_name)

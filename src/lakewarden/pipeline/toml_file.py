@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.storage.location import Location
 
 
-def read_toml(file: Path) -> Section:
+def read_toml(file: Location) -> Section:
     """The table of a TOML file. Raises `BadInput` with the file."""
     try:
         return Section(tomllib.loads(file.read_text("utf-8")), str(file))

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final, Protocol
 
 from lakewarden.kernel.errors import Conflict
+from lakewarden.pipeline.storage.files import switch_link, write_whole
+from lakewarden.pipeline.storage.location import Location
 
 MANIFEST: Final = "manifest.json"
 REPORT: Final = "report.json"
@@ -36,13 +36,13 @@ class Versioned(Protocol):
         ...
 
 
-def folder_of(out: Path, manifest: Versioned) -> Path:
+def folder_of(out: Location, manifest: Versioned) -> Location:
     """The folder of the version that the manifest describes."""
     return out / VERSIONS / str(manifest.version)
 
 
 @contextmanager
-def locked(out: Path) -> Iterator[None]:
+def locked(out: Location) -> Iterator[None]:
     """Holds the folder, which is made if it is not there; `Conflict` while another process does."""
     out.mkdir(parents=True, exist_ok=True)
     with (out / LOCK).open("w") as lock:
@@ -54,7 +54,7 @@ def locked(out: Path) -> Iterator[None]:
         yield
 
 
-def next_version(out: Path) -> int:
+def next_version(out: Location) -> int:
     """The number of the next version, which no version had before."""
     versions = out / VERSIONS
     versions.mkdir(exist_ok=True)
@@ -62,14 +62,14 @@ def next_version(out: Path) -> int:
     return max(numbers, default=0) + 1
 
 
-def publish(out: Path, version: int, manifest: str) -> None:
+def publish(out: Location, version: int, manifest: str) -> None:
     """Makes the new version the one that counts: a reader sees the old or the new one."""
     (out / NEW).rename(out / VERSIONS / str(version))
     write_whole(out / MANIFEST, manifest)
     point_current(out)
 
 
-def point_current(out: Path) -> None:
+def point_current(out: Location) -> None:
     """Makes `current` lead to the version that the manifest names, in one step.
 
     Nothing reads it here: the manifest decides. It is a stable path for readers of Parquet.
@@ -78,27 +78,4 @@ def point_current(out: Path) -> None:
         version = int(json.loads((out / MANIFEST).read_text("utf-8"))["version"])
     except (OSError, KeyError, TypeError, ValueError):
         return  # no version, or a manifest that its readers refuse
-    target, link = f"{VERSIONS}/{version}", out / CURRENT
-    if link.is_symlink() and os.readlink(link) == target:
-        return
-    new = out / f".{CURRENT}-{os.getpid()}"
-    new.unlink(missing_ok=True)
-    try:
-        new.symlink_to(target)
-        new.replace(link)
-    except OSError:  # no links here, or a file of somebody else: readers have the manifest
-        new.unlink(missing_ok=True)
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Writes a file in one step: it is there whole, or not at all."""
-    # Spark passes over what begins with a dot, so it never sees half a file.
-    new = file.with_name(f".{file.name}-{os.getpid()}")
-    try:
-        with new.open("w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)
+    switch_link(out / CURRENT, f"{VERSIONS}/{version}")

@@ -10,7 +10,7 @@ import pytest
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import lines_content
-from lakewarden.pipeline.ingest.version import draft, read_from, written_to
+from lakewarden.pipeline.ingest.version import draft
 from lakewarden.pipeline.tables import COLUMNS
 from lakewarden.pipeline.version_folder import MANIFEST
 from tests.pipeline.directories import write_directory
@@ -123,9 +123,3 @@ def test_an_unreadable_manifest_is_refused_and_kept(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="expected JSON"), draft(tmp_path):
         pass
     assert (tmp_path / MANIFEST).read_text() == "{"
-
-
-def test_a_path_is_told_to_spark_so_that_nothing_in_it_is_a_wildcard() -> None:
-    path = Path("/data/[2026] a*b")
-    assert written_to(path) == "file:///data/[2026] a*b"
-    assert read_from(path) == r"file:///data/\[2026\] a\*b"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from lakewarden.pipeline.diff.user_numbering import Everyone
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, each_block
 from lakewarden.pipeline.job import Counts
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,7 @@ class Times:
         blocks = blocks_of(self.indexes[side], self.spark)
         return each_block(blocks, self.contexts[side], judge, schema)
 
-    def sign(self, folder: Path) -> Counts:
+    def sign(self, folder: Location) -> Counts:
         """Signs the entities of both."""
         for side, name in enumerate((BEFORE, AFTER)):
             rows = self._judged(side, Sign(self.users, name), SIGNS)
@@ -49,7 +49,7 @@ class Times:
         read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
 
-    def compare(self, signs: Path, folder: Path) -> Counts:
+    def compare(self, signs: Location, folder: Location) -> Counts:
         """Selects the entities whose signatures differ, or that are on one side alone."""
         first, second = (
             parquet_output.read(self.spark, signs / name, SIGNS)
@@ -63,10 +63,10 @@ class Times:
         parquet_output.write(changed, folder / "changed")
         return {"entities": self._changed(folder).count()}
 
-    def _changed(self, folder: Path) -> DataFrame:
+    def _changed(self, folder: Location) -> DataFrame:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
-    def judge(self, compared: Path, folder: Path) -> Counts:
+    def judge(self, compared: Location, folder: Location) -> Counts:
         """Decides who may do what on those, and in which pairs of answers differ."""
         changed = self._changed(compared)
         for side, name in enumerate((BEFORE, AFTER)):
@@ -87,10 +87,10 @@ class Times:
         parquet_output.write(profile_pairs.mapInArrow(pair, PAIRED), folder / "paired")
         return {"pairs": profile_pairs.count()}
 
-    def _profiled(self, folder: Path, name: str) -> DataFrame:
+    def _profiled(self, folder: Location, name: str) -> DataFrame:
         return parquet_output.read(self.spark, folder / name, PROFILED)
 
-    def _with_profiles(self, changed: DataFrame, folder: Path) -> DataFrame:
+    def _with_profiles(self, changed: DataFrame, folder: Location) -> DataFrame:
         """The entities that differ, with the profiles on both sides; null: not there."""
         for name, column in ((BEFORE, "had"), (AFTER, "has")):
             rows = self._profiled(folder, name).where("id is not null")
@@ -98,7 +98,9 @@ class Times:
             changed = changed.join(own, name, "left")
         return changed.select("type", "name", BEFORE, AFTER, "had", "has")
 
-    def differences(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
+    def differences(
+        self, compared: Location, judged: Location
+    ) -> tuple[pa.Table, pa.Table, pa.Table]:
         """Parts by class; class, id, example and count; and the table `members`."""
         paired = parquet_output.read(self.spark, judged / "paired", PAIRED)
         differing = parquet_output.read(self.spark, judged / "differing", _DIFFERING)

@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -44,6 +43,8 @@ from lakewarden.pipeline.index.task_context import judge_each, task_context_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, sha256_of
+from lakewarden.pipeline.storage.dataset import dataset
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,9 +61,9 @@ TABLES: Final = (PARTS, MEMBERS, BY_USER, BY_CLASS)
 
 
 def difference_of_policies(
-    source: Path,
+    source: Location,
     files: Sequence[Part],
-    out: Path,
+    out: Location,
     *,
     spark: SparkSession,
     only: bool = False,
@@ -115,7 +116,12 @@ def _check_moment(index: Index, now: float) -> None:
 
 
 def difference_of_times(
-    earlier: Path, later: Path, out: Path, *, spark: SparkSession, progress: Progress = silent
+    earlier: Location,
+    later: Location,
+    out: Location,
+    *,
+    spark: SparkSession,
+    progress: Progress = silent,
 ) -> Result:
     """What changed from one index to another; entities are the same where type and name are.
 
@@ -152,7 +158,7 @@ class _Comparing:
     index: Index
     sides: Policies | Times
 
-    def read(self, folder: Path) -> Counts:
+    def read(self, folder: Location) -> Counts:
         columns = [
             pa.array(range(len(self.users)), pa.int32()),
             pa.array([user.name for user in self.users], pa.string()),
@@ -161,13 +167,13 @@ class _Comparing:
         parquet_output.put_table(table, folder / USERS)
         return {"users": len(self.users) - 1}
 
-    def sign(self, folder: Path) -> Counts:
+    def sign(self, folder: Location) -> Counts:
         return self._times.sign(folder)
 
-    def compare(self, folder: Path) -> Counts:
+    def compare(self, folder: Location) -> Counts:
         return self._times.compare(self.job.folder("sign"), folder)
 
-    def judge_times(self, folder: Path) -> Counts:
+    def judge_times(self, folder: Location) -> Counts:
         return self._times.judge(self.job.folder("compare"), folder)
 
     @property
@@ -175,7 +181,7 @@ class _Comparing:
         assert isinstance(self.sides, Times)  # noqa: S101 — INVARIANT: by the list of stages
         return self.sides
 
-    def judge_policies(self, folder: Path) -> Counts:
+    def judge_policies(self, folder: Location) -> Counts:
         sides = self.sides
         assert isinstance(sides, Policies)  # noqa: S101 — INVARIANT: by the list of stages
         judge_each(
@@ -183,7 +189,7 @@ class _Comparing:
         )
         return {"blocks": sides.before.blocks, "classes": _rows(folder)[1].num_rows}
 
-    def sum(self, folder: Path) -> Counts:
+    def sum(self, folder: Location) -> Counts:
         tables = aggregation.summed(self._differences(), len(self.users))
         for name, rows in tables._asdict().items():
             parquet_output.put_table(rows, folder / name)
@@ -218,9 +224,9 @@ STAGES_OF_TIMES: Final = (
 """What a run goes through with one index, and with two."""
 
 
-def _rows(folder: Path) -> tuple[pa.Table, pa.Table]:
+def _rows(folder: Location) -> tuple[pa.Table, pa.Table]:
     """The parts of all blocks, and their classes."""
-    rows = ds.dataset(folder / "differences", format="parquet")
+    rows = dataset(folder / "differences")
     is_class = ds.field("gained").is_null()
     return rows.to_table(filter=~is_class), rows.to_table(filter=is_class)
 

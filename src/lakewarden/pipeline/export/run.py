@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -42,6 +41,8 @@ from lakewarden.pipeline.review.question import (
     attribute_comparisons,
     chosen,
 )
+from lakewarden.pipeline.storage.dataset import dataset
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,8 +56,8 @@ _NAMED: Final = 5
 
 
 def make_export(
-    source: Path,
-    out: Path,
+    source: Location,
+    out: Location,
     *,
     spark: SparkSession,
     privileges: Iterable[str] | None = None,
@@ -107,7 +108,7 @@ class _Exporting:
     def _each_block(self, judge: Any, schema: str) -> DataFrame:
         return each_block(blocks_of(self.index, self.job.spark), self.context, judge, schema)
 
-    def ask(self, folder: Path) -> Counts:
+    def ask(self, folder: Location) -> Counts:
         comparisons = attribute_comparisons(self.index.system.model)
         if comparisons:
             parquet_output.write(
@@ -115,10 +116,10 @@ class _Exporting:
             )
         return {"comparisons": len(comparisons)}
 
-    def find(self, folder: Path) -> Counts:
+    def find(self, folder: Location) -> Counts:
         judge = unroller(self.context, Plan(self.chosen, self._crowds.telling, self.classes))
         parquet_output.write(self._each_block(judge, BLOCK_ROWS), folder / "findings", _GROUP_BYTES)
-        rows = ds.dataset(folder / "findings", format="parquet")
+        rows = dataset(folder / "findings")
         wide = rows.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
         if len(wide):
             raise self._too_wide(set(zip(*(c.to_pylist() for c in wide.columns), strict=True)))
@@ -138,23 +139,23 @@ class _Exporting:
             " with --privileges and --operations (`none`: no question), or give a higher --classes"
         )
 
-    def tables(self, folder: Path) -> Counts:
+    def tables(self, folder: Location) -> Counts:
         bits = int(self.index.manifest.facts["bits"])
         rows = parquet_output.read(self.job.spark, self._findings, BLOCK_ROWS)
         large = Large(self.job.spark, blocks_of(self.index, self.job.spark), bits, rows)
         sizes = {}
         for name, frame in large.all(self._small.matters, self._small.needs).items():
             parquet_output.write(frame.select(*SCHEMAS[name].names), folder / name, _GROUP_BYTES)
-            sizes[name] = ds.dataset(folder / name, format="parquet").count_rows()
+            sizes[name] = dataset(folder / name).count_rows()
         return sizes
 
     @property
-    def _findings(self) -> Path:
+    def _findings(self) -> Location:
         return self.job.folder("find") / "findings"
 
     @cached_property
     def _small(self) -> Small:
-        rows = ds.dataset(self._findings, format="parquet")
+        rows = dataset(self._findings)
         types = rows.to_table(columns=["type"], filter=ds.field("what") == TYPE)
         needs = rows.to_table(columns=["word"], filter=ds.field("what") == DECISION)
         people = self._crowds.people
@@ -166,7 +167,7 @@ class _Exporting:
             needs=numbered_needs(pc.unique(needs.column("word")).to_pylist()),
         )
 
-    def people(self, folder: Path) -> Counts:
+    def people(self, folder: Location) -> Counts:
         sizes = {}
         for name, table in self._small.all():
             parquet_output.put_table(table, folder / name)

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Self, TextIO
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location
 
 
 @dataclass
 class Export:
     """A folder that only its owner can look into: replies of catalogs may hold secrets."""
 
-    folder: Path
+    folder: Location
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     _open: dict[str, TextIO] = field(default_factory=dict)

@@ -7,14 +7,14 @@ longer than all that is read here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file
 
 Ints = NDArray[np.int32]
 
@@ -22,11 +22,11 @@ _NO_INTS: Ints = np.zeros(0, dtype=np.int32)
 _INT_BYTES = 4
 
 
-def read(folder: Path, *columns: str) -> pa.Table:
+def read(folder: Location, *columns: str) -> pa.Table:
     """Columns of a table of one or more files. Raises `BadInput` where there is no file."""
     parts = []
     for file in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(file) as parquet:
+        with parquet_file(file) as parquet:
             parts.append(parquet.read(list(columns)))
     if not parts:
         raise BadInput("is not whole; rebuild the index", where=str(folder))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,7 +87,7 @@ def keyed(spark: SparkSession, entities: Collection[Entity]) -> DataFrame:
 
 
 def separated(
-    spark: SparkSession, place: Path, large: Collection[Entity]
+    spark: SparkSession, place: Location, large: Collection[Entity]
 ) -> tuple[Small, DataFrame]:
     """The small containers of those in the folder `place`, and all others.
 

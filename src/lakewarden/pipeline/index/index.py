@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from math import inf, isfinite
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -45,6 +44,7 @@ from lakewarden.pipeline.index.columns import flags, ints, numbered, read
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.parquet_output import put_columns
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.state import People
@@ -68,12 +68,12 @@ MEMBERSHIP_COLUMNS: Final = pa.schema([("member", pa.int32()), ("of", pa.int32()
 class Index:
     """An index whose manifest was read; its tables are read when they are asked for."""
 
-    out: Path
+    out: Location
     manifest: Manifest
     system: System
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Location:
         """Where its tables are."""
         return folder_of(self.out, self.manifest)
 
@@ -149,7 +149,7 @@ def scopes_digest(grants: Table) -> str:
     return sha256_of(text)
 
 
-def write_people(memberships: Memberships, folder: Path) -> None:
+def write_people(memberships: Memberships, folder: Location) -> None:
     """Writes who there is and who acts as whom; `Index.memberships` reads it."""
     principals = memberships.principals
     kinds, names = (
@@ -164,7 +164,7 @@ def write_people(memberships: Memberships, folder: Path) -> None:
     put_columns(members, MEMBERSHIP_COLUMNS, folder / MEMBERSHIPS)
 
 
-def open_index(out: Path, *, check: bool = True) -> Index:
+def open_index(out: Location, *, check: bool = True) -> Index:
     """The index of a folder.
 
     Raises `BadInput` where there is none, where it was made under another model than this

@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from lakewarden.pipeline.index.containers import (
 )
 from lakewarden.pipeline.index.containers import with_ids as members_with_ids
 from lakewarden.pipeline.index.preorder import TOP, Containers, Ids, Sequenced, ids
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +92,7 @@ def placed(
     entities: DataFrame,
     named: Iterable[DataFrame],
     system: System,
-    place: Path,
+    place: Location,
 ) -> Placed:
     """What has a place. An entity that is only named lies where its name says.
 
@@ -376,7 +376,7 @@ def with_ids(spark: SparkSession, leaves: DataFrame, numbered: Numbered) -> Data
 
 
 def write(
-    spark: SparkSession, leaves: DataFrame, numbered: Numbered, placed: Placed, place: Path
+    spark: SparkSession, leaves: DataFrame, numbered: Numbered, placed: Placed, place: Location
 ) -> int:
     """Writes all entities with their ids, level by level, and returns how many levels there are.
 
@@ -397,7 +397,7 @@ def write(
     return len(levels) + 1
 
 
-def read(spark: SparkSession, place: Path, levels: int) -> DataFrame:
+def read(spark: SparkSession, place: Location, levels: int) -> DataFrame:
     """The entities with their ids that were written; the columns are `ENTITIES`."""
     parts = [parquet_output.read(spark, place / str(level), ENTITIES) for level in range(levels)]
     return parquet_output.union(parts)

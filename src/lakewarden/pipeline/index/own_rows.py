@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import ints
+from lakewarden.pipeline.storage.dataset import dataset
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file
 
 _KINDS: Final = (ENTITY, EDGE, OWNER, ATTRIBUTE)
 _COLUMNS: Final = ("id", "a", "b", "s", "t", "flag")
 
 
-def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
+def own_rows(folder: Location, bits: int, count: int) -> Mapping[int, pa.Table]:
     """By kind, see `lakewarden.pipeline.index.block.ROWS`; `s` is dictionary-encoded.
 
     Blocks hold 2 to the power of `bits` ids, of which there are `count`. Raises `BadInput` where
@@ -32,7 +33,7 @@ def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
     """
     parts_by_kind: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
     for file in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(file, read_dictionary=["s"]) as parquet:
+        with parquet_file(file, read_dictionary=["s"]) as parquet:
             table = parquet.read()
         selected = table.select(_COLUMNS)
         for parts in parts_by_kind.values():
@@ -45,11 +46,11 @@ def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
     return rows
 
 
-def own_where(folder: Path, bits: int, chosen: pc.Expression, columns: Sequence[str]) -> pa.Table:
+def own_where(
+    folder: Location, bits: int, chosen: pc.Expression, columns: Sequence[str]
+) -> pa.Table:
     """Columns of the rows that are chosen, in any order; those of guests are left out."""
-    import pyarrow.dataset as ds  # which imports pandas, and a server reads indexes without
-
-    rows = ds.dataset(folder, format="parquet")
+    rows = dataset(folder)
     names = list(dict.fromkeys(("block", "id", *columns)))
     matching = rows.to_table(columns=names, filter=chosen)
     is_own = pc.equal(pc.shift_right(matching.column("id"), bits), matching.column("block"))

@@ -14,17 +14,14 @@ process: the ids, the rows and the matches are the same.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.entity import Entity
@@ -47,9 +44,11 @@ from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.preorder import sequence
 from lakewarden.pipeline.index.task_context import TaskContext, each_block, judged, prepared
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
+from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.location import Location, read_from
+from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
 from lakewarden.pipeline.tables import spark_schema
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
@@ -59,8 +58,8 @@ if TYPE_CHECKING:
 
 
 def make_index(
-    source: Path,
-    out: Path,
+    source: Location,
+    out: Location,
     *,
     spark: SparkSession,
     now: float | None = None,
@@ -97,7 +96,7 @@ def make_index(
     job.most_rows = local_mode.ROWS
     indexing = _Indexing(job, source, manifest, system, stated, moment, bits)
 
-    def publish(folder: Path) -> None:
+    def publish(folder: Location) -> None:
         (folder / index.STATEMENTS).write_text(text, "utf-8")
         index.write_people(indexing.context.memberships, folder)
 
@@ -109,7 +108,7 @@ def make_index(
     )
 
 
-def origin(manifest: directory_manifest.Manifest, source: Path) -> dict[str, Any]:
+def origin(manifest: directory_manifest.Manifest, source: Location) -> dict[str, Any]:
     """The realm; of a store's realm also the revision, and the identity of the store.
 
     Raises `BadInput` for a revision that is none.
@@ -130,7 +129,7 @@ class _Indexing:
     """What the stages share: what is read, and what they find of it."""
 
     job: Job
-    source: Path
+    source: Location
     manifest: directory_manifest.Manifest
     system: System
     stated: tuple[Statement, ...]
@@ -205,13 +204,13 @@ class _Indexing:
         self.job.keep_in_memory("read", began, message)
         return coded
 
-    def gather_one_block(self, folder: Path) -> Counts:
+    def gather_one_block(self, folder: Location) -> Counts:
         assert self.coded is not None  # noqa: S101 — INVARIANT: `stages` has seen to it
         rows = block_rows.rows_of_one_block(self.coded)
         parquet_output.put(rows.to_batches(), rows.schema, folder / index.BLOCKS)
         return {"rows": rows.num_rows}
 
-    def match_one_block(self, folder: Path) -> Counts:
+    def match_one_block(self, folder: Location) -> Counts:
         blocks = self.job.folder("gather") / index.BLOCKS
         rows = columns.read(blocks, *block_rows.SCHEMA.names)
         matched = judged(rows.to_batches(), self.context, matches)
@@ -223,18 +222,18 @@ class _Indexing:
     def _table(self, name: str) -> DataFrame:
         return self.job.spark.read.schema(spark_schema(name)).parquet(read_from(self._folder(name)))
 
-    def _folder(self, name: str) -> Path:
+    def _folder(self, name: str) -> Location:
         return folder_of(self.source, self.manifest) / name
 
     def _rows(self, name: str) -> int:
         return self.manifest.tables[name].rows
 
-    def read(self, folder: Path) -> Counts:
+    def read(self, folder: Location) -> Counts:
         directory.check_tables(self.source, self.manifest)
         columns = {"owner_kind": pa.string(), "owner_name": pa.string(), "ownership": pa.string()}
         rows = sorted(_distinct(self._folder("owners"), *columns))
         cells = [[row[place] for row in rows] for place in range(len(columns))]
-        pq.write_table(pa.table(cells, schema=pa.schema(list(columns.items()))), folder / "owners")
+        write_table(pa.table(cells, schema=pa.schema(list(columns.items()))), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 
     @cached_property
@@ -249,13 +248,13 @@ class _Indexing:
         mentioned = {SERVICE_ADMINS}
         mentioned.update(p for statement in self.stated for p in statement.named)
         mentioned.update(members_of(entity.name) for entity in self.members)
-        owners = pq.read_table(self.job.folder("read") / "owners")
+        owners = read_table(self.job.folder("read") / "owners")
         kinds, names, types = (c.to_pylist() for c in owners.columns)
         mentioned.update(Principal(*cells) for cells in zip(kinds, names, strict=True))
         memberships = Memberships.build(principals, rows, mentioned)
         return memberships, ("", *sorted({*types} - {""}))
 
-    def number(self, folder: Path) -> Counts:
+    def number(self, folder: Location) -> Counts:
         spark, named = self.job.spark, []
         if self._rows("relations"):
             targets = block_rows.targets(self._table("relations"))
@@ -270,11 +269,11 @@ class _Indexing:
         numbers = numbering.numbered(leaves, placed, order)
         levels = numbering.write(spark, leaves, numbers, placed, folder / "entities")
         for place in (folder / "leaves", *folder.glob("containers*")):
-            shutil.rmtree(place)
+            remove_tree(place)
         held = len(placed.containers)
         return {"count": numbers.ids.count, "containers": held, "levels": levels}
 
-    def _targets(self, folder: Path) -> DataFrame:
+    def _targets(self, folder: Location) -> DataFrame:
         """What relations lead to, from files: so Spark knows how few these are."""
         return parquet_output.read(self.job.spark, folder / "targets", block_rows.TARGETS)
 
@@ -283,7 +282,7 @@ class _Indexing:
         place = self.job.folder("number") / "entities"
         return numbering.read(self.job.spark, place, int(self.job.counts("number")["levels"]))
 
-    def code(self, folder: Path) -> Counts:
+    def code(self, folder: Location) -> Counts:
         entities, frames = self._entities, {}
         if self._rows("relations"):
             targets = self._targets(self.job.folder("number"))
@@ -305,7 +304,7 @@ class _Indexing:
         place = self.job.folder("code") / name
         return parquet_output.read(self.job.spark, place, schema) if place.exists() else None
 
-    def gather(self, folder: Path) -> Counts:
+    def gather(self, folder: Location) -> Counts:
         context = self.context
         tables = Tables(
             entities=self._entities,
@@ -325,7 +324,7 @@ class _Indexing:
         parquet_output.write(ordered, folder / index.BLOCKS)
         return {"rows": parquet_output.count_rows(folder / index.BLOCKS), "guests": pairs.count()}
 
-    def match(self, folder: Path) -> Counts:
+    def match(self, folder: Location) -> Counts:
         place = self.job.folder("gather") / index.BLOCKS
         blocks = parquet_output.read(self.job.spark, place, ROWS)
         matched = each_block(blocks, self.context, matches, MATCHES)
@@ -353,16 +352,16 @@ STAGES_OF_ONE_BLOCK: Final = (
 )
 
 
-def _matched(folder: Path) -> dict[str, Any]:
+def _matched(folder: Location) -> dict[str, Any]:
     scopes = columns.read(folder / index.MATCHES, "scope").column("scope")
     return {"rows": len(scopes), "scopes": len(scopes.unique())}
 
 
-def _distinct(folder: Path, *names: str) -> set[tuple[str, ...]]:
+def _distinct(folder: Location, *names: str) -> set[tuple[str, ...]]:
     """The different rows of some columns of a table, of which few are in memory at a time."""
     distinct_rows: set[tuple[str, ...]] = set()
     for file in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(file) as parquet:
+        with parquet_file(file) as parquet:
             for batch in parquet.iter_batches(columns=list(names)):
                 distinct = pa.table(batch).group_by(list(names)).aggregate([])
                 distinct_rows.update(zip(*(c.to_pylist() for c in distinct.columns), strict=True))

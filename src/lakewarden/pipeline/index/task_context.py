@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -26,6 +24,8 @@ from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -152,7 +152,12 @@ def each_block(blocks: DataFrame, context: TaskContext, judge: Judge, schema: st
 
 
 def judge_each(
-    index: Index, context: TaskContext, judge: Judge, schema: str, place: Path, spark: SparkSession
+    index: Index,
+    context: TaskContext,
+    judge: Judge,
+    schema: str,
+    place: Location,
+    spark: SparkSession,
 ) -> None:
     """Writes what `judge` says of every block of an index to the folder `place`.
 
@@ -166,9 +171,9 @@ def judge_each(
         parquet_output.write(each_block(blocks_of(index, spark), context, judge, schema), place)
 
 
-def _read(folder: Path) -> Batches:
+def _read(folder: Location) -> Batches:
     for file in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(file) as parquet:
+        with parquet_file(file) as parquet:
             yield from parquet.read().to_batches()
 
 

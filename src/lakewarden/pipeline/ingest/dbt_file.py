@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.dbt_manifest import Dbt, read
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.registry import registry
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import System
@@ -59,7 +59,7 @@ class DbtFile:
     """The manifest at a path, read under a model with its options."""
 
     kind: ClassVar[str] = "dbt-file"
-    path: Path
+    path: Location
     model: str
     chosen: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class DbtFile:
         return inputs_of(find(self.path, SUFFIXES))
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`. A manifest is one value, so it is read on the driver."""
         rows: dict[Row, None] = {}

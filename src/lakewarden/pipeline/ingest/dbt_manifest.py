@@ -14,13 +14,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.ingest.json_file import parse
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 
 VERSIONS: Final = range(10, 13)
@@ -81,7 +81,7 @@ class Dbt:
     notes: list[tuple[str, str]]
 
 
-def read(file: Path, name: str) -> Dbt:
+def read(file: Location, name: str) -> Dbt:
     """The manifest in a file, which messages call `name`. Raises `BadInput`."""
     try:
         text = file.read_text("utf-8")

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
@@ -26,7 +25,7 @@ from lakewarden.pipeline.ingest.files import Batches, File, bytes_of, find, inpu
 from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.row import SCHEMA, SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.ingest.version import read_from, written_to
+from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.service.source_row import CELLS, Row, error_row
 from lakewarden.service.system import System, load_system
 
@@ -79,7 +78,7 @@ class Read(NamedTuple):
     reading: Reading
 
 
-def exchanges(file: Path, name: str) -> Iterator[Exchange]:
+def exchanges(file: Location, name: str) -> Iterator[Exchange]:
     """The exchanges of a file, which messages call `name`. Raises `BadInput`."""
     for record in records(file, name):
         index = f": {record.path}" if record.path else ""
@@ -104,17 +103,17 @@ def unknown(exchange: Exchange) -> BadInput:
     return BadInput(f"no path whose reply is read: {quoted(path)}", where=where)
 
 
-def inputs(path: Path) -> Sequence[Input]:
+def inputs(path: Location) -> Sequence[Input]:
     """The files at `path`, as a manifest names them. Raises `BadInput`."""
     return inputs_of(find(path, SUFFIXES))
 
 
 def read(
-    path: Path,
+    path: Location,
     reader: Reader,
     spark: SparkSession,
     system: System,
-    scratch: Path,
+    scratch: Location,
     progress: Progress,
 ) -> Read | Few:
     """Reads the files at `path`, one Spark task for each; small ones here. Raises `BadInput`."""
@@ -178,7 +177,7 @@ def _reading(files: list[File], reader: Reader, key: Key) -> Callable[[Batches],
     return run
 
 
-def rows(file: Path, name: str, reader: Reader, system: System) -> Iterator[Row]:
+def rows(file: Location, name: str, reader: Reader, system: System) -> Iterator[Row]:
     """The rows of one file, ended by an error if there is one."""
     people = identity.People()
     try:

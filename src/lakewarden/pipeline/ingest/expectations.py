@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from pathlib import Path
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.version import NotAccepted
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.service.source_row import COUNTED
 
@@ -155,7 +155,7 @@ class Broken:
 Expectations = Sequence[Expectation]
 
 
-def read_expectations(file: Path, model: Model) -> Expectations:
+def read_expectations(file: Location, model: Model) -> Expectations:
     """The expectations of a file. Raises `BadInput` with the place of what is wrong."""
     section = read_toml(file)
     named = section.named("expect")

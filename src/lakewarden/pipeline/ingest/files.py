@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -13,6 +12,8 @@ import pyarrow as pa
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.storage.files import files_below, size_of
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 
 if TYPE_CHECKING:
@@ -28,24 +29,24 @@ MAX_TASKS: Final = 1_024
 class File:
     """A file to read: where it is, and what it is called below the path that was given."""
 
-    path: Path
+    path: Location
     name: str
 
 
-def find(path: Path, suffixes: Sequence[str]) -> list[File]:
+def find(path: Location, suffixes: Sequence[str]) -> list[File]:
     """The file at `path`, or those in the folder and below it, by name. Raises `BadInput`."""
     if path.is_file():
         return [named(path, path.name)]
     if not path.exists():
         raise BadInput("no such file or folder", where=str(path))
-    matching = (f for f in path.rglob("*") if f.suffix in suffixes and f.is_file())
+    matching = (f for f in files_below(path) if f.suffix in suffixes)
     files = [named(file, file.relative_to(path).as_posix()) for file in matching]
     if not files:
         raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
     return sorted(files, key=lambda file: file.name)
 
 
-def named(path: Path, name: str) -> File:
+def named(path: Location, name: str) -> File:
     """The file under the name that messages and the manifest use. Raises `BadInput`."""
     check_text(name, "the name of a file")
     return File(path.resolve(), name)
@@ -56,7 +57,7 @@ def inputs_of(files: Sequence[File]) -> list[Input]:
     return [Input(file.name, _sha256(file.path)) for file in files]
 
 
-def _sha256(file: Path) -> str:
+def _sha256(file: Location) -> str:
     """The digest of a file. Raises `BadInput` when it cannot be read."""
     try:
         with file.open("rb") as stream:
@@ -68,7 +69,7 @@ def _sha256(file: Path) -> str:
 def bytes_of(files: Iterable[File]) -> int:
     """How large the files are together. Raises `BadInput` for one that is gone."""
     try:
-        return sum(file.path.stat().st_size for file in files)
+        return sum(size_of(file.path) for file in files)
     except OSError as error:
         raise unreadable(error, str(error.filename)) from None
 

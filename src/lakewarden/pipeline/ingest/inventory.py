@@ -16,7 +16,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from lakewarden.kernel.entity import Entity
@@ -27,6 +26,7 @@ from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Distant, OfModelText, Progress, Reading, Source
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.source_row import (
     CELLS,
     DELETED,
@@ -70,7 +70,7 @@ class Resolving(Protocol):
 class Inventory:
     """An ingested directory, and the `parts` of it that are taken beside what there is."""
 
-    path: Path
+    path: Location
     parts: frozenset[str] = frozenset()
 
     def load(self, model: str) -> InventoryRows:
@@ -195,7 +195,7 @@ class Merged:
         return self._known
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         loaded = self._inventory_rows()
@@ -258,11 +258,11 @@ class MergedDistant:
     def place(self) -> str:
         return self.source.place
 
-    def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
+    def fetch(self, folder: Location, progress: Progress) -> Sequence[str]:
         """See `Distant`."""
         return self.source.fetch(folder, progress)
 
-    def copied(self, folder: Path, missing: Sequence[str]) -> Source:
+    def copied(self, folder: Location, missing: Sequence[str]) -> Source:
         """See `Distant`."""
         return Merged(self.source.copied(folder, missing), self.inventories)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple, NoReturn, TextIO
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 
 MAX_RECORD_CHARACTERS: Final = 64 * 1024 * 1024
@@ -77,7 +77,7 @@ def parse(text: str, where: str) -> object:
         raise BadInput(_message(error), where=where) from None
 
 
-def records(file: Path, name: str) -> Iterator[Record]:
+def records(file: Location, name: str) -> Iterator[Record]:
     """The records of a file, which messages call `name`. Raises `BadInput`."""
     try:
         with file.open(encoding="utf-8", newline="") as stream:

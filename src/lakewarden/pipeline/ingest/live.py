@@ -7,7 +7,6 @@ The report lists what the API did not show, and what it never shows, under `not_
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,8 @@ from lakewarden.pipeline.ingest.files import File, find
 from lakewarden.pipeline.ingest.identity import People
 from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.source import Progress, Reading, Source
+from lakewarden.pipeline.storage.files import copy_file
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.registry import registry
 from lakewarden.service.system import System
@@ -49,8 +50,8 @@ class Live:
     credential: Credential = NOBODY
     timeout: float = 30.0
     trusted: Path | None = None
-    identity: Path | None = None
-    principals: Path | None = None
+    identity: Location | None = None
+    principals: Location | None = None
     edition: str = ""
 
     @property
@@ -66,7 +67,7 @@ class Live:
             identity.append("" if file is None else hashlib.sha256(file.read_bytes()).hexdigest())
         return "\n".join(identity)
 
-    def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
+    def fetch(self, folder: Location, progress: Progress) -> Sequence[str]:
         """See `Distant`."""
 
         def tell(requests: int, path: str) -> None:
@@ -77,7 +78,7 @@ class Live:
             self._extractor.extract(original, export, self._principals())
         missing = list(export.notes)
         if self.identity is not None:
-            shutil.copy(self.identity, folder / _IDENTITY)
+            copy_file(self.identity, folder / _IDENTITY)
             missing = [text for text in missing if "--identity" not in text]
         hidden = [f"{path} ({status}): {why}" for path, status, why in sorted(original.withheld)]
         missing += hidden[:MISSING_SHOWN]
@@ -106,7 +107,7 @@ class Live:
             principals += [named.principal for named in people.principals_by_id.values()]
         return principals
 
-    def copied(self, folder: Path, missing: Sequence[str]) -> Source:
+    def copied(self, folder: Location, missing: Sequence[str]) -> Source:
         """See `Distant`."""
         opener = opener_of(self._extractor.files)
         return Copied(
@@ -121,7 +122,7 @@ class Copied:
     kind: str
     address: str
     files: Source
-    folder: Path
+    folder: Location
     missing: Sequence[str] = ()
 
     @property
@@ -137,7 +138,7 @@ class Copied:
         return [Input(file.name, _of_lines(file)) for file in find(self.folder, _SUFFIXES)]
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         reading = self.files.read(spark, system, scratch, progress)

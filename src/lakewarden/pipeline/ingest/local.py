@@ -6,11 +6,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import IMPLIED
@@ -19,6 +17,8 @@ from lakewarden.pipeline.ingest.report import Note, Share
 from lakewarden.pipeline.ingest.row import SCHEMA, batches
 from lakewarden.pipeline.ingest.rows import Outcome
 from lakewarden.pipeline.ingest.version import DirectoryDraft
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.source_row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS, Row
 
@@ -34,10 +34,10 @@ class Local:
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
 
-    def written(self, place: Path) -> Local:
+    def written(self, place: Location) -> Local:
         """See `Rows`."""
         place.mkdir(parents=True)
-        pq.write_table(pa.Table.from_batches(batches(self.rows), SCHEMA), place / _FILE)
+        write_table(pa.Table.from_batches(batches(self.rows), SCHEMA), place / _FILE)
         return self
 
     def counts(self) -> dict[str, int]:
@@ -117,9 +117,9 @@ class Local:
         return dict(Counter(kind for kind, _ in named if kind != IMPLIED))
 
 
-def local(place: Path) -> Local:
+def local(place: Location) -> Local:
     """Rows that were written down here."""
-    table = pq.read_table(place / _FILE)
+    table = read_table(place / _FILE)
     names, places, reasons, details = (
         table.column(name).to_pylist() for name in ("table", "place", "reason", "detail")
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.registry import registry
 from lakewarden.service.system import System
 
@@ -29,7 +29,9 @@ class OwnerRules(Protocol):
 class OwnerRulesReader(Protocol):
     """Reads a file of rules; raises `BadInput` with file, field and expectation."""
 
-    def __call__(self, file: Path, spark: SparkSession, semantics: str | None) -> OwnerRules: ...
+    def __call__(
+        self, file: Location, spark: SparkSession, semantics: str | None
+    ) -> OwnerRules: ...
 
 
 def check_has_owner_rules(system: System, where: str) -> None:
@@ -42,7 +44,7 @@ def check_has_owner_rules(system: System, where: str) -> None:
 
 
 def read_owner_rules(
-    system: System, file: Path, spark: SparkSession, semantics: str | None = None
+    system: System, file: Location, spark: SparkSession, semantics: str | None = None
 ) -> OwnerRules:
     """The rules of a file; `semantics` counts instead of what it says."""
     check_has_owner_rules(system, str(file))

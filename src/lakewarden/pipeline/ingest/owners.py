@@ -7,8 +7,6 @@ the owners are computed. What people wrote beside the tables goes along into a n
 from __future__ import annotations
 
 import hashlib
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import BadInput
@@ -25,7 +23,9 @@ from lakewarden.pipeline.ingest.report import Report, Rows
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
-from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
+from lakewarden.pipeline.storage.files import copy_tree, remove_tree
+from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import load_system
@@ -38,9 +38,9 @@ KIND = "ownership"
 
 
 def own(
-    directory: Path,
-    rules: Path,
-    out: Path,
+    directory: Location,
+    rules: Location,
+    out: Location,
     *,
     spark: SparkSession,
     semantics: str | None = None,
@@ -67,7 +67,7 @@ def own(
         version = folder_of(directory, before)
         key = digest(before.text(), options)
 
-        def give(folder: Path) -> Counts:
+        def give(folder: Location) -> Counts:
             return _write_owners(version, before, ownership, folder, spark)
 
         counts = stages.run("own", key, give)
@@ -76,7 +76,7 @@ def own(
             read_from(directory_draft.scratch / "own" / "rows")
         )
 
-        def write(_: Path) -> Counts:
+        def write(_: Location) -> Counts:
             return _written(version, before, rows, counts["total"], directory_draft, progress)
 
         written = stages.run("write", key, write, place=directory_draft.folder)
@@ -102,10 +102,10 @@ def own(
 
 
 def _write_owners(
-    version: Path,
+    version: Location,
     before: Manifest,
     ownership: OwnerRules,
-    folder: Path,
+    folder: Location,
     spark: SparkSession,
 ) -> dict[str, Any]:
     """Computes the owners after the rules into the folder; how many, and how many differ."""
@@ -124,13 +124,13 @@ def _write_owners(
     }
 
 
-def _check(version: Path, name: str, manifest: Manifest) -> None:
+def _check(version: Location, name: str, manifest: Manifest) -> None:
     if content_of(version / name, name) != manifest.tables[name]:
         raise BadInput("differs from its manifest", where=str(version / name))
 
 
 def _written(
-    version: Path,
+    version: Location,
     before: Manifest,
     owners: DataFrame,
     total: int,
@@ -144,7 +144,7 @@ def _written(
             tables[name] = directory_draft.write(name, owners, total)
         else:
             _check(version, name, before)
-            shutil.copytree(version / name, directory_draft.folder / name)
+            copy_tree(version / name, directory_draft.folder / name)
             tables[name] = before.tables[name]
         progress("write", done, len(COLUMNS) + 1, f"{tables[name].rows} {name}")
     text = (version / STATEMENT_LINES).read_text("utf-8")
@@ -171,10 +171,10 @@ def _report(before: Manifest, counts: Counts, stages: Stages) -> Report:
     )
 
 
-def _take_along(written: Path, out: Path) -> None:
+def _take_along(written: Location, out: Location) -> None:
     """What people wrote, into a directory where nobody wrote anything yet."""
     if written.is_dir() and not out.exists():
         new = out.with_name(f".{out.name}-new")
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.copytree(written, new)
+        remove_tree(new, ignore_errors=True)
+        copy_tree(written, new)
         new.rename(out)

@@ -15,7 +15,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lakewarden.kernel.entity import Entity
@@ -34,6 +33,7 @@ from lakewarden.pipeline.ingest.inventory import (
     merged,
 )
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.service.source_row import PLACEMENTS, STATEMENTS, Row
 from lakewarden.service.system import System
@@ -53,7 +53,7 @@ class Part:
     """An ingested directory, its keeper, and what is taken of it."""
 
     name: str
-    directory: Path
+    directory: Location
     keeper: str
     takes: frozenset[str]
 
@@ -94,7 +94,7 @@ def _is_of_people(row: Row, model: Model) -> bool:
 class Parts:
     """The parts of a file as one source."""
 
-    path: Path
+    path: Location
     parts: Sequence[Part]
     model: str
     model_text: ModelText | None
@@ -118,7 +118,7 @@ class Parts:
         return self._loaded
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         parts, not_read = [], []
@@ -144,7 +144,7 @@ def _digest(one: PartRows) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def read_parts(path: Path) -> Parts:
+def read_parts(path: Location) -> Parts:
     """The parts that a TOML file declares. Raises `BadInput`."""
     file = read_toml(path)
     parts = [_part(name, section, path.parent) for name, section in file.named("parts").items()]
@@ -155,7 +155,7 @@ def read_parts(path: Path) -> Parts:
     return Parts(path, parts, manifest.model, manifest.model_text)
 
 
-def _part(name: str, section: Section, folder: Path) -> Part:
+def _part(name: str, section: Section, folder: Location) -> Part:
     part = Part(
         name,
         folder / section.text("directory"),

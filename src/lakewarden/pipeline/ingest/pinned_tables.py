@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-import pyarrow.parquet as pq
-
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.relations import TABLES
 from lakewarden.models.own import ModelText
@@ -27,6 +25,8 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
 from lakewarden.pipeline.ingest.files import File, inputs_of, named
 from lakewarden.pipeline.ingest.tabular import Tabular
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import schema_of
 from lakewarden.pipeline.table_formats.catalog import open_catalog
 from lakewarden.pipeline.table_formats.delta import need_deltalake
 from lakewarden.pipeline.tables import QUARANTINE
@@ -59,7 +59,7 @@ class PinnedTables(Tabular):
         return {table: list(self.files.get(table, ())) for table in TABLES}
 
 
-def delta_tables(path: Path, model: str, model_text: ModelText | None = None) -> PinnedTables:
+def delta_tables(path: Location, model: str, model_text: ModelText | None = None) -> PinnedTables:
     """The newest snapshots of the tables of Delta in a folder. Raises `BadInput`."""
     need_deltalake()
     from deltalake import DeltaTable
@@ -134,7 +134,7 @@ def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[Fi
             raise BadInput(f"expected files of this machine, got `{parts.scheme}`", where=where)
         path = Path(unquote(parts.path) if parts.scheme else uri)
         try:
-            names = pq.read_schema(path).names
+            names = schema_of(path).names
         except OSError as error:
             raise Unavailable(f"a file of the snapshot cannot be read: {error}") from None
         if set(names) != set(columns):

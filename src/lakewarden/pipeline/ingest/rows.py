@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lakewarden.kernel.model import Model
@@ -11,7 +10,8 @@ from lakewarden.kernel.principal import IMPLIED
 from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.ingest.report import Note, Share
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA
-from lakewarden.pipeline.ingest.version import DirectoryDraft, read_from, written_to
+from lakewarden.pipeline.ingest.version import DirectoryDraft
+from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.service.source_row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS
 
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 class Rows(Protocol):
     """Normalised rows, see `lakewarden.service.source_row`."""
 
-    def written(self, place: Path) -> Rows:
+    def written(self, place: Location) -> Rows:
         """The same rows, written to a folder, so that they are computed once."""
         ...
 
@@ -86,7 +86,7 @@ class Distributed:
         self.frame = frame
         self._owners = owners
 
-    def written(self, place: Path) -> Distributed:
+    def written(self, place: Location) -> Distributed:
         """See `Rows`."""
         self.frame.write.partitionBy("table").parquet(written_to(place))
         return distributed(self.frame.sparkSession, place)
@@ -206,7 +206,7 @@ class Distributed:
         return {row["kind"]: row["count"] for row in lost.groupBy("kind").count().collect()}
 
 
-def distributed(spark: SparkSession, place: Path) -> Distributed:
+def distributed(spark: SparkSession, place: Location) -> Distributed:
     """Rows that Spark wrote down."""
     schema = spark.createDataFrame([], SPARK_SCHEMA).schema
     read = spark.read.schema(schema).parquet(read_from(place))

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
@@ -30,9 +28,11 @@ from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent, system_of
 from lakewarden.pipeline.ingest.stages import FETCHED, Counts, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
-from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
 from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, named_only, quality, write
 from lakewarden.pipeline.job import RunResult
+from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.source_row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.service.system import System
@@ -72,13 +72,13 @@ class _Run:
 
 def ingest(  # noqa: PLR0913 — each is an option of the verb
     source: Source | Distant,
-    out: Path,
+    out: Location,
     *,
     spark: SparkSession,
     realm: str = "",
     settings: Mapping[str, str] | None = None,
-    ownership: Path | None = None,
-    expectations: Path | None = None,
+    ownership: Location | None = None,
+    expectations: Location | None = None,
     accept: bool = False,
     fresh: bool = False,
     progress: Progress = silent,
@@ -141,7 +141,7 @@ def _fetched(source: Source | Distant, run: _Run) -> Source:
     if not isinstance(source, Distant):
         return source
 
-    def fetch(folder: Path) -> Counts:
+    def fetch(folder: Location) -> Counts:
         return {"missing": list(source.fetch(folder, run.progress))}
 
     key = digest(source.kind, source.model, source.place)
@@ -156,7 +156,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
     """
     known = source.inputs()
 
-    def read(folder: Path) -> Counts:
+    def read(folder: Location) -> Counts:
         below = folder / "source"
         below.mkdir()
         reading = source.read(run.spark, run.system, below, run.progress)
@@ -166,7 +166,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         counts = rows.counts()
         if counts.get(ERRORS):
             refuse_errors(sorted(rows.errors(), key=natural))
-        shutil.rmtree(below)
+        remove_tree(below)
         return {
             "here": isinstance(rows, Local),
             "counts": counts,
@@ -226,7 +226,7 @@ def _reopened(run: _Run, stage: str, *, is_local: bool) -> Rows:
 def _check(read: _Read, run: _Run) -> Checked:
     is_local = isinstance(read.rows, Local)
 
-    def judge(folder: Path) -> Counts:
+    def judge(folder: Location) -> Counts:
         rows = read.rows.checked(COUNTED, run.system.model).written(folder / "rows")
         passed, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
         for name, reason, count in rows.outcomes():
@@ -256,7 +256,7 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
     before, schema = rows.owners, spark_schema("owners")
     place = run.draft.scratch / "own" / "rows"
 
-    def own(_: Path) -> Counts:
+    def own(_: Location) -> Counts:
         rules.apply(before, rows.table("entities")).write.parquet(written_to(place))
         after = run.spark.read.schema(schema).parquet(read_from(place))
         added = after.join(before, before.columns, "left_anti").count()
@@ -273,7 +273,7 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
 def _written(
     checked: Checked, owned: Owned, key: str, run: _Run
 ) -> tuple[dict[str, Content], Content]:
-    def work(_: Path) -> Counts:
+    def work(_: Location) -> Counts:
         tables, statements = write(checked, owned, run.draft, run.progress)
         return {"tables": tables, "statements": statements}
 

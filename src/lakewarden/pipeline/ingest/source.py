@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import System, load_system
 
@@ -71,7 +71,7 @@ class Source(Protocol):
         ...
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """The normalised rows. `scratch` is a folder for what must be kept meanwhile.
 
@@ -112,13 +112,13 @@ class Distant(Protocol):
     @property
     def place(self) -> str: ...
 
-    def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
+    def fetch(self, folder: Location, progress: Progress) -> Sequence[str]:
         """Copies everything into the folder, which is empty; says what could not be had.
 
         Raises `BadInput` when the system refuses, `Unavailable` when it does not answer.
         """
         ...
 
-    def copied(self, folder: Path, missing: Sequence[str]) -> Source:
+    def copied(self, folder: Location, missing: Sequence[str]) -> Source:
         """The copy as a source; `missing` is what `fetch` said."""
         ...

@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden import __version__
 from lakewarden.pipeline.session import stage_of
-from lakewarden.pipeline.version_folder import write_whole
+from lakewarden.pipeline.storage.files import files_below, remove_tree, size_of, write_whole
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +51,7 @@ class Stages:
     `reused` are those that an earlier run had finished. What `spark` does bears their names.
     """
 
-    scratch: Path
+    scratch: Location
     spark: SparkSession | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     reused: list[str] = field(default_factory=list)
@@ -61,9 +60,9 @@ class Stages:
         self,
         name: str,
         key: str | None,
-        work: Callable[[Path], Counts],
+        work: Callable[[Location], Counts],
         *,
-        place: Path | None = None,
+        place: Location | None = None,
         lasts: float | None = None,
     ) -> Counts:
         """The counts of the stage, from this run or an earlier one on the same input.
@@ -81,7 +80,7 @@ class Stages:
                 counts: Counts = marker["counts"]
                 return counts
         self._marker(name).unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         began = time.monotonic()
         with nullcontext() if self.spark is None else stage_of(self.spark, "ingest", name):
@@ -91,11 +90,11 @@ class Stages:
             self._mark(name, key, folder, counts)
         return counts
 
-    def _marker(self, name: str) -> Path:
+    def _marker(self, name: str) -> Location:
         return self.scratch / f"{name}.json"
 
     def _finished(
-        self, name: str, key: str, folder: Path, lasts: float | None
+        self, name: str, key: str, folder: Location, lasts: float | None
     ) -> dict[str, Any] | None:
         try:
             marker: dict[str, Any] = json.loads(self._marker(name).read_text("utf-8"))
@@ -106,7 +105,7 @@ class Stages:
         age = time.time() - marker["at"]
         return None if lasts is not None and not 0 <= age <= lasts else marker
 
-    def _mark(self, name: str, key: str, folder: Path, counts: Counts) -> None:
+    def _mark(self, name: str, key: str, folder: Location, counts: Counts) -> None:
         marker = {
             "key": key,
             "at": time.time(),
@@ -117,10 +116,6 @@ class Stages:
         write_whole(self._marker(name), json.dumps(marker))
 
 
-def _files(folder: Path) -> dict[str, int]:
+def _files(folder: Location) -> dict[str, int]:
     """The size of every file in the folder and below it."""
-    return {
-        file.relative_to(folder).as_posix(): file.stat().st_size
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
+    return {file.relative_to(folder).as_posix(): size_of(file) for file in files_below(folder)}

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -23,6 +22,7 @@ from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
@@ -154,7 +154,9 @@ class Stored:
         lines = sorted(json.dumps((row.table, *row.cells)) for row in self._all())
         return [Input(self.name, hashlib.sha256("\n".join(lines).encode()).hexdigest())]
 
-    def read(self, spark: SparkSession, system: System, scratch: Path, progress: Progress) -> Given:
+    def read(
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
+    ) -> Given:
         """See `Source`. The rows are on the driver already."""
         progress("read", 0, 1, f"revision {self.snapshot.revision}")
         not_read = [f"read at revision {self.snapshot.revision} of the store"]

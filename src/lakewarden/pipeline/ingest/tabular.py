@@ -19,11 +19,9 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -48,7 +46,8 @@ from lakewarden.pipeline.ingest.files import (
 from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.ingest.version import read_from
+from lakewarden.pipeline.storage.location import Location, read_from
+from lakewarden.pipeline.storage.parquet import metadata_of, parquet_file, schema_of
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.source_row import (
     BAD_NAME,
@@ -83,7 +82,7 @@ _PASSED_OVER = frozenset({STATEMENT_LINES, "report.json", QUARANTINE})
 class Tabular:
     """The tables in a folder, in one of the two formats, under a shipped model or one's own."""
 
-    path: Path
+    path: Location
     format: str
     model: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -106,7 +105,7 @@ class Tabular:
         return inputs_of(files)
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         tables = self.tables()
@@ -141,11 +140,11 @@ class Tabular:
         for table, of_table in tables.items():
             if of_table:
                 _common_header(table, of_table)
-        rows = (pq.read_metadata(f.path).num_rows for of_table in tables.values() for f in of_table)
+        rows = (metadata_of(f.path).num_rows for of_table in tables.values() for f in of_table)
         return local_mode.has_few(sum(rows), spark)
 
 
-def _tables(path: Path, format: str) -> dict[str, list[File]]:
+def _tables(path: Location, format: str) -> dict[str, list[File]]:
     """The files of each table, by name. Raises `BadInput` for what is of no table."""
     suffix = f".{format}"
     if not path.is_dir():
@@ -180,7 +179,7 @@ def _few(tables: Mapping[str, list[File]], format: str, system: System) -> Itera
 
 def _cells_of(file: File, header: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The cells of a Parquet file, each row with its place."""
-    with pq.ParquetFile(file.path) as parquet:
+    with parquet_file(file.path) as parquet:
         number = 0
         for batch in parquet.iter_batches(columns=list(header)):
             for cells in batch.to_pylist():
@@ -274,7 +273,7 @@ def _common_header(table: str, files: Sequence[File]) -> tuple[str, ...]:
 
 def _parquet_header(table: str, file: File) -> tuple[str, ...]:
     try:
-        schema = pq.read_schema(file.path)
+        schema = schema_of(file.path)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].lower()
         raise BadInput(f"cannot be read as parquet: {reason}", where=file.name) from None
@@ -306,7 +305,7 @@ def _parquet_rows(table: str, records: Iterable[dict[str, Any]], system: System)
             yield error_row(error.message, error.where)
 
 
-def _statements(file: Path, system: System) -> list[Row]:
+def _statements(file: Location, system: System) -> list[Row]:
     """The statements in a file of lines; malformed ones refuse the input."""
     try:
         lines = file.read_text("utf-8").split("\n")

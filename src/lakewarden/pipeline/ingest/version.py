@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.pipeline.directory_manifest import Content, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
+from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.location import Location, written_to
+from lakewarden.pipeline.storage.parquet import write_table
 from lakewarden.pipeline.tables import arrow_schema
 from lakewarden.pipeline.version_folder import (
     CURRENT,
@@ -50,30 +50,20 @@ class NotAccepted(BadInput):
     """The version is whole and does not count: something in it is not as expected."""
 
 
-def written_to(path: Path) -> str:
-    """The path as Spark takes it to write."""
-    return f"file://{path.resolve()}"
-
-
-def read_from(path: Path) -> str:
-    """The path as Spark takes it to read, where some characters would be wildcards."""
-    return "file://" + _GLOB.sub(r"\\\1", str(path.resolve()))
-
-
 @dataclass(frozen=True, slots=True)
 class DirectoryDraft:
     """The next version of the directory `out`; `previous` is the manifest that counts now."""
 
-    out: Path
+    out: Location
     previous: Manifest | None
 
     @property
-    def scratch(self) -> Path:
+    def scratch(self) -> Location:
         """A folder for its owner alone, gone after a run that was not cut short."""
         return self.out / _SCRATCH
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Location:
         """Where the version is written."""
         return self.out / NEW
 
@@ -103,7 +93,7 @@ class DirectoryDraft:
         else:
             place.mkdir(parents=True)
             empty = arrow_schema(table).empty_table()
-            pq.write_table(empty, place / "part-00000.parquet", compression="zstd")
+            write_table(empty, place / "part-00000.parquet", compression="zstd")
         return content_of(place, table)
 
     def put(self, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
@@ -115,7 +105,7 @@ class DirectoryDraft:
         columns = list(zip(*ordered, strict=True)) or [()] * len(schema)
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         arrow_table = pa.table(arrays, schema=schema)
-        pq.write_table(arrow_table, place / "part-00000.parquet", compression="zstd")
+        write_table(arrow_table, place / "part-00000.parquet", compression="zstd")
         return content_of(place, table)
 
     def write_statements(self, text: str) -> Content:
@@ -141,7 +131,7 @@ class DirectoryDraft:
 
 
 @contextmanager
-def draft(out: Path, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
+def draft(out: Location, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
     """A draft of the next version of the directory, which is made if it is not there.
 
     `fresh`: nothing is taken of what an earlier process left behind.
@@ -175,4 +165,4 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
 
 def _sweep(directory_draft: DirectoryDraft) -> None:
     for folder in (directory_draft.scratch, directory_draft.folder):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder, ignore_errors=True)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-import pyarrow.parquet as pq
-
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.relations import TABLES
@@ -17,6 +15,7 @@ from lakewarden.pipeline.ingest.report import Quality, Share
 from lakewarden.pipeline.ingest.rows import Rows
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.version import DirectoryDraft
+from lakewarden.pipeline.storage.parquet import read_table
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.service.source_row import PLACEMENTS, STATEMENTS
 
@@ -86,7 +85,7 @@ def _compare(
     for name in TABLES:
         grown = owned.added - owned.removed if name == "owners" else 0
         expect(f"{name} written", tables[name].rows, passed.get(name, 0) + grown)
-    parents = pq.read_table(directory_draft.folder / "entities", columns=["parent_type"]).column(0)
+    parents = read_table(directory_draft.folder / "entities", columns=["parent_type"]).column(0)
     expect("places written", len(parents) - parents.null_count, passed.get(PLACEMENTS, 0))
     expect("statements written", statements.rows, passed.get(STATEMENTS, 0))
     expect("rows in quarantine", tables[QUARANTINE].rows, sum(checked.failed.values()))

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
@@ -29,6 +27,8 @@ from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.lint.skeleton import Register, Skeleton, skeleton
 from lakewarden.pipeline.parquet_output import ONE_FILE
 from lakewarden.pipeline.product import Manifest, sha256_of
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.version_folder import folder_of
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ _COLUMNS: Final = pa.schema(
 
 
 def lint_index(
-    source: Path,
-    out: Path,
+    source: Location,
+    out: Location,
     *,
     spark: SparkSession,
     rules: Sequence[Rule] = tuple(RULES.values()),
-    origin: Path | None = None,
+    origin: Location | None = None,
     progress: Progress = silent,
 ) -> Result:
     """What the rules find in the realm of an index: what `lint` finds in the whole realm.
@@ -78,16 +78,16 @@ class _Linting:
     def _skeleton(self) -> Skeleton:
         return skeleton(self.index, self.job.spark)
 
-    def read(self, _: Path) -> Counts:
+    def read(self, _: Location) -> Counts:
         tree = self._skeleton.snapshot.coded.tree
         return {"entities": len(tree.stored), "aside": len(self.aside)}
 
-    def ask(self, folder: Path) -> Counts:
+    def ask(self, folder: Location) -> Counts:
         bare = self._skeleton
         context = LintContext(bare.snapshot, set_aside=self.aside)
         findings = findings_of(self.index.realm, context, self.rules, bare.register, bare.look_up)
         (folder / FINDINGS).mkdir()
-        pq.write_table(_table(findings), folder / FINDINGS / ONE_FILE)
+        write_table(_table(findings), folder / FINDINGS / ONE_FILE)
         return {"findings": len(findings)}
 
 
@@ -97,7 +97,7 @@ STAGES: Final = (
 )
 
 
-def _checked(origin: Path, index: Index) -> directory_manifest.Manifest:
+def _checked(origin: Location, index: Index) -> directory_manifest.Manifest:
     """The manifest of the directory, if the index was made of that one."""
     manifest = directory_manifest.read_manifest(origin)
     stated = (index.folder / STATEMENTS).read_text("utf-8")
@@ -123,9 +123,9 @@ def _table(findings: Iterable[Finding]) -> pa.Table:
     return pa.Table.from_pylist(rows, _COLUMNS)
 
 
-def read_findings(out: Path, manifest: Manifest) -> tuple[Finding, ...]:
+def read_findings(out: Location, manifest: Manifest) -> tuple[Finding, ...]:
     """The findings of a version, in the order in which they were written."""
-    rows = pq.read_table(folder_of(out, manifest) / FINDINGS).to_pylist()
+    rows = read_table(folder_of(out, manifest) / FINDINGS).to_pylist()
     return tuple(
         Finding(
             realm=row["realm"],

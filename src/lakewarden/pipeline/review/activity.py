@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
-
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import read_table
 from lakewarden.pipeline.version_folder import folder_of
 
 _UNUSED: Final = "unused"
@@ -39,7 +38,7 @@ class Use:
         return "" if last >= self.since else f"no use since {last}"
 
 
-def use_of(product: Path, index: Index, input: Input) -> Use:
+def use_of(product: Location, index: Index, input: Input) -> Use:
     """What the product of `unused` says of users.
 
     Raises `BadInput` for a folder that is none, or damaged, or of another realm or index.
@@ -48,7 +47,7 @@ def use_of(product: Path, index: Index, input: Input) -> Use:
     check_files(product, manifest)
     _check_index(manifest, index, input)
     columns = ["principal", "allowed", "last"]
-    rows = pq.read_table(folder_of(product, manifest) / _ACCESSES, columns=columns)
+    rows = read_table(folder_of(product, manifest) / _ACCESSES, columns=columns)
     last: dict[str, str] = {}
     for batch in rows.to_batches(max_chunksize=50_000):
         for name, allowed, day in zip(*(c.to_pylist() for c in batch.columns), strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,8 @@ from lakewarden.pipeline.review.row import (
     RESIDUE,
 )
 from lakewarden.pipeline.review.schemas import MEMBERS, SCHEMAS
+from lakewarden.pipeline.storage.dataset import dataset, datasets
+from lakewarden.pipeline.storage.location import Location
 
 Counts = NDArray[np.int64]
 
@@ -139,10 +140,10 @@ def _columns(rows: ds.Dataset, chosen: ds.Expression, *names: str) -> Iterator[t
 
 
 def gathered(
-    folders: Iterable[Path], people: People, telling: Telling, coarse: frozenset[At]
+    folders: Iterable[Location], people: People, telling: Telling, coarse: frozenset[At]
 ) -> MergedFindings:
     """The findings that were written to the folders; `coarse` are the matters seen by groups."""
-    rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
+    rows = datasets(folders)
 
     def columns(kind: int, *names: str) -> Iterator[tuple[Any, ...]]:
         return _columns(rows, ds.field("what") == kind, *names)
@@ -195,9 +196,9 @@ def _classes(
     return {at: tuple(classes) for at, classes in ordered}
 
 
-def class_counts(folder: Path) -> dict[At, dict[int, int]]:
+def class_counts(folder: Location) -> dict[At, dict[int, int]]:
     """By matter: how many classes it has (`CLASS`), and whether it has groups (`GROUP`)."""
-    rows = ds.dataset(folder, format="parquet")
+    rows = dataset(folder)
     by = ["type", "matter", "what"]
     table = rows.to_table(columns=[*by, "key"], filter=ds.field("what").isin([CLASS, GROUP]))
     table = table.group_by(by).aggregate([("key", "count_distinct")])
@@ -208,13 +209,13 @@ def class_counts(folder: Path) -> dict[At, dict[int, int]]:
     return by_matter
 
 
-def members(folders: Iterable[Path], matters: pa.Table, bits: int) -> Iterator[pa.Table]:
+def members(folders: Iterable[Location], matters: pa.Table, bits: int) -> Iterator[pa.Table]:
     """The rows of the table `members`, part by part.
 
     `matters` has type, place, number and form, see `Tables.matters`; blocks have 2 to the power
     of `bits` ids.
     """
-    rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
+    rows = datasets(folders)
     columns = ["what", "type", "matter", "key", "id", "n", "bits"]
     chosen = ds.field("what").isin([CLASS, GROUP])
     for batch in rows.to_batches(columns=columns, filter=chosen):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
@@ -40,6 +38,8 @@ from lakewarden.pipeline.review.row import (
     batch,
     one_list,
 )
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import read_table
 
 Ids = NDArray[np.int32]
 
@@ -287,11 +287,11 @@ def comparison_judge(
     return tell
 
 
-def answers_of(model: Model, answers: Path) -> dict[Compared, BitMap]:
+def answers_of(model: Model, answers: Location) -> dict[Compared, BitMap]:
     """The users of whom each comparison of the model's rules holds, from what `teller` wrote."""
     if not answers.exists():
         return {}
-    columns = pq.read_table(answers).select(["comparison", "user", "id", "truth"]).columns
+    columns = read_table(answers).select(["comparison", "user", "id", "truth"]).columns
     return users_by_comparison(
         attribute_comparisons(model), zip(*(c.to_pylist() for c in columns), strict=True)
     )

@@ -6,14 +6,12 @@ It is written in pages, so that a reader takes in no more than what is shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.model import WAYS
 from lakewarden.pipeline.index.columns import ints
@@ -21,6 +19,8 @@ from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.labels import Labels, Sensitive
 from lakewarden.pipeline.review.row import PEOPLE as AUDIENCE
 from lakewarden.pipeline.review.schemas import PEOPLE, SCHEMAS
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file, read_table
 
 PAGE: Final = 1_000
 """So many assets are a page."""
@@ -86,7 +86,7 @@ def paged(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield left
 
 
-def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
+def rows_at(folder: Location, places: Sequence[int]) -> list[dict[str, Any]]:
     """The rows of the table in `folder` at some places, in the order asked for.
 
     Only the pages in which they are, are read.
@@ -95,7 +95,7 @@ def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
     row_by_place: dict[int, dict[str, Any]] = {}
     for place in places:
         places_by_page.setdefault(place // PAGE, []).append(place)
-    with pq.ParquetFile(_file(folder)) as file:
+    with parquet_file(_file(folder)) as file:
         for page, page_places in sorted(places_by_page.items()):
             rows = file.read_row_group(page)
             page_rows = rows.take(
@@ -105,11 +105,11 @@ def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
     return [row_by_place[place] for place in places]
 
 
-def columns_of(folder: Path, *names: str) -> pa.Table:
+def columns_of(folder: Location, *names: str) -> pa.Table:
     """Some columns of the whole table, in the order of its places."""
-    return pq.read_table(_file(folder), columns=list(names))
+    return read_table(_file(folder), columns=list(names))
 
 
-def _file(folder: Path) -> Path:
+def _file(folder: Location) -> Location:
     (file,) = folder.glob("*.parquet")
     return file

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -54,6 +53,8 @@ from lakewarden.pipeline.review.schemas import (
 from lakewarden.pipeline.review.spreadsheet import export
 from lakewarden.pipeline.review.summary import Source, age_of, facts_of, summed
 from lakewarden.pipeline.review.tables import Tables, table
+from lakewarden.pipeline.storage.dataset import dataset
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,14 +65,14 @@ SPREADSHEETS: Final = "csv"
 
 
 def make_review(  # noqa: PLR0913 — a parameter for each option
-    source: Path,
-    out: Path,
+    source: Location,
+    out: Location,
     *,
     spark: SparkSession,
     privileges: Iterable[str] | None = None,
     operations: Iterable[str] | None = None,
     classes: int | None = CLASSES,
-    used: Path | None = None,
+    used: Location | None = None,
     sensitive: Iterable[str] | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -127,7 +128,7 @@ class _Reviewing:
     def _context(self) -> TaskContext:
         return task_context_of(self.index)
 
-    def _judge(self, judge: Judge, schema: str, place: Path) -> None:
+    def _judge(self, judge: Judge, schema: str, place: Location) -> None:
         judge_each(self.index, self._context, judge, schema, place, self.job.spark)
 
     @cached_property
@@ -140,7 +141,7 @@ class _Reviewing:
         everyone = people_of(self._context)
         return gathered(self._folders(), everyone, self._telling, self._matters_by_group())
 
-    def _folders(self) -> list[Path]:
+    def _folders(self) -> list[Location]:
         """Where findings are: those of all blocks, and more by groups."""
         folders = (self.job.folder(stage) / "findings" for stage in ("find", "coarse"))
         return [folder for folder in folders if folder.exists()]
@@ -150,21 +151,21 @@ class _Reviewing:
         known = self.job.counts("coarse")["at"]
         return frozenset((type, matter) for type, matter in known)
 
-    def ask(self, folder: Path) -> Counts:
+    def ask(self, folder: Location) -> Counts:
         comparisons = attribute_comparisons(self.index.system.model)
         if comparisons:
             self._judge(comparison_judge(comparisons), COMPARED, folder / "comparisons")
         return {"comparisons": len(comparisons)}
 
-    def find(self, folder: Path) -> Counts:
+    def find(self, folder: Location) -> Counts:
         self._judge(finder(self._context, self._plan), FINDINGS, folder / "findings")
-        return {"rows": ds.dataset(folder / "findings", format="parquet").count_rows()}
+        return {"rows": dataset(folder / "findings").count_rows()}
 
     @property
     def _plan(self) -> Plan:
         return Plan(self.chosen, self._telling, self.classes)
 
-    def coarse(self, folder: Path) -> Counts:
+    def coarse(self, folder: Location) -> Counts:
         limit = self.classes
         if limit is None:
             return {"matters": 0, "at": []}
@@ -176,7 +177,7 @@ class _Reviewing:
             self._judge(judge, FINDINGS, folder / "findings")
         return {"matters": len(wide), "at": sorted(map(list, wide))}
 
-    def describe_assets(self, folder: Path) -> Counts:
+    def describe_assets(self, folder: Location) -> Counts:
         findings = self._gathered
         coarse = assets.reached(findings, self.chosen)
         labels = labels_of(self.index)
@@ -191,7 +192,7 @@ class _Reviewing:
             _put(table(group, zip(*rows, strict=True)), folder / group)
         return sizes
 
-    def _put_assets(self, describing: assets.Describing, folder: Path) -> dict[str, Any]:
+    def _put_assets(self, describing: assets.Describing, folder: Location) -> dict[str, Any]:
         """Writes the tables of assets, as they are described batch by batch."""
         sizes = {"assets": 0, "orphans": 0}
         with (
@@ -213,13 +214,13 @@ class _Reviewing:
     @property
     def _blocks(self) -> ds.Dataset:
         """What was found in all blocks."""
-        return ds.dataset(self.job.folder("find") / "findings", format="parquet")
+        return dataset(self.job.folder("find") / "findings")
 
     def _asset_findings(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ds.field("what") == ASSET
         yield from self._blocks.to_batches(columns=list(columns), filter=chosen)
 
-    def merge(self, folder: Path) -> Counts:
+    def merge(self, folder: Location) -> Counts:
         tables = Tables(self._gathered, self.chosen, self.use)
         sizes = {REVIEW: _put_each(tables.review(), folder / REVIEW)}
         for name, rows in tables.others():
@@ -230,7 +231,7 @@ class _Reviewing:
         _put_each(parts, folder / MEMBERS)
         return sizes
 
-    def write(self, folder: Path) -> Counts:
+    def write(self, folder: Location) -> Counts:
         source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.terms)
         summary = summed(self.job.version_folder, source)
         (folder / SPREADSHEETS).mkdir()
@@ -274,7 +275,7 @@ STAGES: Final = (
 )
 
 
-def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:
+def _put_each(parts: Iterable[pa.Table], folder: Location) -> int:
     """Writes a table part by part; returns how many rows it has."""
     count = 0
     with parquet_output.writer(SCHEMAS[folder.name], folder) as out:
@@ -284,5 +285,5 @@ def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:
     return count
 
 
-def _put(rows: pa.Table, folder: Path) -> None:
+def _put(rows: pa.Table, folder: Location) -> None:
     _put_each([rows], folder)

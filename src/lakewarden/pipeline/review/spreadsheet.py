@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lakewarden.pipeline.review.schemas import (
     BY_CONTAINER,
@@ -30,6 +28,8 @@ from lakewarden.pipeline.review.schemas import (
     ROLE_SETS,
     SCHEMAS,
 )
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import metadata_of, read_table
 
 EXPORTED: Final = (
     *(QUESTIONS, REVIEW, ROLE_SETS, BY_PRINCIPAL, BY_DOMAIN, BY_TAG, BY_CONTAINER),
@@ -68,22 +68,22 @@ def safe(text: str) -> str:
     return f"'{text}" if begin.startswith(_RISKY) else text
 
 
-def export(folder: Path, out: Path) -> list[Path]:
+def export(folder: Location, out: Location) -> list[Location]:
     """Writes the tables of a version in `folder` as files in `out`; returns the files."""
     files = []
     for name in EXPORTED:
         source = folder / name
-        rows = sum(pq.read_metadata(file).num_rows for file in source.glob("*.parquet"))
+        rows = sum(metadata_of(file).num_rows for file in source.glob("*.parquet"))
         if rows <= LIMIT:
             files.append(out / f"{name}.csv")
             write(files[-1], _shown(source, SCHEMAS[name]))
     return files
 
 
-def _shown(source: Path, schema: pa.Schema) -> pa.Table:
+def _shown(source: Location, schema: pa.Schema) -> pa.Table:
     """The columns that people can read, in canonical order of the rows."""
     columns = [field.name for field in schema if not _is_for_programs(field.type)]
-    shown = pq.read_table(source, columns=columns)
+    shown = read_table(source, columns=columns)
     plain = [(f.name, "ascending") for f in shown.schema if not pa.types.is_list(f.type)]
     return shown.sort_by(plain)
 
@@ -93,7 +93,7 @@ def _is_for_programs(type: pa.DataType) -> bool:
     return bool(pa.types.is_binary(type) or of_numbers)
 
 
-def write(file: Path, table: pa.Table) -> None:
+def write(file: Location, table: pa.Table) -> None:
     """Writes one table."""
     with file.open("w", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")

@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nsmallest
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.kernel.principal import USER
@@ -35,6 +33,9 @@ from lakewarden.pipeline.review.schemas import (
     QUESTIONS,
     REVIEW,
 )
+from lakewarden.pipeline.storage.files import modified_at
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import metadata_of, read_table
 from lakewarden.pipeline.version_folder import MANIFEST
 
 TOP: Final = 15
@@ -94,11 +95,11 @@ class Summary:
     inactive_by: Sequence[tuple[str, int]]
 
 
-def summed(folder: Path, source: Source) -> Summary:
+def summed(folder: Location, source: Source) -> Summary:
     """What the tables in the folder say."""
 
     def read(name: str, *columns: str) -> pa.Table:
-        return pq.read_table(folder / name, columns=list(columns) or None)
+        return read_table(folder / name, columns=list(columns) or None)
 
     questions = read(QUESTIONS)
     review = read(REVIEW, *_OF_REVIEW)
@@ -108,7 +109,7 @@ def summed(folder: Path, source: Source) -> Summary:
     groups = {name: read(name) for name in (BY_DOMAIN, BY_TAG, BY_CONTAINER)}
     counts = {QUESTIONS: questions, REVIEW: review, ORPHANS: orphans, INACTIVE: inactive}
     files = sorted((folder / BY_ASSET).glob("*.parquet"))
-    assets = sum(pq.read_metadata(file).num_rows for file in files)
+    assets = sum(metadata_of(file).num_rows for file in files)
     named = columns_of(folder / PEOPLE, "name", "sensitive", *(f"{way}_n" for way in WAYS))
     named = named.append_column("place", pa.array(np.arange(len(named))))
     labelled = named.filter(pc.greater(pc.list_value_length(named.column("sensitive")), 0))
@@ -190,9 +191,9 @@ def bound_names() -> list[str]:
     return names
 
 
-def age_of(source: Path) -> dict[str, Any]:
+def age_of(source: Location) -> dict[str, Any]:
     """When the index was written, and how long ago that is, in seconds."""
-    written_at = (source / MANIFEST).stat().st_mtime
+    written_at = modified_at(source / MANIFEST)
     moment = datetime.fromtimestamp(written_at, UTC).isoformat(timespec="seconds")
     return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
 

@@ -7,13 +7,13 @@ in its block. So a block whose own entities and guests are as they were is judge
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream.id_shift import Shift
 from lakewarden.pipeline.stream.nodes import Changed, Nodes
 from lakewarden.pipeline.stream.row_changes import CurrentRows, Edge, Owner
@@ -139,6 +139,6 @@ def rewritten(
     return frozenset(block_numbers)
 
 
-def untouched(bones: Skeleton, rewritten: frozenset[int]) -> list[Path]:
+def untouched(bones: Skeleton, rewritten: frozenset[int]) -> list[Location]:
     """The files of which no block is rewritten."""
     return [file for file, blocks in bones.files.items() if blocks.isdisjoint(rewritten)]

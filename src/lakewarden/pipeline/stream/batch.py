@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from lakewarden.pipeline.job import Counts, Job, Stage
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.parquet_output import union
 from lakewarden.pipeline.product import Input, Manifest, key_of, place, sha256_of
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream import reused_matches
 from lakewarden.pipeline.stream.events import Line, Stretch, events_after
 from lakewarden.pipeline.stream.plan import Plan, plan
@@ -54,7 +54,7 @@ class Applied(NamedTuple):
 
 def apply(
     lines: Iterable[Line],
-    out: Path,
+    out: Location,
     spark: SparkSession,
     *,
     whole: bool = True,
@@ -158,7 +158,7 @@ class _Batch:
             raise Conflict(f"another process made a version of `{self.known.out}`; run again")
         yield from STAGES
 
-    def gather(self, folder: Path) -> Counts:
+    def gather(self, folder: Location) -> Counts:
         executed = self.plan
         target = folder / index.BLOCKS
         if executed.rewritten:
@@ -194,7 +194,7 @@ class _Batch:
         blocks = self.job.folder("gather") / index.BLOCKS
         return parquet_output.read(self.job.spark, blocks, ROWS)
 
-    def match(self, folder: Path) -> Counts:
+    def match(self, folder: Location) -> Counts:
         executed = self.plan
         target = folder / index.MATCHES
         if self._is_matched_as_before():
@@ -228,7 +228,7 @@ class _Batch:
             context = replace(executed.context, statements=executed.stated_anew)
             yield each_block(blocks, context, reused_matches.only(executed.anew), MATCHES)
 
-    def publish(self, folder: Path) -> None:
+    def publish(self, folder: Location) -> None:
         """Writes what no stage does."""
         (folder / index.STATEMENTS).write_text(text_of(self.plan.policy.stated()), "utf-8")
         index.write_people(self.plan.context.memberships, folder)

@@ -16,14 +16,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.pipeline.version_folder import write_whole
+from lakewarden.pipeline.storage.files import write_whole
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.effect import DROP, FeedRow, decode, encode
 from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
@@ -45,14 +45,14 @@ KINDS: Final = ("entity", "relation", "attribute", "owner", "statement", *PEOPLE
 class Written(NamedTuple):
     """A file that was written: its events are behind `after`, up to `until`."""
 
-    file: Path
+    file: Location
     after: int
     until: int
     events: int
 
 
 def write_feed(
-    reading: Reading, realm: str, folder: Path, after: int | None = None
+    reading: Reading, realm: str, folder: Location, after: int | None = None
 ) -> Written | None:
     """Writes what happened to a realm behind the revision `after` (default: the newest file's).
 
@@ -82,7 +82,7 @@ def write_feed(
     return Written(file, start, reading.revision, len(events))
 
 
-def newest(folder: Path, realm: str) -> int:
+def newest(folder: Location, realm: str) -> int:
     """The revision that the newest file of the folder reaches; 0 where there is none."""
     named = re.compile(re.escape(realm) + r"-(\d{15})\.jsonl")
     matches = (named.fullmatch(file.name) for file in folder.glob("*.jsonl"))

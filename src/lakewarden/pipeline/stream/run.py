@@ -23,13 +23,14 @@ from lakewarden.pipeline.index import index
 from lakewarden.pipeline.index.guests import looked_at
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.version import written_to
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
+from lakewarden.pipeline.storage.files import write_whole
+from lakewarden.pipeline.storage.location import Location, location, written_to
 from lakewarden.pipeline.stream.batch import apply
 from lakewarden.pipeline.stream.events import Line
 from lakewarden.pipeline.stream.source import Feed, lines
-from lakewarden.pipeline.version_folder import REPORT, folder_of, write_whole
+from lakewarden.pipeline.version_folder import REPORT, folder_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,10 +44,10 @@ _OTHERS: Final = {error.__name__: error for error in (Conflict, Unavailable)}
 
 def follow(  # noqa: PLR0913 — each is an option of the verb
     feed: Feed,
-    out: Path,
+    out: Location,
     *,
     spark: SparkSession,
-    checkpoint: Path | None = None,
+    checkpoint: Location | None = None,
     every: float | None = None,
     now: float | None = None,
     keep: int | None = None,
@@ -105,7 +106,7 @@ def _is_here(spark: SparkSession) -> bool:
     return not type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _raise_refusal(place: Path) -> None:
+def _raise_refusal(place: Location) -> None:
     """The original error of a step: Spark wraps it in a message of its own."""
     try:
         refusal = json.loads((place / _REFUSED).read_text("utf-8"))
@@ -116,7 +117,7 @@ def _raise_refusal(place: Path) -> None:
     raise _OTHERS[refusal["error"]](refusal["message"])
 
 
-def _reports(out: Path, before: Manifest, after: Manifest) -> list[Mapping[str, Any]]:
+def _reports(out: Location, before: Manifest, after: Manifest) -> list[Mapping[str, Any]]:
     """The reports of the versions behind one up to another, in order."""
     newest_last: list[Mapping[str, Any]] = []
     number = after.version
@@ -157,8 +158,8 @@ def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mappin
 class _Step:
     """What is done with a micro-batch; can be sent to where that is done."""
 
-    out: Path
-    place: Path
+    out: Location
+    place: Location
     whole: bool
     now: float | None
     keep: int | None
@@ -167,7 +168,7 @@ class _Step:
         """The step, with its progress."""
         return lambda batch, _: self.take(batch, progress)
 
-    def portable(self, archive: Path) -> Callable[[DataFrame, int], None]:
+    def portable(self, archive: Location) -> Callable[[DataFrame, int], None]:
         """The step by itself, for a process that has this package from the archive only.
 
         A Connect server gives what a session was sent to the tasks, but not to this process.
@@ -225,10 +226,10 @@ def take_there(
     batch: DataFrame, out: str, place: str, *, whole: bool, now: float | None, keep: int | None
 ) -> None:
     """Takes a micro-batch in a process of a Connect server."""
-    _Step(Path(out), Path(place), whole, now, keep).take(batch, silent)
+    _Step(location(out), location(place), whole, now, keep).take(batch, silent)
 
 
-def _shared(place: Path) -> Path:
+def _shared(place: Location) -> Location:
     """An archive of this package beside the checkpoint, where a Connect server sees it, too."""
     with TemporaryDirectory(prefix=".package-", dir=place) as folder:
         archive = package.archived(Path(folder))

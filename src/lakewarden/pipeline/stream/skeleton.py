@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import encoded, flags, ints
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file
 
 Ints = NDArray[np.int64]
 _COLUMNS = ("block", "what", "id", "a", "b", "s", "flag")
@@ -57,7 +57,7 @@ class Skeleton:
     owners: Rows
     attributes: Rows
     guests: Ints
-    files: dict[Path, frozenset[int]]
+    files: dict[Location, frozenset[int]]
 
     @property
     def count(self) -> int:
@@ -65,13 +65,13 @@ class Skeleton:
         return len(self.parents)
 
 
-def skeleton(folder: Path, bits: int, count: int) -> Skeleton:
+def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
     """The skeleton of the blocks in a folder. Raises `BadInput` where a part is missing."""
     parts: dict[int, list[pa.Table]] = {kind: [] for kind in (ENTITY, EDGE, OWNER, ATTRIBUTE)}
     pairs = [np.zeros(0, np.int64)]
     files = {}
     for file in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(file, read_dictionary=["s"]) as parquet:
+        with parquet_file(file, read_dictionary=["s"]) as parquet:
             table = parquet.read(list(_COLUMNS))
         blocks, ids = ints(table.column("block")), ints(table.column("id"))
         files[file] = frozenset(np.unique(blocks).tolist())

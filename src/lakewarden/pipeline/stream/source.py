@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.errors import BadInput, Unavailable
-from lakewarden.pipeline.ingest.version import read_from
+from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.stream.events import Line
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Feed:
     """What is read: `kind` is `FILES`, in the folder `place`, or `KAFKA`, as its `options` say."""
 
     kind: str = FILES
-    place: Path | None = None
+    place: Location | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -24,15 +24,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import parquet_file, parquet_writer
 from lakewarden.pipeline.unused.access_record import (
     Refused,
     Touch,
@@ -153,7 +153,7 @@ def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
             yield place, row
         return
     try:
-        with pq.ParquetFile(file.path) as parquet:
+        with parquet_file(file.path) as parquet:
             _check_columns(file, columns, parquet.schema_arrow.names)
             number = 0
             for batch in parquet.iter_batches(columns=USAGE_COLUMNS.names):
@@ -297,10 +297,10 @@ Count = tuple[str, str, str, Entity, int]
 _ROWS: Final = 50_000
 
 
-def write_usage(file: Path, realm: str, counts: Iterable[Count]) -> None:
+def write_usage(file: Location, realm: str, counts: Iterable[Count]) -> None:
     """Writes the counts of a realm."""
     left = iter(counts)
-    with pq.ParquetWriter(file, USAGE_COLUMNS, compression="zstd") as writer:
+    with parquet_writer(file, USAGE_COLUMNS, compression="zstd") as writer:
         while rows := list(islice(left, _ROWS)):
             cells = [(day, realm, user, act, *entity, n) for day, user, act, entity, n in rows]
             columns = zip(*cells, strict=True)

@@ -25,12 +25,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import CHANGE, READ
 from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.pipeline.unused.access_record import text_of
 from lakewarden.service.system import System
@@ -111,7 +111,7 @@ class Mappings:
 
 
 def read_mappings(
-    file: Path | None, kinds: Sequence[str], system: System, containers: Sequence[str]
+    file: Location | None, kinds: Sequence[str], system: System, containers: Sequence[str]
 ) -> Mappings:
     """The mappings for logs of these kinds.
 
@@ -142,7 +142,7 @@ def _inner(section: Section, kind: str) -> Section | None:
     return None if table is None else Section(table, section.at(kind))
 
 
-def _parsed(file: Path) -> dict[str, Any]:
+def _parsed(file: Location) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

@@ -15,12 +15,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
@@ -31,9 +29,10 @@ from lakewarden.pipeline.index.index import MATCHES, Index, open_index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
 from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, sha256_of
+from lakewarden.pipeline.storage.location import Location, read_from
+from lakewarden.pipeline.storage.parquet import read_table
 from lakewarden.pipeline.unused import policy
 from lakewarden.pipeline.unused.access_decisions import decided, lost
 from lakewarden.pipeline.unused.block_assignment import ACCESSES, QUARANTINE, own_entities, placed
@@ -58,7 +57,7 @@ class Log(NamedTuple):
     """A log to read: its kind, its file or folder, and what it is called (default: its path)."""
 
     kind: str
-    path: Path
+    path: Location
     name: str = ""
 
 
@@ -90,13 +89,13 @@ def is_anything_unused(manifest: Manifest) -> bool:
 
 
 def find_unused(
-    source: Path,
+    source: Location,
     logs: Sequence[Log],
-    out: Path,
+    out: Location,
     criteria: UnusedCriteria,
     *,
     spark: SparkSession,
-    mapping: Path | None = None,
+    mapping: Location | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Compares what an index says is granted with what logs say was done.
@@ -165,7 +164,7 @@ class _Comparing:
         counts = {"in": read["rows"], "out": placed["rows"], "quarantined": placed["quarantined"]}
         return {"touches": counts}
 
-    def read(self, folder: Path) -> Counts:
+    def read(self, folder: Location) -> Counts:
         count = len(self.reader.units)
         numbers = self.job.spark.range(0, count, 1, max(1, min(count, MAX_TASKS)))
         parquet_output.write(numbers.mapInArrow(self.reader, READ_ROWS), folder / "rows")
@@ -174,7 +173,7 @@ class _Comparing:
             raise BadInput(damaged["detail"], where=damaged["place"])
         return {"rows": rows.count(), "files": sum(len(u.files) for u in self.reader.units)}
 
-    def place(self, folder: Path) -> Counts:
+    def place(self, folder: Location) -> Counts:
         rows = parquet_output.read(self.job.spark, self.job.folder("read") / "rows", READ_ROWS)
         model, bits = self.index.system.model, self.context.bits
         assigned = placed(rows, self._blocks, bits, model, self.since)
@@ -194,7 +193,7 @@ class _Comparing:
         folder = self.job.folder("place") / "accesses"
         return parquet_output.read(self.job.spark, folder, ACCESSES)
 
-    def judge(self, folder: Path) -> Counts:
+    def judge(self, folder: Location) -> Counts:
         done = self._accesses.where("allowed")
         usage = decided(self._blocks, done, self.context, self.criteria.pieces)
         parquet_output.write(usage, folder / "said")
@@ -206,7 +205,7 @@ class _Comparing:
     def _decisions(self) -> DataFrame:
         return parquet_output.read(self.job.spark, self.job.folder("judge") / "said", SAID)
 
-    def propose(self, folder: Path) -> Counts:
+    def propose(self, folder: Location) -> Counts:
         findings = self._findings()
         for name, rows in findings.tables.items():
             columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMAS[name])
@@ -257,7 +256,7 @@ class _Comparing:
         scopes, sizes = (column.to_pylist() for column in sums.columns)
         return dict(zip(scopes, sizes, strict=True))
 
-    def verify(self, folder: Path) -> Counts:
+    def verify(self, folder: Location) -> Counts:
         """Fails where the proposal would take away what was done."""
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -323,12 +322,10 @@ STAGES: Final = (
 )
 
 
-def _rows(folder: Path) -> list[dict[str, Any]]:
+def _rows(folder: Location) -> list[dict[str, Any]]:
     """What was said of accesses that are allowed; of ways, which are long, each text once."""
     is_allowed = pc.field("what") != "denied"
-    allowed = pq.read_table(
-        folder, read_dictionary=["way"], filters=is_allowed
-    ).unify_dictionaries()
+    allowed = read_table(folder, read_dictionary=["way"], filters=is_allowed).unify_dictionaries()
     ways = pc.cast(allowed.column("way"), pa.dictionary(pa.int32(), pa.string())).combine_chunks()
     texts, codes = ways.dictionary.to_pylist(), ways.indices.to_pylist()
     rows: list[dict[str, Any]] = allowed.drop_columns(["way"]).to_pylist()

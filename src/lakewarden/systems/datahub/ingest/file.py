@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import pyarrow as pa
@@ -33,7 +32,7 @@ from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.ingest.version import read_from, written_to
+from lakewarden.pipeline.storage.location import Location, location, read_from, written_to
 from lakewarden.service.source_row import Row, error_row
 from lakewarden.service.system import System, load_system
 from lakewarden.systems.datahub.aspects.change import Change
@@ -71,14 +70,14 @@ class DatahubFile:
     kind: ClassVar[str] = "datahub-file"
     model: ClassVar[str] = "datahub"
     options: ClassVar[Mapping[str, str]] = {}
-    path: Path
+    path: Location
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""
         return inputs_of(find(self.path, SUFFIXES))
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`. Each file is read once; its writes are kept in `scratch` meanwhile."""
         files = find(self.path, SUFFIXES)
@@ -241,4 +240,4 @@ def _replay_groups(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) 
             yield error_row(error.message, error.where)
 
 
-SOURCE: Final = Opener(("datahub",), lambda place, _, __: DatahubFile(Path(place)))
+SOURCE: Final = Opener(("datahub",), lambda place, _, __: DatahubFile(location(place)))

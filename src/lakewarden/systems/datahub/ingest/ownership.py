@@ -30,7 +30,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
@@ -39,6 +38,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.systems.datahub import names as datahub
 
@@ -94,14 +94,14 @@ class Ownership:
         return apply(owners, entities, self)
 
 
-def rules_of(file: Path, spark: SparkSession, semantics: str | None) -> Ownership:
+def rules_of(file: Location, spark: SparkSession, semantics: str | None) -> Ownership:
     """See `OwnerRulesReader`."""
     ownership = read(file, semantics)
     check_in_java(spark, ownership, str(file))
     return ownership
 
 
-def read(path: Path, semantics: str | None = None) -> Ownership:
+def read(path: Location, semantics: str | None = None) -> Ownership:
     """The rules in a file; `semantics` overrides the setting in it.
 
     Raises `BadInput` with file, field and expectation.

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
@@ -30,6 +29,7 @@ from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.service.sealed_properties import is_secret
 from lakewarden.service.source_row import (
     BAD_NAME,
@@ -83,14 +83,14 @@ class GravitinoFile:
     kind: ClassVar[str] = "gravitino-file"
     model: ClassVar[str] = "gravitino"
     options: ClassVar[Mapping[str, str]] = {}
-    path: Path
+    path: Location
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""
         return exchanges.inputs(self.path)
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`. Grants on what is not stored are separated at the end."""
         read = exchanges.read(self.path, rows, spark, system, scratch, progress)
@@ -419,4 +419,4 @@ def _refused(entity: Entity, owner: Principal, system: System) -> str:
     return ""
 
 
-SOURCE: Final = Opener(("gravitino",), lambda place, _, __: GravitinoFile(Path(place)))
+SOURCE: Final = Opener(("gravitino",), lambda place, _, __: GravitinoFile(location(place)))

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
@@ -37,6 +36,7 @@ from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.service.source_row import Row, note_row, statement_row
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
@@ -73,7 +73,7 @@ class RangerFile:
 
     kind: ClassVar[str] = "ranger-file"
     model: ClassVar[str] = "gravitino"
-    path: Path
+    path: Location
     metalake: str
     catalog: str = ""
     service: str = ""
@@ -95,7 +95,7 @@ class RangerFile:
         return replace(self, known=tuple(entities))
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`. Policies are few: they are read on the driver."""
         gravitino.parse("metalake", self.metalake)
@@ -339,7 +339,7 @@ def _resource_text(resource: Resource) -> str:
 
 
 def _open(place: str, _: str, options: Options) -> RangerFile:
-    return RangerFile(Path(place), **options)
+    return RangerFile(location(place), **options)
 
 
 SOURCE: Final = Opener(

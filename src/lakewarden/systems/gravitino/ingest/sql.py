@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import sqlalchemy as sa
@@ -32,6 +31,7 @@ from lakewarden.kernel.relations import COLUMN_TYPE, READS
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.source_row import Row, attribute_row
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
@@ -80,7 +80,7 @@ class Sql:
         """See `Source`: the content of a database is known only when it is read."""
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         gravitino.parse("catalog", f"{self.metalake}:{self.catalog}")

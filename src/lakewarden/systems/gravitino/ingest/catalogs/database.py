@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import sqlalchemy as sa
@@ -19,6 +18,7 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino.ingest.catalogs import policy, tables
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping, mapping
@@ -52,7 +52,7 @@ class CatalogDatabase:
         """See `Source`: the content of a database is known only when it is read."""
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         declared = mapping(self.source, system.model)

@@ -24,6 +24,7 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.extract.original import ABSENT, NOBODY, Credential, Original, segment
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino.ingest.catalogs import policy
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import mapping
@@ -60,7 +61,7 @@ class IcebergRest:
         """See `Source`: what a catalog has is known only when it is read."""
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         declared = mapping("iceberg", system.model)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
@@ -17,6 +16,7 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.files import File, find, inputs_of
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest.catalogs import (
@@ -48,7 +48,7 @@ class CatalogExport:
 
     model: ClassVar[str] = "gravitino"
     source: str
-    path: Path
+    path: Location
     metalake: str
     catalog: str = ""
     reader: Reader | None = None
@@ -76,7 +76,7 @@ class CatalogExport:
         return replace(self, known=tuple(entities))
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
         declared = mapping(self.source, system.model)
@@ -127,7 +127,7 @@ def _opener(
     read = suffixes if reader is not None else ()
 
     def open_export(place: str, _: str, options: Options) -> CatalogExport:
-        return CatalogExport(source, Path(place), reader=reader, suffixes=read, **options)
+        return CatalogExport(source, location(place), reader=reader, suffixes=read, **options)
 
     names = ("metalake", "catalog") if one_catalog else ("metalake",)
     return Opener(("gravitino",), open_export, options=names, required=names)

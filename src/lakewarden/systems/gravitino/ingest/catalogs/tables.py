@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.pipeline.storage.parquet import parquet_file
 from lakewarden.systems.gravitino.ingest.catalogs.records import Record
 from lakewarden.systems.gravitino.ingest.catalogs.table_spec import Cells, TableSpec
 
@@ -122,7 +122,7 @@ def _json_rows(file: File) -> Iterator[tuple[str, Cells]]:
 def _parquet_rows(file: File) -> Iterator[tuple[str, Cells]]:
     number = 0
     try:
-        with pq.ParquetFile(file.path) as parquet:
+        with parquet_file(file.path) as parquet:
             for batch in parquet.iter_batches():
                 for row in batch.to_pylist():
                     number += 1

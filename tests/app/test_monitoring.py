@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -29,7 +31,11 @@ ROW = re.compile(r"^\| `(lakewarden_\w+)` \|([^|]*)\|", re.MULTILINE)
 USED = re.compile(r"\b(lakewarden_\w+)(?:\{([^}]*)\})?")
 GROUPED = re.compile(r"\bby \(([^)]*)\)")
 GATEWAY = "lakewarden_gateway_calls_total"
+MONITORING = DOCS / "monitoring"
+UNWATCHED = {"lakewarden_ranger_document_made_timestamp_seconds"}
+"""Metrics for questions of one's own."""
 Labels = dict[str, frozenset[str]]
+Document = dict[str, Any]
 
 
 @pytest.fixture(name="trino", scope="module")
@@ -90,11 +96,54 @@ def test_the_pages_have_all_metrics_with_their_labels() -> None:
     assert documented("jobs.md") == of_pipeline()
 
 
-def expressions() -> list[str]:
-    dashboard = json.loads((DOCS / "monitoring/engines.json").read_text("utf-8"))
-    rules = yaml.safe_load((DOCS / "monitoring/rules.yml").read_text("utf-8"))
-    shown = [one["expr"] for panel in dashboard["panels"] for one in panel["targets"]]
-    return [*shown, *(rule["expr"] for group in rules["groups"] for rule in group["rules"])]
+def dashboards() -> dict[str, Document]:
+    return {path.stem: json.loads(path.read_text("utf-8")) for path in MONITORING.glob("*.json")}
+
+
+def groups() -> list[Document]:
+    found: list[Document] = yaml.safe_load((MONITORING / "rules.yml").read_text("utf-8"))["groups"]
+    return found
+
+
+def expressions(*, server: bool = True) -> list[str]:
+    """What dashboards and alerts look at, or without `server` those of engines and jobs alone."""
+    shown = [
+        one["expr"]
+        for name, dashboard in dashboards().items()
+        for panel in dashboard["panels"]
+        for one in panel["targets"]
+        if server or name != "server"
+    ]
+    kept = [group for group in groups() if server or group["name"] != "lakewarden-server"]
+    return [*shown, *(rule["expr"] for group in kept for rule in group["rules"])]
+
+
+def test_dashboards_have_panels_side_by_side_and_names_of_their_own() -> None:
+    boards = dashboards()
+    assert len({board["uid"] for board in boards.values()}) == len(boards)
+    for board in boards.values():
+        places: set[tuple[int, int]] = set()
+        for panel in board["panels"]:
+            place = panel["gridPos"]
+            cells = {
+                (x, y)
+                for x in range(place["x"], place["x"] + place["w"])
+                for y in range(place["y"], place["y"] + place["h"])
+            }
+            assert not cells & places, panel["title"]
+            assert place["x"] + place["w"] <= 24
+            places |= cells
+        assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_alerts_say_how_bad_it_is_and_name_labels_that_their_expression_has() -> None:
+    alerts = [rule for group in groups() for rule in group["rules"]]
+    assert len({rule["alert"] for rule in alerts}) == len(alerts)
+    for rule in alerts:
+        assert rule["labels"]["severity"] in {"info", "warning", "critical"}
+        told = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
+        grouped = {label for group in GROUPED.findall(rule["expr"]) for label in group.split(", ")}
+        assert told <= grouped, rule["alert"]
 
 
 def test_dashboards_and_alerts_look_at_metrics_that_there_are() -> None:
@@ -111,8 +160,8 @@ def test_dashboards_and_alerts_look_at_metrics_that_there_are() -> None:
                 used += re.findall(r"\w+", group)
             assert set(used) <= labels, expression
             looked_at.add(metric)
-    engines = {one for one in known if one.startswith(("lakewarden_engine", "lakewarden_ranger"))}
-    assert engines <= looked_at
+    push = {one for one in known if one.startswith("lakewarden_push_")}
+    assert {*declared()} - push - UNWATCHED <= looked_at
 
 
 def test_decisions_and_denials_are_counted_by_engine(trino: Trino) -> None:
@@ -151,14 +200,22 @@ def test_polls_tell_residue_and_when_they_were(trino: Trino) -> None:
 
 def test_a_server_shows_what_dashboards_and_alerts_look_at(trino: Trino) -> None:
     trino.allows("ana", "DropTable", table=table("sales.orders"))
-    path = "/r/gravitino/ranger/service/roles/download/prod_trino"
-    assert trino.served.ask("GET", f"{path}?token={trino.engine}").status == 200
+    for kind in ("roles", "plugins/policies"):
+        path = f"/r/gravitino/ranger/service/{kind}/download/prod_trino"
+        polled = trino.served.ask("GET", f"{path}?token={trino.engine}&pluginId=trino@one")
+        assert polled.status == 200
+    newest = "lakewarden_plugin_newest_documents_timestamp_seconds"
+    end = time.monotonic() + 20.0
+    while not value(trino.served, newest, plugin="trino@one"):  # told every second
+        assert time.monotonic() < end
+        time.sleep(0.1)
     shown = {
         sample.name
         for family in text_string_to_metric_families(text(trino.served))
         for sample in family.samples
     }
-    used = {name for expression in expressions() for name, _ in USED.findall(expression)}
+    watched = expressions(server=False)
+    used = {name for expression in watched for name, _ in USED.findall(expression)}
     push = {name for name in used if name.startswith("lakewarden_push_")}
     # Those of push have an address of their own.
     assert used - {GATEWAY, *of_pipeline()} - push <= shown

@@ -9,11 +9,11 @@ from typing import Final
 
 import pytest
 
-from lakewarden.pipeline import session
 from lakewarden.store import backup, open_store
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
 from tests.own_model import GIVEN, NAME, NO_READ, STRICTER, TEXT
+from tests.pipeline import spared
 
 TABLES: Final = {
     "entities.csv": """type,name,parent_type,parent_name
@@ -43,10 +43,7 @@ on = "folder:plans"
 
 @pytest.fixture(autouse=True)
 def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(session, "spark_session", start)
+    spared.spare(monkeypatch)
 
 
 @pytest.fixture

@@ -262,9 +262,9 @@ def _mark(spark: SparkSession | Deferred, stage: tuple[str, str] | None) -> None
             spark.addTag(f"lakewarden {stage[0]}: {stage[1]}")
     else:
         job, name = (None, None) if stage is None else (f"lakewarden {stage[0]}", ": ".join(stage))
-        context = spark.sparkContext
-        context.setLocalProperty("spark.jobGroup.id", job)  # type: ignore[arg-type]  # None: no more
-        context.setLocalProperty("spark.job.description", name)  # type: ignore[arg-type]
+        for key, value in (("spark.jobGroup.id", job), ("spark.job.description", name)):
+            # None ends a property, which the declared type leaves out.
+            spark.sparkContext.setLocalProperty(key, value)  # type: ignore[arg-type]
 
 
 def _is_remote(spark: SparkSession) -> bool:

@@ -10,6 +10,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import session
 from lakewarden.pipeline.index.index import open_index
 from tests.cli.realms import Cli
+from tests.pipeline import spared
 
 TABLES = {
     "entities.csv": "type,name\nmetalake,lk\ncatalog,lk:c\nschema,lk:c.s\n",
@@ -36,10 +37,7 @@ now = 1.5
 
 @pytest.fixture(autouse=True)
 def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(session, "spark_session", start)
+    spared.spare(monkeypatch)
 
 
 @pytest.fixture

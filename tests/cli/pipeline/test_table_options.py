@@ -10,8 +10,8 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
-from lakewarden.pipeline import session
 from tests.cli.realms import Cli
+from tests.pipeline import spared
 
 ENTITIES = "type,name\nmetalake,lk\ncatalog,lk:c\nschema,lk:c.s\n"
 OWNERS = "type,name,owner_kind,owner_name,ownership\ncatalog,lk:c,user,ana,\n"
@@ -19,10 +19,7 @@ OWNERS = "type,name,owner_kind,owner_name,ownership\ncatalog,lk:c,user,ana,\n"
 
 @pytest.fixture(autouse=True)
 def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(session, "spark_session", start)
+    spared.spare(monkeypatch)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
-from lakewarden.cli.pipeline.review import names
+from lakewarden.cli.pipeline.review import Sensitive, names
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
-from lakewarden.cli.question import As, Texts
+from lakewarden.cli.question import As
 
 
 def access(  # noqa: PLR0913 — a parameter for each option
@@ -53,13 +53,7 @@ def access(  # noqa: PLR0913 — a parameter for each option
         Path | None,
         Parameter(help="TOML file with rights that nobody should have together."),
     ] = None,
-    sensitive: Annotated[
-        Texts,
-        Parameter(
-            help="Words in, or names of, tags and terms of sensitive assets, separated by commas;"
-            " default: the usual words, such as `pii`."
-        ),
-    ] = (),
+    sensitive: Sensitive = (),
     rows_per_file: Annotated[int, Parameter(help="Rows of a CSV file.")] = 250_000,
     spark: Spark = LOCAL,
     tables: TableOptions = AS_FILES,

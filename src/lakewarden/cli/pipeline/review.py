@@ -15,6 +15,15 @@ from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.pipeline.review.question import CLASSES
 
+Sensitive = Annotated[
+    Texts,
+    Parameter(
+        help="Words in, or names of, tags and terms of sensitive assets, separated by commas;"
+        " default: the usual words, such as `pii`."
+    ),
+]
+"""Which assets are sensitive."""
+
 
 def reviewing(  # noqa: PLR0913 — a parameter for each option
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
@@ -42,13 +51,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
             " accesses are inactive."
         ),
     ] = None,
-    sensitive: Annotated[
-        Texts,
-        Parameter(
-            help="Words in, or names of, tags and terms of sensitive assets, separated by commas;"
-            " default: the usual words, such as `pii`."
-        ),
-    ] = (),
+    sensitive: Sensitive = (),
     spark: Spark = LOCAL,
     tables: TableOptions = AS_FILES,
     format: As = "table",

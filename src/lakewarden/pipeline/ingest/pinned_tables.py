@@ -28,7 +28,8 @@ from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import schema_of
 from lakewarden.pipeline.table_formats.catalog import open_catalog
-from lakewarden.pipeline.table_formats.delta import need_deltalake
+from lakewarden.pipeline.table_formats.delta import LIBRARY
+from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.tables import QUARANTINE
 
 DELTA: Final = "delta"
@@ -61,7 +62,7 @@ class PinnedTables(Tabular):
 
 def delta_tables(path: Location, model: str, model_text: ModelText | None = None) -> PinnedTables:
     """The newest snapshots of the tables of Delta in a folder. Raises `BadInput`."""
-    need_deltalake()
+    need(*LIBRARY, where="--source")
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
+from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.toml_file import read_toml
 
 if TYPE_CHECKING:
@@ -27,18 +28,12 @@ FOLDER: Final = "iceberg"
 NAME: Final = "lakewarden"
 """The name of a catalog that has no other."""
 
+LIBRARY: Final = ("pyiceberg.catalog.sql", "iceberg")
+"""What commits, and the extra that brings it."""
+
 _ENVIRONMENT: Final = "env:"
 _OPEN: Final = ("type", "uri", "warehouse", "prefix", "scope", "py-io-impl")
 """Properties that are no secrets, but for a password in an address."""
-
-
-def need_pyiceberg() -> None:
-    """Raises `BadInput` where pyiceberg is not installed."""
-    try:
-        import pyiceberg.catalog.sql  # noqa: F401
-    except ImportError:
-        message = "Iceberg needs pyiceberg: pip install 'lakewarden[iceberg]'"
-        raise BadInput(message, where="--table-format") from None
 
 
 @contextmanager
@@ -48,7 +43,7 @@ def open_catalog(name: str | None, out: Path) -> Iterator[Catalog]:
     Raises `BadInput` for a name or file that says nothing, `Unavailable` when the catalog fails,
     in the block too, `Conflict` when somebody else changed a table meanwhile.
     """
-    need_pyiceberg()
+    need(*LIBRARY)
     from pyiceberg.catalog import load_catalog
 
     properties = _own(out) if name is None else properties_of(name)

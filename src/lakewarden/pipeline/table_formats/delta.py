@@ -16,28 +16,23 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.table_formats.version import Version, schema_of
 
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction
 
 FOLDER: Final = "delta"
+LIBRARY: Final = ("deltalake", "delta")
+"""What commits, and the extra that brings it."""
+
 APPLICATION: Final = "lakewarden"
-
-
-def need_deltalake() -> None:
-    """Raises `BadInput` where delta-rs is not installed."""
-    try:
-        import deltalake  # noqa: F401
-    except ImportError:
-        message = "Delta needs delta-rs: pip install 'lakewarden[delta]'"
-        raise BadInput(message, where="--table-format") from None
 
 
 def commit_delta(version: Version) -> list[str]:
     """Commits a version; the tables that got one. Raises `Unavailable`, and `Conflict`."""
-    need_deltalake()
+    need(*LIBRARY)
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:

@@ -10,31 +10,26 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.table_formats.version import Version
 
 if TYPE_CHECKING:
     import duckdb
 
 FOLDER: Final = "duckdb"
+LIBRARY: Final = ("duckdb", "analyst")
+"""What commits, and the extra that brings it."""
+
 ABOUT: Final = "lakewarden"
 """The table that says which version the file holds."""
 
 _VIEWS: Final = "views.sql"
 
 
-def need_duckdb() -> None:
-    """Raises `BadInput` where DuckDB is not installed."""
-    try:
-        import duckdb  # noqa: F401
-    except ImportError:
-        message = "DuckDB is not installed: pip install 'lakewarden[analyst]'"
-        raise BadInput(message, where="--table-format") from None
-
-
 def commit_duckdb(version: Version) -> list[str]:
     """Writes the file unless it holds the version; the tables written. Raises `Unavailable`."""
-    need_duckdb()
+    need(*LIBRARY)
     import duckdb
 
     file = version.out / FOLDER / f"{version.kind}.duckdb"
@@ -59,26 +54,20 @@ def _digest_in(file: Path) -> str | None:
 
     try:
         with duckdb.connect(str(file), read_only=True) as connection:
-            row = connection.execute(
-                f"SELECT value FROM {ABOUT} WHERE name = 'lakewarden.digest'"  # noqa: S608
-            ).fetchone()
+            about = dict(connection.table(ABOUT).fetchall())
     except duckdb.Error:
         return None
-    return None if row is None else str(row[0])
+    return about.get("lakewarden.digest")
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, version: Version) -> None:
     for name in version.tables:
         files = [str(file) for file in version.files(name)]
-        connection.execute(
-            f'CREATE TABLE "{name}" AS SELECT * FROM read_parquet($files)',  # noqa: S608
-            {"files": files},
-        )
+        connection.read_parquet(files).create(f'"{name}"')
     views = version.folder / _VIEWS
     if views.is_file():
         connection.execute(views.read_text("utf-8").replace("TEMPORARY VIEW", "VIEW"))
     connection.execute(f"CREATE TABLE {ABOUT} (name VARCHAR, value VARCHAR)")
-    connection.executemany(
-        f"INSERT INTO {ABOUT} VALUES (?, ?)",  # noqa: S608
-        [*version.properties().items()],
-    )
+    about = connection.table(ABOUT)
+    for name, value in version.properties().items():
+        about.insert([name, value])

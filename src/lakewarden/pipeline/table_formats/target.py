@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.table_formats.catalog import need_pyiceberg, open_catalog, properties_of
-from lakewarden.pipeline.table_formats.delta import commit_delta, need_deltalake
-from lakewarden.pipeline.table_formats.duckdb_file import commit_duckdb, need_duckdb
+from lakewarden.pipeline.table_formats import catalog, delta, duckdb_file
+from lakewarden.pipeline.table_formats.catalog import open_catalog, properties_of
+from lakewarden.pipeline.table_formats.delta import commit_delta
+from lakewarden.pipeline.table_formats.duckdb_file import commit_duckdb
 from lakewarden.pipeline.table_formats.iceberg import commit_iceberg
+from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.table_formats.version import newest_version
 from lakewarden.pipeline.version_folder import locked
 
@@ -42,13 +44,13 @@ class Target:
                 if value is not None:
                     raise BadInput("only with `--table-format iceberg`", where=f"--table-{option}")
         if self.format == "iceberg":
-            need_pyiceberg()
+            need(*catalog.LIBRARY)
             if self.catalog is not None:
                 properties_of(self.catalog)
         elif self.format == "delta":
-            need_deltalake()
+            need(*delta.LIBRARY)
         elif self.format == "duckdb":
-            need_duckdb()
+            need(*duckdb_file.LIBRARY)
 
     def commit(self, out: Path) -> Committed | None:
         """Commits the version that counts, unless it is; None where there is nothing to do.
@@ -67,8 +69,8 @@ class Target:
             elif self.format == "duckdb":
                 tables = commit_duckdb(version)
             else:
-                with open_catalog(self.catalog, out) as catalog:
-                    tables = commit_iceberg(catalog, self.namespace or version.kind, version)
+                with open_catalog(self.catalog, out) as opened:
+                    tables = commit_iceberg(opened, self.namespace or version.kind, version)
         return Committed(version.number, tuple(tables))
 
 

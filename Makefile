@@ -13,7 +13,7 @@ FRESH_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
-CODE := $(wildcard src tests bench)
+CODE := $(wildcard src tests bench scripts/docs_site)
 # The stamp is named after this place: an environment copied from elsewhere is not ours.
 STAMP := .venv/.stamp-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum))
 
@@ -25,7 +25,7 @@ PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgr
 COLLECT = $(BIN)/python -m pytest --quiet --collect-only
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
+.PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs site golden
 .PHONY: compiled-tests bench-pipeline bench-ui mutation lock dist release clean
 
 help: ## Print this list
@@ -131,6 +131,9 @@ docs: setup ## Write the generated pages anew
 	$(BIN)/python -m tests.systems.gravitino.source_pages
 	$(BIN)/python scripts/draw-pictures.py docs/pictures
 	$(BIN)/python scripts/index-decisions.py docs/decisions
+
+site: setup ## Build the documentation as a site: build/site/index.html
+	@$(BIN)/python -m scripts.docs_site build/site
 
 golden: docs page-pictures ## Write the golden files anew; review the difference like code
 

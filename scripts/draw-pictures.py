@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from lakewarden import models
+from lakewarden.engines import engine
 from lakewarden.kernel import expression
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal, members_of
@@ -88,6 +89,62 @@ class Picture:
         )
         title = f"<title>{escape(self.title)}</title>"
         return "\n".join([head, title, f"<style>{STYLE}</style>", *self.parts, "</svg>\n"])
+
+
+def overview() -> Picture:
+    """What lakewarden reads, what it answers with, who asks it and whom it tells."""
+    sheet = Picture("What lakewarden reads, who asks it, and whom it tells")
+    titles = [models.load(name).title for name in ("gravitino", "datahub", "cdap")]
+    told = set(engine.told().values())
+    asking = [engine.load(name).title for name in engine.NAMES if name not in told]
+    columns = (
+        (10, 270, (("Access control of", "core", titles), ("Read from", "box", _sources()))),
+        (
+            690,
+            220,
+            (
+                ("Ask before they act", "core", asking),
+                ("Are told", "box", [engine.load(name).title for name in sorted(told)]),
+            ),
+        ),
+    )
+    for x, width, parts in columns:
+        y = 10
+        for head, kind, names in parts:
+            sheet.text(x, y + 12, head, kind="small")
+            for number, name in enumerate(names):
+                sheet.box(x, y + 22 + number * 34, width, 28, kind, name)
+            y += 40 + len(names) * 34
+    high = sheet.height - 20
+    sheet.box(335, 32, 300, high - 22, "no")
+    sheet.text(485, 58, "lakewarden", "middle")
+    for number, (name, note) in enumerate(_STAGES):
+        step = (high - 66) // len(_STAGES)
+        top = 76 + number * step
+        sheet.box(355, top, 260, 52, "yes" if number == 1 else "core", name, note)
+        if number:
+            sheet.line(485, top - step + 52, 485, top)
+    middle = 32 + (high - 22) // 2
+    sheet.line(280, middle, 335, middle)
+    sheet.line(635, middle, 690, middle)
+    return sheet
+
+
+_STAGES: Final = (
+    ("model files", "types, privileges, operations, rules"),
+    ("one matrix of decisions", "roles × classes of entities"),
+    ("answers", "may, list, who, why, what if"),
+    ("pages, command line, APIs", "and Spark jobs over everything"),
+)
+
+
+def _sources() -> list[str]:
+    """What the page of ingestion reads, but for the systems and ourselves."""
+    page = (ROOT / "docs" / "pipeline.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]*`[\w-]+`", page.split("| Source |")[1], re.MULTILINE)
+    names = [re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", row).partition(":")[0] for row in rows]
+    kept = [name for name in names if name not in ("DataHub", "Gravitino", "CDAP")]
+    return [name for name in kept if "lakewarden" not in name and "several" not in name][:6]
 
 
 def packages() -> Picture:
@@ -287,6 +344,7 @@ def _wrapped(text: str) -> Iterable[str]:
 def pictures() -> dict[str, str]:
     """All pictures, by the names of their files."""
     made = {
+        "overview": overview(),
         "matrix": matrix(),
         "packages": packages(),
         "rule": rule(),

@@ -1,0 +1,25 @@
+"""How Sphinx makes the site: nothing is loaded from elsewhere, and the search needs no server."""
+
+from importlib.metadata import version as version_of
+
+project = "lakewarden"
+author = "lakewarden contributors"
+version = release = version_of("lakewarden")
+html_title = f"lakewarden {version}"
+
+extensions = ["myst_parser"]
+myst_heading_anchors = 6
+smartquotes = False
+# Conditions of row filters are shown as SQL, of which their `$user` is no part.
+suppress_warnings = ["misc.highlighting_failure"]
+
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b3d4d", "color-brand-content": "#0a5c78"},
+    "dark_css_variables": {"color-brand-primary": "#8ecbe0", "color-brand-content": "#7cc4dd"},
+}

@@ -1,0 +1,22 @@
+"""Every verb with its options, from the command's own tree."""
+
+from __future__ import annotations
+
+import re
+
+from lakewarden.cli import application
+
+HEAD = """# Options of every command
+
+Written from the command's own help. [Command line](../cli.md) explains the commands by task, with
+an example of each.
+
+"""
+
+
+def page() -> str:
+    """The page: a section for each verb, in the order of `lakewarden --help`."""
+    text = application(whole=True).generate_docs(flatten_commands=True, heading_level=2)
+    # A list of contents comes first, which the site has beside every page.
+    verbs = text[text.index("\n## lakewarden ") + 1 :]
+    return HEAD + re.sub(r"^## (lakewarden .+)$", r"## `\1`", verbs, flags=re.MULTILINE)

@@ -129,4 +129,4 @@ def test_what_cannot_be_a_target_is_refused(
     monkeypatch.setenv("LAKEWARDEN_TARGET_URL", "ranger+https://ops:pw@127.0.0.1/svc")
     add = ("push", "target", "add", "rg", "--realm", "lake", "--catalog", "quillmere")
     assert run(*add) == 2
-    assert "set `hive`, `kafka`, `trino` to `on`" in capsys.readouterr().err
+    assert "set `hdfs`, `hive`, `kafka`, `trino` to `on`" in capsys.readouterr().err

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.service import cancellation, control, push_outbox, push_target
 from lakewarden.service.actor import Actor
+from lakewarden.service.aligned_reading import reading_of
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading
@@ -138,8 +140,8 @@ class TargetSession(Protocol[P]):
         ...
 
 
-Reads = Callable[[], AbstractContextManager[Reading]]
-"""Reads the store at one revision."""
+Reads = Callable[[RealmState], AbstractContextManager[Reading]]
+"""Reads the store while a realm is as it is there. Raises `StaleSnapshot` where it is not."""
 
 Connect = Callable[[PushTarget, str, Reads], AbstractContextManager[TargetSession[Any]]]
 """Reaches a target at its address. Raises `Unavailable` and `Conflict`."""
@@ -340,7 +342,7 @@ class Pushing:
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
             address = push_target.url(reading, sealing, target)
-        return self.connect(target, address, self.service.reading)
+        return self.connect(target, address, partial(reading_of, self.service))
 
     def _realm(self, name: str) -> RealmState:
         return self.service.catch_up().realm(name)

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from lakewarden.engines.mapping import of_model
@@ -18,6 +19,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable, Unknown, WardenError
 from lakewarden.service import push_outbox, push_target
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.aligned_reading import reading_of
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.push import Connect, PushPlan, TargetSession
@@ -117,7 +119,7 @@ class Delivery:
         with ExitStack() as stack:
             try:
                 session = stack.enter_context(
-                    self.connect(target, self._address(target), self.service.reading)
+                    self.connect(target, self._address(target), partial(reading_of, self.service))
                 )
             except Conflict:
                 raise _Busy from None

@@ -27,7 +27,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 RANGER: Final = "ranger"
 """The kind of a Ranger admin. Of which engine its service is, is known when it is asked."""
 
-ENGINES_OF_RANGER: Final = ("hive", "kafka", "trino")
+ENGINES_OF_RANGER: Final = ("hdfs", "hive", "kafka", "trino")
 """Engines whose services a Ranger admin is told of; each is a setting of a realm."""
 
 _TYPE: Final = "push-target"
@@ -52,8 +52,8 @@ _ADDRESS: Final = re.compile(
 )
 """Stricter than clients of databases are, so that they find the same host in it."""
 
-_OPTIONS: Final = frozenset({"application_name", "rate", "sslmode"})
-"""Options of an address that name no file and no host."""
+_OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode"})
+"""Options of an address that name no file of the server, and no host to connect to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lakewarden.config.engines import TrinoRealm
@@ -48,7 +48,7 @@ class ServiceWorld:
     """A random realm, one service of it, and the documents of that.
 
     `stored` are the paths of what the service could name, by type, in the realm's names.
-    `folders` are the paths of filesets, as the test draws them.
+    `folders` are the paths of filesets, as the test draws them, and `located` are the addresses.
     """
 
     service: RangerService
@@ -58,6 +58,7 @@ class ServiceWorld:
     made: Documents
     stored: Mapping[tuple[str, ...], Entity]
     folders: Mapping[str, tuple[Entity, ...]]
+    located: Sequence[tuple[Entity, Sequence[str]]] = ()
 
     def users(self) -> list[str]:
         memberships = self.state.matrix.snapshot.coded.memberships
@@ -128,11 +129,15 @@ def world_of(type: str, seed: int, limits: int = 0) -> ServiceWorld:
         and (service.governs == FILE_SYSTEM or system.spelling.parts(one)[1] == own)
     }
     residues = Residues()
-    folders, files = _files(rng, state, stored, residues) if type == "hdfs" else ({}, None)
-    naming = Naming("svc", metalake, {}, own, files)
+    naming = Naming("svc", metalake, {}, own)
+    folders, located = dict[str, tuple[Entity, ...]](), list[Located]()
+    if type == "hdfs":
+        folders, located = _placed(rng, state, stored)
+        files = Files(tree, located, FILE_SYSTEM_ADDRESS, residues)
+        naming = Naming("svc", metalake, {}, files=files)
     engine = mapping.of_model("gravitino")[type]
     made = documents(state, engine, service, naming, NOW, residues, carried_types(state))
-    return ServiceWorld(service, engine, state, naming, made, stored, folders)
+    return ServiceWorld(service, engine, state, naming, made, stored, folders, located)
 
 
 def _filled(facts: Facts, rng: random.Random, type: str) -> Facts:
@@ -211,15 +216,15 @@ def _grants(
                         valid_from=start, valid_until=end)  # fmt: skip
 
 
-def _files(
-    rng: random.Random,
-    state: RealmState,
-    stored: Mapping[tuple[str, ...], Entity],
-    residues: Residues,
-) -> tuple[dict[str, tuple[Entity, ...]], Files]:
+Located = tuple[Entity, Sequence[str]]
+
+
+def _placed(
+    rng: random.Random, state: RealmState, stored: Mapping[tuple[str, ...], Entity]
+) -> tuple[dict[str, tuple[Entity, ...]], list[Located]]:
     """Places of the filesets, some of them in one another, and of a table now and then."""
     filesets = sorted(one for one in stored.values() if one.type == "fileset")
-    drawn = [
+    drawn: list[Located] = [
         (one, rng.sample([*FOLDERS, *FOLDERS, *ODD], rng.choice((1, 1, 2)))) for one in filesets
     ]
     tree = state.matrix.snapshot.coded.tree
@@ -233,4 +238,4 @@ def _files(
             if "://" not in path:
                 path = path.rstrip("/") or "/"
                 folders[path] = (*folders.get(path, ()), entity)
-    return folders, Files(tree, drawn, FILE_SYSTEM_ADDRESS, residues)
+    return folders, drawn

@@ -14,7 +14,7 @@ from lakewarden.service.ranger.document import Documents
 from tests.http.ranger import test_judged as documents
 from tests.http.ranger import test_judged_services as services
 from tests.http.ranger.judge import judged, without_schedules
-from tests.http.ranger.service_worlds import world_of
+from tests.http.ranger.service_worlds import FILE_SYSTEM_ADDRESS, world_of
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.worlds import Told, shipped, told
 
@@ -77,6 +77,32 @@ def test_random_limits_bind(seed: int, tmp_path: Path) -> None:
             realm.made.places,
         )
         documents.check_limits_of(replace(realm, made=held), seed, tmp_path)
+
+
+def check_files(seed: int, folder: Path) -> Counter[str]:
+    """A world told to an admin of HDFS as Ranger ships it, asked about paths."""
+    world = world_of("hdfs", seed)
+    with serving(Ranger("hdfs", shipped("hdfs"))) as ranger:
+        one = told(ranger, world.naming.metalake)
+        one.located, one.file_system = world.located, FILE_SYSTEM_ADDRESS
+        one.push(world.state)
+        residues = one.plan(world.state).residues
+        assert one.drift(world.state).differences == []
+        policies = without_schedules(ranger.download())
+        held = Documents(policies, ranger.download_roles(), residues, world.made.places)
+        return services.check_of(replace(world, made=held), seed, folder)
+
+
+def test_paths_of_a_file_system_are_never_told_more(tmp_path: Path) -> None:
+    counts = check_files(1, tmp_path)
+    assert counts["True True"] > 10, counts
+    assert counts["False False"] > 10, counts
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(400, 420))
+def test_random_file_systems_are_never_told_more(seed: int, tmp_path: Path) -> None:
+    check_files(seed, tmp_path)
 
 
 @pytest.mark.nightly

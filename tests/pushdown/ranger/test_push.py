@@ -387,9 +387,15 @@ def test_errors_say_what_to_do(ranger: Ranger, one: Told) -> None:
             one.plan(realm)
     assert len(ranger.requests) == 3 + TRIES
     ranger.status = 0
-    ranger.type = "hdfs"
-    with pytest.raises(BadInput, match="of type `hdfs`; expected one of: hive, kafka, trino"):
+    ranger.type = "hbase"
+    ranger.definition["name"] = "hbase"
+    with pytest.raises(BadInput, match="of type `hbase`; expected one of: hdfs, hive, kafka"):
         one.plan(realm)
+    one.file_system = "hdfs://nn"
+    ranger.type = "hive"
+    with pytest.raises(BadInput, match="of type `hive` takes no `\\?file_system"):
+        one.plan(realm)
+    one.file_system = ""
     ranger.type = "hive"
     with pytest.raises(BadInput, match="has no resource `database`"):
         one.plan(realm)
@@ -441,6 +447,8 @@ def test_what_others_change_meanwhile_is_a_conflict(ranger: Ranger, one: Told) -
         "ranger+https://ops:pw@host/svc?rate=0",
         "ranger+https://ops:pw@host/svc?verify=no",
         "ranger+https://ops:pw@host:port/svc",
+        "ranger+https://ops:pw@host/svc?file_system=namenode:8020",
+        "ranger+https://ops:pw@host/svc?file_system=hdfs:///data",
     ],
 )
 def test_an_address_that_cannot_be_is_refused_without_the_password(address: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lakewarden.engines import ranger_service
+from lakewarden.kernel.entity import Entity
 from lakewarden.pushdown.push import Drift
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
@@ -42,10 +43,16 @@ def ranger_of(type: str) -> Ranger:
     return Ranger(type, definition(ranger_service.load(type)))
 
 
-@contextmanager
-def no_documents() -> Iterator[Any]:
-    """A store that has no documents, so that columns have the types that they carry."""
-    yield SimpleNamespace(documents=lambda realm, entities: {})
+Located = Sequence[tuple[Entity, Sequence[str]]]
+
+
+def _documents_of(located: Located, type: str) -> Iterator[tuple[Entity, dict[str, Any]]]:
+    """The documents of filesets and tables whose files lie there."""
+    for entity, addresses in located:
+        if entity.type == type == "table":
+            yield entity, {"properties": {"location": addresses[0]}}
+        elif entity.type == type:
+            yield entity, {"storageLocations": {f"l{n}": one for n, one in enumerate(addresses)}}
 
 
 @dataclass
@@ -55,14 +62,25 @@ class Told:
     ranger: Ranger
     target: PushTarget
     slept: float = 0.0
+    located: Located = ()
+    file_system: str = ""
 
     @contextmanager
     def session(self) -> Iterator[RangerSession]:
-        admin = Admin(read_address(self.ranger.address), self._sleep)
+        address = replace(read_address(self.ranger.address), file_system=self.file_system)
+        admin = Admin(address, self._sleep)
         try:
-            yield RangerSession(admin, self.target, no_documents)
+            yield RangerSession(admin, self.target, self._stored)
         finally:
             admin.close()
+
+    @contextmanager
+    def _stored(self, _: RealmState) -> Iterator[Any]:
+        """A store that has no documents but these: columns have the types that they carry."""
+        yield SimpleNamespace(
+            documents=lambda realm, entities: {},
+            documents_of=lambda realm, type: _documents_of(self.located, type),
+        )
 
     def _sleep(self, seconds: float) -> None:
         self.slept += seconds

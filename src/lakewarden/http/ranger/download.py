@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -15,14 +14,12 @@ from lakewarden.engines.ranger_service import FILE_SYSTEM, RangerService
 from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import mapping_of
 from lakewarden.http.ranger.deltas import Json, Known, changes, known
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import Unavailable
-from lakewarden.registry import registry
+from lakewarden.service.aligned_reading import aligned_reading
 from lakewarden.service.column_types import types_by_table
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading
 from lakewarden.service.ranger.document import Documents, documents
-from lakewarden.service.ranger.file_places import Files
+from lakewarden.service.ranger.file_places import files_of
 from lakewarden.service.ranger.limits import shows_masked
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.residue import Residues
@@ -32,7 +29,6 @@ REMEMBERED: Final = 8
 """So many versions before the newest are remembered, to tell what changed since."""
 
 _DIGEST_BITS: Final = 30
-_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def made(
     name, type = polled.name, polled.type
     realm, read_at = state.realm(polled.realm), state.revision
     if _reads_store(realm, type):
-        with _reading(service, state) as (newer, reading):
+        with aligned_reading(service, state) as (newer, reading):
             realm, read_at = newer.realm(polled.realm), newer.revision
             found = _documents(polled, realm, now, reading)
     else:
@@ -165,8 +161,7 @@ def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading |
     if reading is not None:
         types = types_by_table(reading, realm)
         if service.governs == FILE_SYSTEM:
-            tree = realm.matrix.snapshot.coded.tree
-            files = Files(tree, _locations(reading, realm), governs, residues)
+            files, governs = files_of(reading, realm, governs, residues), ""
     mapping = mapping_of(realm, service.engine.name, service.title)
     settings = polled.settings
     naming = Naming(polled.name, settings.metalake, settings.catalogs, governs, files)
@@ -176,30 +171,6 @@ def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading |
 def _reads_store(realm: RealmState, service: RangerService) -> bool:
     """Whether documents need places of files or types of columns, which the store has."""
     return service.governs == FILE_SYSTEM or (service.reading is not None and shows_masked(realm))
-
-
-@contextmanager
-def _reading(service: DecisionService, state: State) -> Iterator[tuple[State, Reading]]:
-    """The store at the revision of the state, or of a newer one.
-
-    Raises `Unavailable` where the store changes again and again meanwhile.
-    """
-    for _ in range(_TRIES):
-        with service.reading() as reading:
-            if reading.revision == state.revision:
-                yield state, reading
-                return
-        state = service.catch_up()
-    raise Unavailable("the store changed while it was read; poll again")
-
-
-def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Sequence[str]]]:
-    """What the realm's system says of where files lie."""
-    system = registry().of_model(realm.realm.model)
-    located = system.load(system.locations) if system.locations else {}
-    for type, addresses in located.items():
-        for entity, document in reading.documents_of(realm.realm.name, type):
-            yield entity, addresses(document)
 
 
 def _digest(document: Json) -> bytes:

@@ -8,13 +8,14 @@ from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service.ranger.file_places import file_system_of
 
 KIND: Final = "ranger"
 """What a target of Ranger begins with: `ranger+https://`, or `ranger+http://`."""
 
 _SCHEMES: Final = {"ranger": "https", "ranger+https": "https", "ranger+http": "http"}
 _EXPECTED: Final = "ranger+https://USER:PASSWORD@HOST:PORT/SERVICE"
-_OPTIONS: Final = ("ca", "rate")
+_OPTIONS: Final = ("ca", "file_system", "rate")
 
 REQUESTS_PER_SECOND: Final = 50.0
 """So many requests are sent at most, unless the address has another `rate`."""
@@ -25,7 +26,7 @@ class RangerAddress:
     """The address of the admin, the account, and the service there.
 
     `ca` is the file of the certificate authority, "" for those of the system; `rate` is the most
-    requests per second.
+    requests per second. `file_system` is the address of the one that a service of HDFS is.
     """
 
     base: str
@@ -34,6 +35,7 @@ class RangerAddress:
     password: str = field(repr=False)
     ca: str = ""
     rate: float = REQUESTS_PER_SECOND
+    file_system: str = ""
 
     def verification(self) -> ssl.SSLContext:
         """What certificates of the admin are verified by. Raises `BadInput` for a bad file."""
@@ -62,7 +64,8 @@ def read_address(text: str) -> RangerAddress:
         raise BadInput(f"expected `{_EXPECTED}`", where="url")
     for name, values in options.items():
         if name not in _OPTIONS or len(values) != 1:
-            message = f"of the options of an address only {' and '.join(_OPTIONS)} are taken, once"
+            expected = f"{', '.join(_OPTIONS[:-1])} and {_OPTIONS[-1]}"
+            message = f"of the options of an address only {expected} are taken, once"
             raise BadInput(message, where="url")
     host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
     return RangerAddress(
@@ -72,7 +75,17 @@ def read_address(text: str) -> RangerAddress:
         password=unquote(parts.password or ""),
         ca=options.get("ca", [""])[0],
         rate=_rate(options.get("rate", [str(REQUESTS_PER_SECOND)])[0]),
+        file_system=_file_system(options.get("file_system", [""])[0]),
     )
+
+
+def _file_system(text: str) -> str:
+    if not text:
+        return ""
+    try:
+        return file_system_of(text)
+    except BadInput as error:
+        raise BadInput(f"{error}, as `file_system` of the address", where="url") from None
 
 
 def _rate(text: str) -> float:

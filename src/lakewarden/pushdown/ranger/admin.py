@@ -49,7 +49,7 @@ class Admin:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.service = address.service
+        self.service, self.file_system = address.service, address.file_system
         self._user, self._sleep, self._clock = address.user, sleep, clock
         self._seconds_between, self._next = 1 / address.rate, 0.0
         self.requests = 0

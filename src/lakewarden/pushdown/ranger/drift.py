@@ -109,11 +109,26 @@ def _may(
     by_privilege: Mapping[str, list[Grant]],
 ) -> frozenset[str]:
     """Who may do it on everything that the path means."""
+    covering = frozenset[str]().union(*(allowed.get(one, ()) for one in _covering(grant)))
     if not any(sign in part for part in grant.path for sign in "*?"):
-        return allowed.get(grant, frozenset())
+        return covering
     alike = [
         allowed[one]
         for one in by_privilege.get(grant.privilege, ())
         if len(one.path) == len(grant.path) and all(map(fnmatchcase, one.path, grant.path))
     ]
-    return frozenset.intersection(*alike) if alike else frozenset()
+    return frozenset.intersection(*alike) | covering if alike else covering
+
+
+def _covering(grant: Grant) -> Iterator[Grant]:
+    """The grant, and those on the folders of a path, which give the same on all below.
+
+    With a wildcard, only those on folders that it does not make vary.
+    """
+    yield grant
+    if len(grant.path) != 1 or not grant.path[0].startswith("/"):
+        return
+    steps = grant.path[0].strip("/").split("/")
+    fixed = next((n for n, step in enumerate(steps) if {*step} & {*"*?"}), len(steps) - 1)
+    for depth in range(min(fixed, len(steps) - 1), 0, -1):
+        yield Grant(("/" + "/".join(steps[:depth]),), grant.privilege)

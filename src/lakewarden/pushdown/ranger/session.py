@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from lakewarden.engines.ranger_service import RangerService
 from lakewarden.kernel.errors import BadInput, Conflict, WardenError
 from lakewarden.pushdown.adopt import Adoption
 from lakewarden.pushdown.drift import Difference
@@ -28,8 +29,7 @@ from lakewarden.pushdown.ranger.state import (
     role_sent,
 )
 from lakewarden.pushdown.ranger.style import style_of
-from lakewarden.pushdown.ranger.wanted import service_of, wanted
-from lakewarden.service.column_types import types_by_table
+from lakewarden.pushdown.ranger.wanted import Stored, service_of, wanted
 from lakewarden.service.push import Reads
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
@@ -50,14 +50,13 @@ class RangerSession:
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now."""
-        type = self._admin.service_type()
-        service = service_of(type, self._admin.definition(type), self._admin.service)
+        service = self._service()
         found = self._held()
         style = style_of(realm, self._target)
         self._label = "" if style is None else style.label
-        with self._reading() as reading:
-            types = types_by_table(reading, realm)
-            wish, residues = wanted(realm, self._target, service, found, now, types, style)
+        with self._reading(realm) as reading:
+            stored = Stored(reading, self._admin.file_system)
+            wish, residues = wanted(realm, self._target, service, found, now, stored, style)
         return RangerPlan(self._target, found, wish, residues, realm.matrix.revision)
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
@@ -144,8 +143,7 @@ class RangerSession:
     def missing_rights(self) -> list[str]:
         """What the account lacks, or what is wrong with the service."""
         try:
-            type = self._admin.service_type()
-            service_of(type, self._admin.definition(type), self._admin.service)
+            self._service()
             for _ in self._admin.policies():
                 break
             for _ in self._admin.roles():
@@ -153,6 +151,11 @@ class RangerSession:
         except WardenError as error:
             return [str(error)]
         return []
+
+    def _service(self) -> RangerService:
+        admin = self._admin
+        type = admin.service_type()
+        return service_of(type, admin.definition(type), admin.service, admin.file_system)
 
     def arrived(self) -> list[str]:
         """What plugins of the service hold, as Ranger has heard of them."""
@@ -177,7 +180,7 @@ def _arrived(host: object, kind: object, info: dict[str, object]) -> str:
 
 @contextmanager
 def session(target: PushTarget, url: str, reading: Reads) -> Iterator[RangerSession]:
-    """A session with a service of Ranger; the types of columns are read by `reading`."""
+    """A session with a service of Ranger; types of columns and places of files are stored."""
     admin = Admin(read_address(url))
     try:
         yield RangerSession(admin, target, reading)

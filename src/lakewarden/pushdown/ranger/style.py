@@ -23,9 +23,12 @@ class RangerForm(NamedTuple):
 
 
 Form = Callable[
-    [RealmState, EngineMapping, RangerService, Naming, float, Collection[str]], RangerForm
+    [RealmState, EngineMapping, RangerService, Naming, float, Residues, Collection[str]],
+    RangerForm,
 ]
 """What is wanted at a moment, with no role of the names that others have roles of.
+
+The residues are what is known before to be left out; the form adds to them.
 
 Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
 """

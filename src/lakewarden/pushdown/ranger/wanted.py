@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from lakewarden.engines import mapping as mappings
@@ -25,10 +26,12 @@ from lakewarden.pushdown.ranger.state import (
     signature,
 )
 from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
+from lakewarden.service.column_types import types_by_table
+from lakewarden.service.ports import Reading
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.ranger.definition import MASKS
 from lakewarden.service.ranger.document import documents
-from lakewarden.service.ranger.limits import Types
+from lakewarden.service.ranger.file_places import files_of
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
@@ -36,17 +39,26 @@ from lakewarden.service.state import RealmState
 _CASE: Final = "ignoreCase"
 
 
-def service_of(type: str, definition: Mapping[str, Any], name: str) -> RangerService:
-    """The service type as this Ranger defines it.
+def service_of(
+    type: str, definition: Mapping[str, Any], name: str, file_system: str = ""
+) -> RangerService:
+    """The service type as this Ranger defines it, for a service that is that file system.
 
-    Raises `BadInput` for a type that cannot be told, and for a definition by which policies would
-    open more than they name.
+    Raises `BadInput` for a type that cannot be told, or has no file system or needs one, and for a
+    definition by which policies would open more than they name.
     """
-    known = [one for one in ranger_service.TYPES if _is_told(one)]
-    if type not in known:
-        message = f"the service `{name}` is of type `{type}`; expected one of: {', '.join(known)}"
+    if type not in ranger_service.TYPES:
+        expected = ", ".join(ranger_service.TYPES)
+        message = f"the service `{name}` is of type `{type}`; expected one of: {expected}"
         raise BadInput(message, where="url")
     service = ranger_service.load(type)
+    is_file_system = service.governs == FILE_SYSTEM
+    if is_file_system != bool(file_system):
+        what = "needs" if is_file_system else "takes no"
+        message = (
+            f"a service of type `{type}` {what} `?file_system=hdfs://HOST:PORT` in the address"
+        )
+        raise BadInput(message, where="url")
     resources = {str(one.get("name")): one for one in definition.get("resources") or ()}
     accesses = {str(one.get("name")) for one in definition.get("accessTypes") or ()}
     levels = {level.named for level in service.levels.values() if level.part and not level.hidden}
@@ -64,12 +76,19 @@ def service_of(type: str, definition: Mapping[str, Any], name: str) -> RangerSer
         if not service.folds and str(options.get(_CASE, "true")).lower() != "false":
             message = f"`{type}` of this Ranger takes `{level}` in capital letters for the same"
             raise BadInput(f"{message}; set `{_CASE}` of it to `false` in the service type")
+    for one in service.levels.values():
+        if one.located and not resources[one.named].get("recursiveSupported"):
+            message = f"`{one.named}` of the service type `{type}` of this Ranger has no folders"
+            raise BadInput(f"{message}; set `recursiveSupported` of it to `true`")
     return service
 
 
-def _is_told(type: str) -> bool:
-    """Where files lie is not known to a push, so file systems are not told yet."""
-    return ranger_service.load(type).governs != FILE_SYSTEM
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The store, and the address of the file system that the service is, "" for none."""
+
+    reading: Reading
+    file_system: str = ""
 
 
 def wanted(
@@ -78,12 +97,10 @@ def wanted(
     service: RangerService,
     found: Held,
     now: float,
-    types: Types,
+    stored: Stored,
     style: RangerStyle | None = None,
 ) -> tuple[Held, Residues]:
     """The policies and roles there should be beside those of others, and what is left out.
-
-    `types` are those of columns, which masks need.
 
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot, `BadInput`
     where the realm has no rules for the engine.
@@ -96,15 +113,16 @@ def wanted(
     if service.governs == CATALOG and not target.catalog:
         message = f"a service of type `{service.type}` is one catalog; add the target with"
         raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
-    naming = Naming("", target.metalake, {}, target.catalog, folded=service.folds)
+    residues = Residues()
+    naming = _naming(realm, target, service, stored, residues)
     if style is not None:
         if service.type not in style.forms:
             message = f"the style `{target.style}` has no form for the service type"
             raise BadInput(f"{message} `{service.type}`", where="style")
         form = style.forms[service.type]
-        made_form = form(realm, mapping, service, naming, now, found.other_roles)
+        made_form = form(realm, mapping, service, naming, now, residues, found.other_roles)
         return _styled(target, style.label, made_form, found)
-    residues = Residues()
+    types = types_by_table(stored.reading, realm)
     made = documents(realm, mapping, service, naming, now, residues, types)
     names = _role_names(target.name, made.roles["rangerRoles"])
     policies = _merged(target.name, made.policies["policies"], names)
@@ -112,6 +130,20 @@ def wanted(
     roles = {names[role["name"]]: _renamed_role(role, names) for role in made.roles["rangerRoles"]}
     used = _used(policies, roles)
     return Held(policies, {name: roles[name] for name in sorted(used)}), residues
+
+
+def _naming(
+    realm: RealmState,
+    target: PushTarget,
+    service: RangerService,
+    stored: Stored,
+    residues: Residues,
+) -> Naming:
+    """What the service is of the realm."""
+    files = None
+    if service.governs == FILE_SYSTEM:
+        files = files_of(stored.reading, realm, stored.file_system, residues)
+    return Naming("", target.metalake, {}, target.catalog, files, folded=service.folds)
 
 
 def _styled(target: PushTarget, label: str, form: RangerForm, found: Held) -> tuple[Held, Residues]:

@@ -7,7 +7,7 @@ right on all that is stored in it: of filesets by their own rules, of tables nob
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,11 +15,19 @@ from urllib.parse import urlsplit
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.tree import Tree
+from lakewarden.registry import registry
+from lakewarden.service.ports import Reading
 from lakewarden.service.residue import Residue, Residues
+from lakewarden.service.state import RealmState
 
 _SAID: Final = re.compile(r"(/[A-Za-z0-9_@#~=+:.,-]+)+")
 """Paths that Ranger reads as they are: no wildcard, no macro, no space, not the root."""
+
+_FILE_SYSTEM: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
+)
 
 
 class Files:
@@ -69,6 +77,34 @@ class Files:
 
     def _left_out(self, why: str, entity: Entity) -> None:
         self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))
+
+
+def files_of(reading: Reading, realm: RealmState, file_system: str, residues: Residues) -> Files:
+    """The files of what is stored in a realm that lie in one file system, by its address."""
+    tree = realm.matrix.snapshot.coded.tree
+    return Files(tree, _locations(reading, realm), file_system, residues)
+
+
+def file_system_of(address: str) -> str:
+    """The address of the file system in which an address is; raises `BadInput` without a host.
+
+    >>> file_system_of("hdfs://nn:8020/user/lake"), file_system_of("HDFS://nn/")
+    ('hdfs://nn:8020', 'hdfs://nn')
+    """
+    scheme, separator, rest = address.partition("://")
+    found = f"{scheme.lower()}{separator}{rest.partition('/')[0]}"
+    if _FILE_SYSTEM.fullmatch(found) is None:
+        raise BadInput(f"expected a file system such as `hdfs://HOST:PORT`, got `{address}`")
+    return found
+
+
+def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Sequence[str]]]:
+    """What the realm's system says of where files lie."""
+    system = registry().of_model(realm.realm.model)
+    located = system.load(system.locations) if system.locations else {}
+    for type, addresses in located.items():
+        for entity, document in reading.documents_of(realm.realm.name, type):
+            yield entity, addresses(document)
 
 
 def _path(address: str, file_system: str) -> str | None:

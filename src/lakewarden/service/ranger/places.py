@@ -50,8 +50,9 @@ class Place:
 class Naming:
     """What a service is called, what it calls things, and what it governs: a catalog of the realm.
 
-    `files` are the places of files, where it governs a file system. `folded`: Ranger takes a name
-    for one that differs in case alone, so that none of the two can be named.
+    Without a catalog it governs all of them. `files` are the places of files, where it is a file
+    system. `folded`: Ranger takes a name for one that differs in case alone, so that none of the
+    two can be named.
     """
 
     service: str
@@ -224,8 +225,8 @@ class Places:
     def _catalog(self, level: Level, id: int, entity: Entity) -> Place | None:
         own = self._realm.system.spelling.parts(entity)[-1]
         if level.hidden:
-            is_governed = self._service.governs != CATALOG or own == self._naming.governs
-            return Place(id, (), ()) if is_governed else None
+            governs, is_one = self._naming.governs, self._service.governs == CATALOG
+            return Place(id, (), ()) if own == governs or not (governs or is_one) else None
         if self._naming.governs and own != self._naming.governs:
             return None
         if own in self._twice:

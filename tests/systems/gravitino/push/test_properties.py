@@ -50,15 +50,33 @@ def provided(provider: str, properties: Mapping[str, str], without: str = "") ->
 def test_a_database_is_named_by_its_address() -> None:
     (found,) = plugins(provided("JDBC", JDBC))
     address = "postgresql://keeper:s3%3Ac%2Fret@db.example:5432/shop"
-    assert found == Plugin("jdbc", "postgresql", address, "db.example:5432/shop")
+    assert found == Plugin("jdbc", "postgresql", address, "db.example:5432/shop", "postgresql")
 
 
 def test_a_service_of_ranger_is_named_by_its_admin_and_name() -> None:
     (found,) = plugins(provided("ranger", RANGER))
     address = "ranger+https://admin:rangerR0cks%21@ranger.example:6182/hiveDev"
-    assert found == Plugin("ranger", "ranger", address, "ranger.example:6182/hiveDev")
+    assert found == Plugin("ranger", "ranger", address, "ranger.example:6182/hiveDev", "hive")
+
+
+@pytest.mark.parametrize("is_chained", [False, True])
+def test_a_service_of_hdfs_is_the_file_system_of_the_catalog(is_chained: bool) -> None:
     hdfs = {**RANGER, "authorization.ranger.service.type": "hdfs"}
-    assert [one.kind for one in plugins(provided("ranger", hdfs))] == ["ranger-hdfs"]
+    properties = provided("ranger", hdfs)
+    if is_chained:
+        properties = {
+            "authorization-provider": "chain",
+            "authorization.chain.plugins": "files",
+            **chained("files", hdfs, "ranger"),
+        }
+    (found,) = plugins({**properties, "location": "hdfs://nn:8020/user/lake"})
+    place = "ranger.example:6182/hiveDev?file_system=hdfs%3A%2F%2Fnn%3A8020"
+    assert (found.kind, found.setting, found.unready) == ("ranger", "hdfs", "")
+    assert (found.place, found.address.partition("@")[2]) == (place, place)
+    for location in ({}, {"location": "/user/lake"}, {"location": "hdfs:///user/lake"}):
+        (found,) = plugins({**properties, **location})
+        assert found.unready.startswith("set the property `location` of the catalog")
+        assert found.place == "ranger.example:6182/hiveDev"
 
 
 def test_a_chain_has_its_plugins_in_order() -> None:

@@ -29,8 +29,7 @@ from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.push.ranger_policies import (
     FILESET,
     OWNERS,
-    hadoop_sql,
-    hdfs,
+    plugin_form,
 )
 from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.judge import judged
@@ -55,7 +54,7 @@ def state_of(facts: Facts) -> RealmState:
 
 def of_hive() -> RangerForm:
     naming = Naming("hiveDev", "lk", {}, "pg")
-    return hadoop_sql(state_of(small()), MAPPING, SERVICE, naming, NOW)
+    return plugin_form(state_of(small()), MAPPING, SERVICE, naming, NOW, Residues())
 
 
 def of_files() -> RangerForm:
@@ -96,7 +95,8 @@ def of_files() -> RangerForm:
     places = [(one, [f"hdfs://nn:8020/lake/{name}"]) for name, one in filesets.items()]
     files = Files(state.matrix.snapshot.coded.tree, places, "hdfs://nn:8020", Residues())
     service, engine = ranger_service.load("hdfs"), mapping.of_model("gravitino")["hdfs"]
-    return hdfs(state, engine, service, Naming("hdfsDev", "lk", {}, "", files), NOW)
+    naming = Naming("hdfsDev", "lk", {}, "", files)
+    return plugin_form(state, engine, service, naming, NOW, Residues())
 
 
 FORMS = {"hive": of_hive, "hdfs": of_files}
@@ -199,7 +199,7 @@ def roles_of(made: RangerForm) -> dict[str, Any]:
 
 
 def check(world: ServiceWorld, folder: Path) -> Counter[str]:
-    made = hadoop_sql(world.state, world.mapping, SERVICE, world.naming, NOW)
+    made = plugin_form(world.state, world.mapping, SERVICE, world.naming, NOW, Residues())
     asked = list(requests(world))
     numbered = [{"id": str(number), **one} for number, (one, _, _) in enumerate(asked)]
     left_out = {one.entity for one in made.residues if one.entity and not one.principal}
@@ -229,7 +229,7 @@ def test_so_it_does_in_many_worlds(tmp_path: Path, seed: int) -> None:
 def check_files(world: ServiceWorld, folder: Path) -> Counter[str]:
     """Whoever may have an access at a path may have it on all filesets whose folders it is in."""
     service = world.service
-    made = hdfs(world.state, world.mapping, service, world.naming, NOW)
+    made = plugin_form(world.state, world.mapping, service, world.naming, NOW, Residues())
     level, counts = service.levels[FILESET], Counter[str]()
     asked = [
         (ask(user, access.name, path=path), all(

@@ -129,6 +129,58 @@ def _by_user(held_by: Mapping[Grant, frozenset[str]]) -> dict[Grant, frozenset[s
     return {grant: who for grant, who in held_by.items() if who}
 
 
+def of_ranger(ranger: Ranger, type: str) -> dict[str, str]:
+    """The properties of a catalog whose plug-in is a service of that type."""
+    return {
+        "authorization-provider": "ranger",
+        "authorization.ranger.admin.url": f"http://127.0.0.1:{ranger.port}",
+        "authorization.ranger.service.type": type,
+        "authorization.ranger.service.name": ranger.service,
+        "authorization.ranger.auth.type": "simple",
+        "authorization.ranger.username": USER,
+        "authorization.ranger.password": PASSWORD,
+    }
+
+
+def test_a_catalog_tells_its_ranger_of_hdfs_where_filesets_lie(tmp_path: Path) -> None:
+    """`service.type` = `HDFS`: it is told once the catalog says in which file system it is."""
+    with serving(ranger_of("hdfs")) as ranger, Wire(tmp_path) as wire:
+        switch_on(wire, "hdfs")
+        now = [1_800_000_000.0]
+        wire.service.clock = lambda: now[0]
+        wire.good("POST", "metalakes", {"name": "lk"})
+        wire.good("POST", f"{LAKE}/users", {"name": "ana"})
+        properties = of_ranger(ranger, "HDFS")
+        body = {"name": "fs", "type": "fileset", "provider": "hadoop", "properties": properties}
+        wire.good("POST", f"{LAKE}/catalogs", body)
+        catalog = f"{LAKE}/catalogs/fs"
+        delivery = Delivery(wire.service, wire.services.sealing, connect_target, ("127.0.0.1",))
+        with wire.service.reading() as reading:
+            entries = push_outbox.pending(reading, list(push_target.targets(reading, (REALM,))))
+        assert [one.error[:33] for one in entries.values()] == ["set the property `location` of th"]
+        assert delivery.deliver_due() == 0
+        update = {"@type": "setProperty", "property": "location", "value": "hdfs://nn:8020/lake"}
+        wire.good("PUT", catalog, {"updates": [update]})
+        wire.good("POST", f"{catalog}/schemas", {"name": "raw"})
+        fileset = {"name": "a", "type": "external", "storageLocation": "hdfs://nn:8020/lake/a"}
+        wire.good("POST", f"{catalog}/schemas/raw/filesets", fileset)
+        privileges = [
+            {"name": name, "condition": "allow"}
+            for name in ("use_catalog", "use_schema", "read_fileset")
+        ]
+        role = {"fullName": "fs", "type": "catalog", "privileges": privileges}
+        wire.good("POST", f"{LAKE}/roles", {"name": "readers", "securableObjects": [role]})
+        wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+        now[0] += 600.0
+        assert delivery.deliver_due() == 2  # the target of before is emptied, and goes
+        assert users(ranger)["GRAVITINO_readers"] == ["ana"]
+        policies = {policy["name"]: compact(policy) for policy in ranger.policies.values()}
+        assert policies["/lake/a"]["roles"]["read"] == ["GRAVITINO_readers"]
+        wire.good("DELETE", f"{catalog}?force=true")
+        assert delivery.deliver_due() == 1
+        assert not ranger.policies
+
+
 def test_a_catalog_tells_its_ranger_what_changes(tmp_path: Path, ranger: Ranger) -> None:
     """`authorization-provider` = `ranger`, over the dialect: a grant, a revoke, a drop."""
     outcomes: list[tuple[str, int, str]] = []
@@ -136,15 +188,7 @@ def test_a_catalog_tells_its_ranger_what_changes(tmp_path: Path, ranger: Ranger)
         switch_on(wire, "hive")
         wire.good("POST", "metalakes", {"name": "lk"})
         wire.good("POST", f"{LAKE}/users", {"name": "ana"})
-        properties = {
-            "authorization-provider": "ranger",
-            "authorization.ranger.admin.url": f"http://127.0.0.1:{ranger.port}",
-            "authorization.ranger.service.type": "HadoopSQL",
-            "authorization.ranger.service.name": ranger.service,
-            "authorization.ranger.auth.type": "simple",
-            "authorization.ranger.username": USER,
-            "authorization.ranger.password": PASSWORD,
-        }
+        properties = of_ranger(ranger, "HadoopSQL")
         body = {"name": "hv", "type": "relational", "provider": "hive", "properties": properties}
         wire.good("POST", f"{LAKE}/catalogs", body)
         catalog = f"{LAKE}/catalogs/hv"

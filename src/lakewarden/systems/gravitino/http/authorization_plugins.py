@@ -138,7 +138,7 @@ def _make(
         exchange.realm,
         push_target.put(made),
         push_target.put_url(made, plugin.address, sealing(exchange)),
-        _entry(transaction, made, _unready(state, plugin.kind)),
+        _entry(transaction, made, _unready(state, plugin)),
     )
 
 
@@ -157,16 +157,14 @@ def _style(state: RealmState, kind: str) -> str:
     return STYLE if kind in push_target.styles(state.realm.model, STYLE) else ""
 
 
-def _unready(state: RealmState, kind: str) -> str:
+def _unready(state: RealmState, plugin: Plugin) -> str:
     """Why a target cannot be told yet; "" where it can."""
     kinds = sorted({*told().values(), push_target.RANGER})
-    if kind not in kinds:
-        return f"`{kind}` cannot be told; expected one of: {', '.join(kinds)}"
-    # The original's plug-in of Ranger is for services of Hive.
-    setting = "hive" if kind == push_target.RANGER else kind
-    if state.system.model.settings.get(setting) != "on":
-        return f"set `{setting}` to `on` for the realm `{state.realm.name}`"
-    return ""
+    if plugin.kind not in kinds:
+        return f"`{plugin.kind}` cannot be told; expected one of: {', '.join(kinds)}"
+    if state.system.model.settings.get(plugin.setting) != "on":
+        return f"set `{plugin.setting}` to `on` for the realm `{state.realm.name}`"
+    return plugin.unready
 
 
 def _entry(transaction: WriteTransaction, target: PushTarget, error: str = "") -> Effect:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import push_target
 from lakewarden.service.live import source_of
+from lakewarden.service.ranger.file_places import file_system_of
 
 PROVIDER: Final = "authorization-provider"
 
@@ -36,21 +37,27 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What has to be there, in the order in which the original asks for it."""
 
-SERVICES: Final = {"HADOOPSQL": push_target.RANGER, "HDFS": "ranger-hdfs"}
-"""Types of Ranger's services, by what a target of each is called here."""
+SERVICES: Final = {"HADOOPSQL": "hive", "HDFS": "hdfs"}
+"""Types of Ranger's services, by the engine of each: the setting that a realm needs."""
+
+LOCATION: Final = "location"
+"""The property of a catalog that says where its files lie."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
     """A plug-in: its place in the catalog (`jdbc`, `chain.NAME`), and the target that it tells.
 
-    `place` is the part of the address that says which system it is, without the account.
+    `place` is the part of the address that says which system it is, without the account. The target
+    needs the `setting` of the realm; `unready` is why it cannot be told, "" where it can.
     """
 
     name: str
     kind: str
     address: str
     place: str
+    setting: str
+    unready: str = ""
 
 
 def plugins(properties: Mapping[str, str]) -> list[Plugin]:
@@ -96,7 +103,11 @@ def _jdbc(name: str, properties: Mapping[str, str]) -> Plugin:
     modes = parse_qs(urlsplit(url.removeprefix("jdbc:")).query).get("sslmode", [])
     options = f"?sslmode={quote(modes[0], safe='')}" if modes else ""
     return Plugin(
-        name, source.engine, f"{source.engine}://{account}@{place}{options}", place + options
+        name,
+        source.engine,
+        f"{source.engine}://{account}@{place}{options}",
+        place + options,
+        source.engine,
     )
 
 
@@ -115,8 +126,24 @@ def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
     password = quote(properties["authorization.ranger.password"], safe="")
     service = quote(properties["authorization.ranger.service.name"], safe="")
     place = f"{admin.netloc}{admin.path.rstrip('/')}/{service}"
+    unready = ""
+    if SERVICES[type] == "hdfs":
+        options, unready = _file_system(properties.get(LOCATION, ""))
+        place += options
     address = f"{RANGER}+{admin.scheme}://{user}:{password}@{place}"
-    return Plugin(name, SERVICES[type], address, place)
+    return Plugin(name, push_target.RANGER, address, place, SERVICES[type], unready)
+
+
+def _file_system(location: str) -> tuple[str, str]:
+    """The option that names the file system a catalog is in, or why there is none.
+
+    The original takes the paths of all file systems for those of one.
+    """
+    try:
+        return f"?file_system={quote(file_system_of(location), safe='')}", ""
+    except BadInput:
+        what = "with the host of its file system, such as `hdfs://HOST:PORT/PATH`"
+        return "", f"set the property `{LOCATION}` of the catalog, {what}"
 
 
 def _chained(properties: Mapping[str, str]) -> Sequence[str]:
@@ -151,4 +178,5 @@ def _part(properties: Mapping[str, str], name: str) -> dict[str, str]:
         for key, value in properties.items()
         if key.startswith(own)
     }
-    return {**found, "provider": found[f"{_PREFIX}provider"]}
+    own_location = {key: properties[key] for key in (LOCATION,) if key in properties}
+    return {**found, **own_location, "provider": found[f"{_PREFIX}provider"]}

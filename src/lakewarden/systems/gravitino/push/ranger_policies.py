@@ -72,6 +72,9 @@ HDFS: Final[Translation] = {
     "WRITE_FILESET": (FILESET, ("read", "write", "execute")),
 }
 
+TRANSLATIONS: Final[Mapping[str, Translation]] = {"hive": HADOOP_SQL, "hdfs": HDFS}
+"""By types of services."""
+
 ELSEWHERE: Final = frozenset(
     {
         *("USE_SCHEMA", "CREATE_SCHEMA", "CREATE_TABLE", "CREATE_FILESET"),
@@ -93,36 +96,27 @@ class Key(NamedTuple):
     id: int
 
 
-def hadoop_sql(
+def plugin_form(
     realm: RealmState,
     mapping: EngineMapping,
     service: RangerService,
     naming: Naming,
     now: float,
+    residues: Residues,
     taken: Collection[str] = (),
 ) -> RangerForm:
-    """The policies and roles of a service of Hive that is one catalog of the realm.
+    """The policies and roles of a service of Hive that is one catalog of the realm, or of HDFS.
 
-    Roles of others have the names `taken`: whom they would be for has their access by name.
+    That is the file system in which the filesets of a metalake lie, or of one catalog. Roles of
+    others have the names `taken`: whom they would be for has their access by name.
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
     """
     realm.matrix.require(now)
-    return _Form(realm, mapping, service, naming, now, HADOOP_SQL, taken).form()
+    return _Form(realm, mapping, service, naming, now, residues, taken).form()
 
 
-def hdfs(
-    realm: RealmState, mapping: EngineMapping, service: RangerService, naming: Naming, now: float
-) -> RangerForm:
-    """Those of a service that is the file system in which the filesets of a metalake lie.
-
-    Raises as `hadoop_sql` does.
-    """
-    realm.matrix.require(now)
-    return _Form(realm, mapping, service, naming, now, HDFS).form()
-
-
-STYLE: Final = RangerStyle(LABEL, {"hive": hadoop_sql})
-"""How a service of Hive is told in the names of the plug-in."""
+STYLE: Final = RangerStyle(LABEL, dict.fromkeys(TRANSLATIONS, plugin_form))
+"""How a service of Hive or HDFS is told in the names of the plug-in."""
 
 
 @dataclass(slots=True)
@@ -142,12 +136,12 @@ class _Form:
         service: RangerService,
         naming: Naming,
         now: float,
-        translation: Translation,
-        taken: Collection[str] = (),
+        residues: Residues,
+        taken: Collection[str],
     ) -> None:
-        self._residues, self._taken = Residues(), taken
-        self._translation = translation
-        self._levels = sorted({level for level, _ in translation.values()})
+        self._residues, self._taken = residues, taken
+        self._translation = TRANSLATIONS[service.type]
+        self._levels = sorted({level for level, _ in self._translation.values()})
         snapshot = realm.matrix.snapshot
         self._limited = touched(snapshot, snapshot)
         if snapshot.table.end != float("inf"):
@@ -160,9 +154,7 @@ class _Form:
         self._allowed = Allowed(realm.matrix, mapping, service, self._places, now)
         self._memberships = realm.matrix.snapshot.coded.memberships
         self._names: dict[Principal, str] = {}
-        self._top = tuple(
-            filter(None, (naming.metalake, naming.governs if DATABASE in self._levels else ""))
-        )
+        self._top = tuple(filter(None, (naming.metalake, naming.governs)))
         tree = realm.matrix.snapshot.coded.tree
         places = [
             place

@@ -55,6 +55,7 @@ LOCAL = {
     "iceberg-guard": "is a server, whose realms decide",
     "gateway": "is a server; its users are asked about in its realm",
     "init": "whoever may open the database owns everything in it",
+    "migrate": "whoever may open the database owns everything in it",
     "user password": "whoever may open the database owns everything in it",
     "backup": "whoever may open the database owns everything in it",
     "restore": "whoever may open the database owns everything in it",

@@ -14,7 +14,7 @@ from tests.cli.realms import Cli
 from tests.reliability.estate import sqlite_url
 from tests.reliability.migrating import shape
 
-WHY = "schema `9999`, which a newer release wrote"
+WHY = "requires a release with schema `9999`"
 
 
 @pytest.fixture
@@ -23,6 +23,7 @@ def newer(tmp_path: Path) -> str:
     url = sqlite_url(tmp_path)
     with open_store(url) as store, store.engine.begin() as connection:
         connection.exec_driver_sql("update alembic_version set version_num = '9999'")
+        connection.exec_driver_sql("update counter set usable_from = '9999'")
     return url
 
 

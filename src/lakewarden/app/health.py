@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from lakewarden.app import metrics, tls
+from lakewarden.app import log, metrics, tls
 from lakewarden.app.problem import PROBLEM
 from lakewarden.app.request_pipeline import Parts
 from lakewarden.app.write_watch import WriteWatch
@@ -62,6 +62,7 @@ class Health:
         self._open_metrics = open_metrics
         self._asked = -float("inf")
         self._reached = False
+        self._fault = ""
 
     def routes(self) -> list[Route]:
         return [
@@ -105,7 +106,18 @@ class Health:
             done, _ = await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
             self._reached = bool(done) and reading.exception() is None
             self._asked = time.monotonic()
+            self._note(str(reading.exception() or "") if done else "the store is too slow")
         return self._reached
+
+    def _note(self, fault: str) -> None:
+        """Logs each change of why the store is not reached."""
+        if fault == self._fault:
+            return
+        self._fault = fault
+        if fault:
+            log.get().warning("store not reached", why=fault)
+        else:
+            log.get().info("store reached again")
 
     async def figures(self, request: Request) -> Response:
         """The metrics, for callers who may read them."""

@@ -42,6 +42,7 @@ VERBS: Final = {
     "apply": "lakewarden.cli.apply:apply",
     "lint": "lakewarden.cli.lint:lint",
     "init": "lakewarden.cli.init:init",
+    "migrate": "lakewarden.cli.migrate:migrate",
     "doctor": "lakewarden.cli.doctor:doctor",
     "backup": "lakewarden.cli.backup:backup",
     "restore": "lakewarden.cli.backup:restore",
@@ -178,6 +179,7 @@ VERB_EXTRAS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "gateway": ("gateway", _SERVICE | {"gateway"}),
     "init": ("server", _SERVICE),
     "iceberg-guard": ("server", _SERVICE),
+    "migrate": ("server", _SERVICE),
     "pipeline": ("spark", frozenset({"parquet", "spark"})),
     "serve": ("server", _SERVICE),
 }

@@ -79,7 +79,7 @@ def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionSer
 
     url = url_of(database)
     if not makes:
-        _check_there(url)
+        check_there(url)
     with ExitStack() as stack:
         with working("database", ("open",)):
             service = stack.enter_context(opened_service(url, makes=makes))
@@ -90,7 +90,7 @@ def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionSer
         yield service
 
 
-def _check_there(url: str) -> None:
+def check_there(url: str) -> None:
     """Refuses a file that is not there before opening it would make it."""
     file = url.removeprefix("sqlite:///")
     if file != url and not Path(file).exists():

@@ -170,7 +170,7 @@ def _database(report: Report, url: str, settings: Settings | None) -> None:
     if file != url and not Path(file).exists():
         raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
     with open_store(url, upgrade=False) as store:
-        report.add("database", "ok", "has the schema of this release")
+        report.add("database", "ok", "has a schema that this release can use")
         service = DecisionService(store)
         service.open()
         report.checks += examine(

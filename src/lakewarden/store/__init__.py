@@ -18,5 +18,6 @@ from __future__ import annotations
 from lakewarden.store.backup import restore
 from lakewarden.store.limits import StoreLimits
 from lakewarden.store.store import SqlStore, open_store
+from lakewarden.store.upgrade import migrate
 
-__all__ = ["SqlStore", "StoreLimits", "open_store", "restore"]
+__all__ = ["SqlStore", "StoreLimits", "migrate", "open_store", "restore"]

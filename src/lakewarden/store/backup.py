@@ -41,6 +41,8 @@ def save(engine: sa.Engine, path: Path) -> str:
 
     Raises `Conflict` where the file is there already, `Unavailable` where it cannot be written.
     """
+    with translated_errors(), engine.connect() as connection:
+        schemas.check_own(connection)
     unfinished = path.with_name(f"{path.name}.unfinished")
     with _folder_errors(path):
         if path.exists():

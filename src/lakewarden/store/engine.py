@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.service.cancellation import check, is_cancelled
 from lakewarden.service.write_health import Unwritable
+from lakewarden.store.compatibility import application_name
 
 WAIT_SECONDS = 30
 """How long a writer waits for another before it gives up."""
@@ -145,7 +146,8 @@ def _postgres(url: sa.URL) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _: object) -> None:
         connection.server_cursor_factory = Streamed
-        for setting in (*_SETTINGS, f"lock_timeout = '{WAIT_SECONDS}s'"):
+        name = f"application_name = '{application_name()}'"
+        for setting in (*_SETTINGS, name, f"lock_timeout = '{WAIT_SECONDS}s'"):
             connection.execute(f"SET {setting}")
         connection.commit()
 

@@ -40,6 +40,7 @@ from lakewarden.service.realm import Realm, Token
 from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
 from lakewarden.store import schema, search_engine
+from lakewarden.store.compatibility import check_usable
 from lakewarden.store.engine import translated_driver_errors, translated_errors
 from lakewarden.store.key import ENTITY, document_key, key, unescaped
 from lakewarden.store.limits import Size
@@ -67,6 +68,7 @@ class SqlReading:
         self._connection = connection
         with translated_errors():
             counter = connection.execute(sa.select(schema.counter)).one()
+        check_usable(counter.usable_from)
         self.revision: int = counter.revision
 
     # What decides

@@ -67,8 +67,10 @@ counter = sa.Table(
     _number("audit_seq"),
     _text("audit_digest"),
     _number("pruned"),
+    sa.Column("usable_from", Text, nullable=False, server_default="0013"),
 )
-"""One row: the newest revision, the end of the audit trail, the last revision without feed."""
+"""One row: the newest revision, the end of the audit trail, the last revision without feed, the
+oldest schema whose release may use the store."""
 
 realms = sa.Table(
     "realms",

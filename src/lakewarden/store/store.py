@@ -20,6 +20,7 @@ from lakewarden.service.credential import Count
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
+from lakewarden.store.compatibility import check_usable
 from lakewarden.store.engine import (
     POSTGRES,
     ConnectionLost,
@@ -34,7 +35,7 @@ from lakewarden.store.reading import SqlReading
 from lakewarden.store.writing import SqlWriting
 
 T = TypeVar("T")
-_REVISION = sa.select(schema.counter.c.revision)
+_REVISION = sa.select(schema.counter.c.revision, schema.counter.c.usable_from)
 _ATTEMPT = ("key", "ends", "number")
 _TRY = sa.text(
     "INSERT INTO attempts (key, ends, number) VALUES (:key, :ends, 1)"
@@ -57,10 +58,10 @@ def open_store(
     """The store at `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`.
 
     Brings its schema to the newest first; with `upgrade` off, refuses where that would be
-    needed, with `makes` off, where there is none at all. What is more than the `limits` allow is
-    refused (`LimitExceeded`). Raises `BadInput` for a URL that cannot
-    be used, and `Unavailable` for a database that does not answer or was written by a newer
-    release.
+    needed, with `makes` off, where there is none at all. A newer schema is left as it is. What is
+    more than the `limits` allow is refused (`LimitExceeded`). Raises `BadInput` for a URL that
+    cannot be used, and `Unavailable` for a database that does not answer, that a newer release
+    keeps from this one, or that older ones have open which the newest schema would shut out.
     """
     engine = create(url)
     try:
@@ -73,7 +74,7 @@ def open_store(
 
 def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
     if upgrades:
-        upgrade.upgrade(engine, makes=makes)
+        upgrade.upgrade(engine, makes=makes, shares=True)
     else:
         upgrade.check(engine)
 
@@ -187,7 +188,7 @@ class SqlStore:
         """See `Store.is_noted`."""
         of = schema.attempts.c
         query = sa.select(of.key).where(of.key == key(*names), of.ends > now)
-        connection, _ = _begun(self.engine, lambda fresh: fresh)
+        connection, _ = _begun(self.engine, _revision)
         with _closing(connection), translated_errors():
             return connection.execute(query).first() is not None
 
@@ -253,7 +254,9 @@ def _interrupted(connection: sa.Connection) -> Iterator[None]:
 
 def _revision(connection: sa.Connection) -> int:
     with translated_errors():
-        return int(connection.execute(_REVISION).scalar_one())
+        revision, usable_from = connection.execute(_REVISION).one()
+    check_usable(usable_from)
+    return int(revision)
 
 
 def _begun(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:

@@ -6,14 +6,23 @@ that is killed on the way leaves the database as it was.
 
 from __future__ import annotations
 
-import pkgutil
-from functools import cache
+import os
+import time
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.store import engine as engines
+from lakewarden.store import schema
+from lakewarden.store.compatibility import (
+    FIRST,
+    check_usable,
+    known,
+    newest,
+    shut_out,
+    usable_from,
+)
 from lakewarden.store.migrations import versions
 
 if TYPE_CHECKING:
@@ -22,14 +31,28 @@ if TYPE_CHECKING:
 NEWEST = "head"
 EMPTY = "base"
 
+_PAUSE_SECONDS = 0.2
 _LOCK = 0x6C616B65  # a number of our own among the advisory locks of the database
 
 
-def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
+class InUse(Unavailable):
+    """A change of schema would shut out processes that have the store open."""
+
+
+def upgrade(
+    engine: sa.Engine,
+    to: str = NEWEST,
+    *,
+    makes: bool = True,
+    shares: bool = False,
+    force: bool = False,
+) -> bool:
     """Migrates the database to a schema, the newest by default; returns whether it had it already.
 
+    With `shares`, a newer one is left as it is where its release says that this one may use it.
     Raises `Unavailable` where it has one that this release does not know; unless it `makes` the
-    first one, also where there is none.
+    first one, also where there is none. Raises `InUse` while processes of older releases are
+    connected that could not use it afterwards; with `force` they are shut out.
     """
     with (
         engines.translated_errors(),
@@ -37,16 +60,48 @@ def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
         connection.begin(),
     ):
         _lock(connection)
-        before = _check_known(connection)
+        before = _check_known(connection, shares=shares)
         if before is None and not makes:
             raise Unavailable("the database is empty; run `lakewarden init`")
-        if to == NEWEST and before == _newest():
+        if before not in known() and before is not None:
             return True
+        if to == NEWEST and before == newest():
+            return True
+        target = newest() if to == NEWEST else to
+        if before is not None and not force:
+            _check_unused(connection, target)
         # COST: alembic takes longer to import than a store to open, and most have the newest.
         from alembic import command
 
         command.upgrade(_config(connection), to)
+        _keep_usable_from(connection)
         return current(connection) == before
+
+
+def migrate(url: str, *, wait: float = 0.0, force: bool = False) -> tuple[str | None, str | None]:
+    """Migrates the database at a URL to the newest schema: the schema before, and now.
+
+    Waits that many seconds for processes that it would shut out, or with `force` not at all.
+    Raises `InUse` where they are still connected then, and as `upgrade` does.
+    """
+    end = time.monotonic() + wait
+    engine = engines.create(url)
+    try:
+        with engines.translated_errors(), engine.connect() as connection:
+            before = current(connection)
+        while True:
+            try:
+                upgrade(engine, makes=False, shares=True, force=force)
+            except InUse:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                break
+        with engines.translated_errors(), engine.connect() as connection:
+            return before, current(connection)
+    finally:
+        engine.dispose()
 
 
 def downgrade(engine: sa.Engine, to: str) -> None:
@@ -61,18 +116,24 @@ def downgrade(engine: sa.Engine, to: str) -> None:
         _lock(connection)
         _check_known(connection)
         command.downgrade(_config(connection), to)
+        _keep_usable_from(connection)
 
 
-def check(engine: sa.Engine) -> None:
-    """Raises `Unavailable` unless the database has the newest schema."""
+def check(engine: sa.Engine) -> str:
+    """The schema of the database; raises `Unavailable` unless this release may use it as it is."""
     with engines.translated_errors(), engine.connect() as connection, connection.begin():
-        stored = _check_known(connection)
-    newest = _newest()
-    if stored != newest:
+        stored = _check_known(connection, shares=True)
+    if stored is None or stored < newest():
         raise Unavailable(
-            f"the store has schema `{stored or 'none'}`, but this release requires `{newest}`;"
+            f"the store has schema `{stored or 'none'}`, but this release requires `{newest()}`;"
             " upgrade the store first"
         )
+    return stored
+
+
+def check_own(connection: sa.Connection) -> None:
+    """Raises `Unavailable` where the database has a schema that this release does not know."""
+    _check_known(connection)
 
 
 def current(connection: sa.Connection) -> str | None:
@@ -85,13 +146,35 @@ def current(connection: sa.Connection) -> str | None:
     return version
 
 
-def _check_known(connection: sa.Connection) -> str | None:
+def _check_known(connection: sa.Connection, *, shares: bool = False) -> str | None:
     stored = current(connection)
-    if stored is not None and stored not in _migration_names():
-        raise Unavailable(
-            f"the store has schema `{stored}`, which a newer release wrote; use that release"
+    if stored is None or stored in known():
+        return stored
+    if shares:
+        check_usable(connection.execute(sa.select(schema.counter.c.usable_from)).scalar_one())
+        return stored
+    raise Unavailable(
+        f"the store has schema `{stored}`, which a newer release wrote; use that release"
+    )
+
+
+def _check_unused(connection: sa.Connection, target: str) -> None:
+    if connection.dialect.name != engines.POSTGRES:
+        return
+    older = shut_out(connection, usable_from(target))
+    if older:
+        raise InUse(
+            f"schema `{target}` cannot be used by older releases that have the store open"
+            f" ({', '.join(map(str, older))}); stop them, then try again: `lakewarden migrate"
+            " --wait SECONDS` waits for them, `--force` shuts them out"
         )
-    return stored
+
+
+def _keep_usable_from(connection: sa.Connection) -> None:
+    """Keeps in the store who may use it; each transaction of an older release looks."""
+    stored = current(connection)
+    if stored is not None and stored >= FIRST:
+        connection.execute(schema.counter.update(), {"usable_from": usable_from(stored)})
 
 
 def _lock(connection: sa.Connection) -> None:
@@ -99,20 +182,12 @@ def _lock(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
-@cache
-def _migration_names() -> frozenset[str]:
-    """The schemas that this release knows, by the names of their migrations."""
-    return frozenset(name[1:5] for _, name, _ in pkgutil.iter_modules(versions.__path__))
-
-
-def _newest() -> str:
-    return max(_migration_names())
-
-
 def _config(connection: sa.Connection) -> Config:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "lakewarden.store:migrations")
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("version_locations", os.pathsep.join(versions.__path__))
     config.attributes["connection"] = connection
     return config

@@ -17,6 +17,7 @@ from lakewarden.service.credential import Credential
 from lakewarden.service.effect import DocumentChanged, Effect, Encoded, ValueChanged
 from lakewarden.store import schema
 from lakewarden.store.bulk import Clash, delete, insert
+from lakewarden.store.compatibility import check_usable
 from lakewarden.store.engine import SQLITE, exclusive, translated_errors
 from lakewarden.store.feed import encoded
 from lakewarden.store.interpret import interpret
@@ -203,7 +204,9 @@ class SqlWriting(SqlReading):
             raise BadInput("the write is already committed")
 
     def _counted(self, query: sa.Select[Any]) -> sa.Row[Any]:
-        return self._connection.execute(query).one()
+        counter = self._connection.execute(query).one()
+        check_usable(counter.usable_from)
+        return counter
 
     def _numbered(self, scope: str) -> int:
         id = self._scopes.get(scope)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any
+from threading import Event
 
 import pytest
 
@@ -22,6 +18,7 @@ from lakewarden.service.audit_check import Anchor, examine, read_anchors
 from lakewarden.service.audit_seal import Seals
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.secrets import new_key
+from tests.app.json_receiver import receiver
 
 EVENT = AuditEvent(1.0, "ana", "table.load", "table:lk:c.s.t", "allow", "allowed")
 SEALS = Seals([new_key()])
@@ -47,31 +44,6 @@ def looking(store: SqlStore, *sends: Send) -> tuple[Anchoring, list[str]]:
 
 def anchors(file: Path) -> list[Anchor]:
     return read_anchors(file.read_text("utf-8").splitlines(), str(file))
-
-
-@contextmanager
-def receiver(status: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that takes anchors: its address, and what it got."""
-    got: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(status)
-            self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/anchors", got
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def test_the_end_is_appended_once_for_all_that_moved_it(store: SqlStore, tmp_path: Path) -> None:
@@ -106,24 +78,24 @@ def test_what_was_not_taken_is_sent_again_and_holds_nothing_else_up(
     store: SqlStore, tmp_path: Path
 ) -> None:
     folder = tmp_path / "later"
-    with receiver() as (url, got):
+    with receiver() as (url, taken):
         one, failed = looking(store, to_file(folder / "anchors"), to_url(url))
         act(store)
         one.look()
-        assert [anchor["seq"] for anchor in got] == [1]
+        assert [one.body["seq"] for one in taken] == [1]
         assert len(failed) == 1
         folder.mkdir()
         one.look()
-        assert [anchor["seq"] for anchor in got] == [1]
+        assert [one.body["seq"] for one in taken] == [1]
     assert [anchor.seq for anchor in anchors(folder / "anchors")] == [1]
 
 
 @pytest.mark.parametrize("status", [302, 500])
 def test_an_address_that_answers_otherwise_did_not_take_it(store: SqlStore, status: int) -> None:
-    with receiver(status) as (url, got):
+    with receiver(status) as (url, taken):
         with pytest.raises(Unavailable):
             to_url(url)(Anchor(1.0, 1, "d"))
-        assert len(got) == 1, "a redirection is not followed"
+        assert len(taken) == 1, "a redirection is not followed"
     with pytest.raises(Unavailable):
         to_url(url)(Anchor(1.0, 1, "d"))
 

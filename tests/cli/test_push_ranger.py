@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.app import webhook
 from lakewarden.app.open_store import opened_service
 from lakewarden.cli import main
 from lakewarden.kernel.change import (
@@ -25,6 +26,7 @@ from lakewarden.pushdown.ranger import admin
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import Effect
 from lakewarden.service.push_target import target
+from tests.app.json_receiver import receiver
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.worlds import ranger_of
 
@@ -96,6 +98,41 @@ def test_a_ranger_is_told_from_the_command_line(
     capsys.readouterr()
     assert run("push", "plan", "rg") == 3
     assert "Ranger cannot be reached" in capsys.readouterr().err
+
+
+def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webhook, "PAUSES_SECONDS", (0.01,))
+    assert run("init") == 0
+    assert run("realm", "create", "lake", "--model", "gravitino", "--setting", "trino=on") == 0
+    furnish()
+    (tmp_path / "token").write_text("s3cret\n")
+    with serving(ranger_of("trino")) as ranger, receiver(503, 503, 204) as (url, taken):
+        settings = f'[push]\nwebhook_url = "{url}"\nwebhook_token_file = "token"\n'
+        (tmp_path / "warden.toml").write_text(settings)
+        monkeypatch.setenv("LAKEWARDEN_TARGET_URL", ranger.address)
+        assert run("push", "target", "add", "rg", "--realm", "lake", "--catalog", "quillmere") == 0
+        assert run("push", "plan", "rg", "--out", "push.json") == 1
+        assert run("push", "apply", "push.json") in {0, 1}
+        watch = ("push", "watch", "rg", "--once", "--config", "warden.toml")
+        assert (run(*watch), taken) == (0, [])
+        policy = next(one for one in ranger.policies.values() if _reads_orders(one))
+        policy["policyItems"][0]["users"] = ["eve"]
+        capsys.readouterr()
+        assert run(*watch) == 3
+        said = capsys.readouterr().err
+        assert "did not accept the event: HTTP 503" in said
+        assert "s3cret" not in said
+        assert run(*watch) == 1
+        assert run(*watch) == 1
+        assert [one.body["id"] for one in taken] == ["lake/rg/1"] * 3
+        assert taken[-1].headers["authorization"] == "Bearer s3cret"
+        assert taken[-1].body["counts"]["added"] > 0
+        policy["policyItems"][0]["users"] = []
+        assert run(*watch) == 0
+        assert [one.body["event"] for one in taken] == [*["push.drift"] * 3, "push.resolved"]
 
 
 def _killed_and_gone_on(ranger: Ranger, capsys: pytest.CaptureFixture[str]) -> None:

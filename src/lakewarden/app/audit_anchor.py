@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import threading
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from lakewarden.app.json_post import post_json
 from lakewarden.config.settings import Audit
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.audit_check import Anchor
@@ -22,8 +22,6 @@ from lakewarden.service.ports import Clock, Store
 
 Send = Callable[[Anchor], None]
 """Hands an anchor on; raises `Unavailable`."""
-
-_TIMEOUT_SECONDS: Final = 5.0
 
 
 def to_file(path: Path) -> Send:
@@ -43,24 +41,7 @@ def to_file(path: Path) -> Send:
 
 def to_url(url: str) -> Send:
     """Posts it to an address, following no redirection."""
-    opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
-
-    def send(anchor: Anchor) -> None:
-        headers = {"Content-Type": "application/json"}
-        body = anchor.line().encode()
-        # The settings take https, or this machine.
-        request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310
-        try:
-            opener.open(request, timeout=_TIMEOUT_SECONDS).close()
-        except OSError as error:
-            raise Unavailable(f"`{url}` did not accept the anchor: {error}") from None
-
-    return send
-
-
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object, **__: object) -> None:
-        return None
+    return lambda anchor: post_json(url, anchor.line().encode(), "anchor")
 
 
 def sends(audit: Audit, log: Callable[[Mapping[str, Any]], None]) -> list[Send]:

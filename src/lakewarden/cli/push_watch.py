@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -21,6 +22,9 @@ from lakewarden.cli.question_target import Url
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
+    from lakewarden.config.settings import Push
+    from lakewarden.service.drift_event import DriftEvents
+    from lakewarden.service.push import Pushing
     from lakewarden.service.push_watch import Look, PushWatch
 
 _SHORTEST_SECONDS = 1.0
@@ -34,42 +38,66 @@ def watch(
     metrics: Annotated[
         str, Parameter(help="`HOST:PORT` for metrics of Prometheus; default: none.")
     ] = "",
+    config: Annotated[
+        Path | None, Parameter(help="TOML file with the settings of the server.")
+    ] = None,
     database: Url = None,
     format: As = "table",
 ) -> int:
     """Looks for drift in the targets again and again, until it is stopped; without names in all.
 
-    Prints a line when something changed, and records it in the audit trail. A target that is away
-    is tried less often, up to once an hour. With `--once`, exits with 1 where there is drift, and
-    with 3 where a target could not be looked at.
+    Prints a line when something changed, and records it in the audit trail. With the setting
+    `push.webhook_url` an event is posted there. A target that is away is tried less often, up to
+    once an hour. With `--once`, exits with 1 where there is drift, and with 3 where a target could
+    not be looked at or an event was not accepted.
 
     For example:
 
         lakewarden push watch pg --once --database sqlite:///estate.db
     """
+    from lakewarden.config.settings import load
     from lakewarden.service.push_watch import PushWatch
 
     interval = seconds(every, "--every")
     if interval <= 0:
         raise BadInput("expected more than no time", where="--every")
+    push = load(config, {}).push
     show_figures(metrics)
     with opened_pushing(database) as pushing, _stopped() as stop:
         watching, clock = PushWatch(pushing, interval, names), pushing.service.clock
+        events = _events(push, pushing, interval, stop)
         while not stop.is_set():
             looks: list[Look] = []
+            unsent: set[str] = set()
             try:
                 for look in _round(watching, stop, clock()):
                     looks.append(look)
                     if once or look.is_new:
                         _told(look, format)
+                    unsent.add(events.announce(look, clock()) if events else "")
             except Unavailable as error:  # our own store is away
                 if once:
                     raise
                 note(str(error))
+            for problem in sorted(filter(None, unsent)):
+                note(problem)
             if once:
-                return _outcome(looks)
+                return COULD_NOT_TELL if any(unsent) else _outcome(looks)
             stop.wait(max(watching.seconds_until_due(clock()), _SHORTEST_SECONDS))
     return YES
+
+
+def _events(
+    push: Push, pushing: Pushing, interval: float, stop: threading.Event
+) -> DriftEvents | None:
+    """What posts events; None without a webhook."""
+    from lakewarden.app.webhook import Webhook
+    from lakewarden.service.drift_event import DriftEvents
+
+    if not push.webhook_url:
+        return None
+    webhook = Webhook(push.webhook_url, push.webhook_token_file, stop.wait)
+    return DriftEvents(pushing, webhook, interval)
 
 
 @contextmanager

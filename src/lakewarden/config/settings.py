@@ -246,6 +246,13 @@ class Push(Section):
         description="Whether the server tells followed targets what changed; off where"
         " `lakewarden push deliver` does.",
     )
+    webhook_url: str = Field(
+        default="",
+        description="Address to which `lakewarden push watch` posts an event when drift changes.",
+    )
+    webhook_token_file: Path | None = Field(
+        default=None, description="File with the bearer token that the webhook asks for."
+    )
 
 
 class ServerSettings(BaseSettings):
@@ -543,9 +550,8 @@ def check(settings: Settings) -> None:
             raise BadInput("`oidc.jwks_url` must be `https://` or an address of this machine")
         if oidc.client_id:
             _check_code_flow(oidc)
-    url = settings.audit.anchor_url
-    if url and not _is_trusted(url):
-        raise BadInput("`audit.anchor_url` must be `https://` or an address of this machine")
+    _check_posted("audit.anchor_url", settings.audit.anchor_url)
+    _check_posted("push.webhook_url", settings.push.webhook_url)
     root = settings.root_token
     if root is not None:
         check_root_token(root.get_secret_value())
@@ -557,6 +563,11 @@ def _check_code_flow(oidc: Oidc) -> None:
             raise BadInput(f"`oidc.{key}` must be `https://` or an address of this machine")
     if "openid" not in oidc.scope.split():
         raise BadInput("`oidc.scope` must contain `openid`")
+
+
+def _check_posted(name: str, url: str) -> None:
+    if url and not _is_trusted(url):
+        raise BadInput(f"`{name}` must be `https://` or an address of this machine")
 
 
 def _is_trusted(url: str) -> bool:

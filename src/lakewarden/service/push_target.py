@@ -33,6 +33,7 @@ ENGINES_OF_RANGER: Final = ("hdfs", "hive", "kafka", "trino")
 _TYPE: Final = "push-target"
 _PUSHED: Final = "push-roles"
 _DRIFT: Final = "push-drift"
+_EVENT: Final = "push-event"
 OUTBOX: Final = "push-outbox"
 """The type of the documents that say what a target has still to be told."""
 
@@ -133,6 +134,21 @@ class DriftNote:
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class SentEvent:
+    """The last event of a target that was accepted: the findings it was of, and its number."""
+
+    digest: str = ""
+    number: int = 0
+
+
+def sent_event(reading: Reading, of: PushTarget) -> SentEvent:
+    """The last event of a target."""
+    about = Entity(_EVENT, of.name)
+    document = reading.documents(of.realm, [about]).get(about, {})
+    return SentEvent(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+
+
 def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNote]:
     """What was found in targets that are not as they were pushed, by their names."""
     return {
@@ -183,7 +199,7 @@ def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
     entity = _entity(old.name)
     yield DocumentChanged(entity, None)
     yield SecretChanged(entity, _URL, None)
-    for type in (_PUSHED, OUTBOX, _DRIFT):
+    for type in (_PUSHED, OUTBOX, _DRIFT, _EVENT):
         yield DocumentChanged(Entity(type, old.name), None)
 
 
@@ -282,6 +298,14 @@ def note_drift(
     if refused is None:
         note = asdict(DriftNote(dict(counts), digest, transaction.now)) if digest else None
         transaction.change(of.realm, DocumentChanged(Entity(_DRIFT, of.name), note))
+    return refused
+
+
+def note_event(transaction: WriteTransaction, of: PushTarget, sent: SentEvent) -> Denied | None:
+    """Stores that an event was accepted."""
+    refused = _refused(transaction, "push.drift", of, event=sent.number)
+    if refused is None:
+        transaction.change(of.realm, DocumentChanged(Entity(_EVENT, of.name), asdict(sent)))
     return refused
 
 

@@ -43,6 +43,15 @@ class Look:
     """Whether it differs from what the last look found."""
 
     @property
+    def digest(self) -> str:
+        """The same for the same findings; empty where there are none."""
+        if self.drift is None or not any(self.counts.values()):
+            return ""
+        table = self.drift.table()
+        found = [table["differences"], table["foreign"]]
+        return sha256(msgspec.json.encode(found)).hexdigest()[:16]
+
+    @property
     def counts(self) -> Mapping[str, int]:
         """The numbers of what was found, by kind."""
         if self.drift is None:
@@ -111,7 +120,7 @@ class PushWatch:
 
     def _recorded(self, look: Look) -> Look:
         """The look, after it was written to the store where it found something else."""
-        digest = _digest(look)
+        digest = look.digest
         with self.pushing.service.reading() as reading:
             noted = push_target.drift_notes(reading, (look.target.realm,)).get(look.target.name)
         if digest == (noted.digest if noted else ""):
@@ -120,12 +129,3 @@ class PushWatch:
         denied = self.pushing.write(note)
         error = "denied" if isinstance(denied, Denied) else ""
         return Look(look.target, look.drift, error, is_new=True)
-
-
-def _digest(look: Look) -> str:
-    """The same for the same findings; empty where there are none."""
-    if look.drift is None or not any(look.counts.values()):
-        return ""
-    table = look.drift.table()
-    found = [table["differences"], table["foreign"]]
-    return sha256(msgspec.json.encode(found)).hexdigest()[:16]

@@ -1,0 +1,82 @@
+"""Events of drift: what a watch found in a target, for somebody who is not looking.
+
+An event is sent when a look finds something else than the last event said, and the store remembers
+it once it was accepted. So an event that nobody took is sent again at the next look, by whichever
+process looks then. One may come twice: its `id` is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.service import push_target
+from lakewarden.service.control import Denied
+from lakewarden.service.push import Pushing
+from lakewarden.service.push_target import SentEvent
+from lakewarden.service.push_watch import Look
+
+DRIFT: Final = "push.drift"
+RESOLVED: Final = "push.resolved"
+
+MOST: Final = 20
+"""So many findings of each kind an event has at most; `counts` has the numbers of all."""
+
+Send = Callable[[Mapping[str, Any]], None]
+"""Sends an event; raises `Unavailable` where it was not accepted."""
+
+
+@dataclass(slots=True)
+class DriftEvents:
+    """Sends events of the looks of one process.
+
+    After one that was not accepted none is sent for `pause_seconds`, so that a receiver that is
+    away does not delay the looks at other targets.
+    """
+
+    pushing: Pushing
+    send: Send
+    pause_seconds: float
+    _away_until: float = field(default=float("-inf"))
+
+    def announce(self, look: Look, now: float) -> str:
+        """Sends the event of a look, if there is one; why that failed, "" where it did not."""
+        if look.drift is None or look.error:
+            return ""
+        target = look.target
+        with self.pushing.service.reading() as reading:
+            before = push_target.sent_event(reading, target)
+        if look.digest == before.digest:
+            return ""
+        if now < self._away_until:
+            return "the webhook is away"
+        number = before.number + 1
+        try:
+            self.send(event_of(look, number, now))
+        except Unavailable as error:
+            self._away_until = now + self.pause_seconds
+            return str(error)
+        sent = SentEvent(look.digest, number)
+        denied = self.pushing.write(lambda work: push_target.note_event(work, target, sent))
+        return "denied" if isinstance(denied, Denied) else ""
+
+
+def event_of(look: Look, number: int, now: float) -> dict[str, Any]:
+    """The event of a look, the so-manieth of its target, as JSON values."""
+    target = look.target
+    table = look.drift.table() if look.drift is not None else {}
+    found = {key: list(table.get(key, ())) for key in ("differences", "foreign")}
+    return {
+        "event": DRIFT if look.digest else RESOLVED,
+        "id": f"{target.realm}/{target.name}/{number}",
+        "time": now,
+        "realm": target.realm,
+        "target": target.name,
+        "kind": target.kind,
+        "catalog": target.place,
+        "counts": dict(look.counts),
+        **{key: rows[:MOST] for key, rows in found.items()},
+        "truncated": any(len(rows) > MOST for rows in found.values()),
+    }

@@ -1,0 +1,47 @@
+"""A server of this machine that takes JSON objects, as webhooks and receivers of anchors do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, NamedTuple
+
+
+class Taken(NamedTuple):
+    """One request: its body, and its headers with names in small letters."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+
+@contextmanager
+def receiver(*statuses: int) -> Iterator[tuple[str, list[Taken]]]:
+    """The address, and what it got. It answers each status once, the last from then on."""
+    taken: list[Taken] = []
+    answers = [*statuses] or [200]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            taken.append(Taken(body, headers))
+            self.send_response(answers.pop(0) if len(answers) > 1 else answers[0])
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/events", taken
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,92 @@
+"""Events are posted to a webhook a bounded number of times, and no error shows its secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lakewarden.app.json_post import post_json
+from lakewarden.app.webhook import PAUSES_SECONDS, Webhook
+from lakewarden.config.settings import load
+from lakewarden.kernel.errors import BadInput, Unavailable
+from tests.app.json_receiver import receiver
+
+EVENT = {"event": "push.drift", "id": "lake/pg/1"}
+
+
+class Sleeps:
+    """Counts pauses instead of waiting; `stopped` at one says that the process ends."""
+
+    def __init__(self, stopped: int = 99) -> None:
+        self.pauses: list[float] = []
+        self.stopped = stopped
+
+    def __call__(self, seconds: float) -> bool:
+        self.pauses.append(seconds)
+        return len(self.pauses) >= self.stopped
+
+
+def test_an_event_goes_with_the_token_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    with receiver() as (url, taken):
+        webhook = Webhook(url, file, Sleeps())
+        for token in ("first", "second"):
+            file.write_text(f"{token}\n")
+            webhook(EVENT)
+    assert [one.body for one in taken] == [EVENT, EVENT]
+    assert [one.headers["authorization"] for one in taken] == ["Bearer first", "Bearer second"]
+    assert {one.headers["content-type"] for one in taken} == {"application/json"}
+
+
+def test_a_webhook_that_is_busy_is_asked_again() -> None:
+    sleeps = Sleeps()
+    with receiver(503, 500, 200) as (url, taken):
+        Webhook(url, None, sleeps)(EVENT)
+    assert len(taken) == 3
+    assert sleeps.pauses == [*PAUSES_SECONDS]
+    assert "authorization" not in taken[0].headers
+
+
+@pytest.mark.parametrize("stopped", [1, 99])
+def test_tries_end(stopped: int) -> None:
+    with receiver(503) as (url, taken):
+        with pytest.raises(Unavailable, match="did not accept the event: HTTP 503"):
+            Webhook(url, None, Sleeps(stopped))(EVENT)
+        assert len(taken) == min(stopped, len(PAUSES_SECONDS) + 1)
+
+
+def test_no_error_shows_a_secret(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("s3cret")
+    with receiver(302) as (url, taken):
+        for address in (f"{url}/s3cret", url.replace("//", "//ops:s3cret@")):
+            with pytest.raises(Unavailable) as refused:
+                Webhook(address, file, Sleeps())(EVENT)
+            assert "s3cret" not in str(refused.value)
+            assert "127.0.0.1" in str(refused.value)
+    with pytest.raises(Unavailable, match="`http:") as refused:
+        post_json(f"{url}/s3cret", b"{}", "event")
+    assert "s3cret" not in str(refused.value)
+    assert len(taken) == 3  # the address with a password in it is none
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"two\nlines", b"\xff", None])
+def test_a_file_without_a_token_is_no_token(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    with receiver() as (url, taken), pytest.raises(Unavailable, match="token"):
+        Webhook(url, file, Sleeps())(EVENT)
+    assert not taken
+
+
+def test_the_address_is_encrypted_or_this_machine() -> None:
+    def given(url: str) -> str:
+        return load(options={"push": {"webhook_url": url}}, environment={}).push.webhook_url
+
+    assert given("https://hooks.test/x") == "https://hooks.test/x"
+    assert given("http://127.0.0.1:9/x") == "http://127.0.0.1:9/x"
+    for url in ("http://hooks.test/x", "ftp://hooks.test/x", "hooks.test"):
+        with pytest.raises(BadInput, match=r"push\.webhook_url"):
+            given(url)

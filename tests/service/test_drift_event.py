@@ -1,0 +1,126 @@
+"""Events of drift: once for each change, again where nobody took one, and none for what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.pushdown.drift import Difference
+from lakewarden.service import push_target
+from lakewarden.service.drift_event import MOST, DriftEvents
+from lakewarden.service.push_target import PushTarget, SentEvent
+from lakewarden.service.push_watch import Look
+
+TARGET = PushTarget("pg", "lake", "postgresql", "m", "c")
+
+
+class Stored:
+    """A store of the documents that remember events."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.documents: dict[Any, Mapping[str, Any]] = {}
+        self.service = SimpleNamespace(reading=self.reading)
+        monkeypatch.setattr(push_target, "note_event", self.note)
+
+    @contextmanager
+    def reading(self) -> Any:
+        yield SimpleNamespace(documents=lambda realm, about: self.documents)
+
+    def note(self, _: Any, of: PushTarget, sent: SentEvent) -> None:
+        about = Entity("push-event", of.name)
+        self.documents[about] = {"digest": sent.digest, "number": sent.number}
+
+    def write(self, task: Any) -> Any:
+        return task(None)
+
+
+class Sent:
+    """A webhook that is away as often as it is told to."""
+
+    def __init__(self) -> None:
+        self.events: list[Mapping[str, Any]] = []
+        self.failures = 0
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("the webhook is down")
+        self.events.append(event)
+
+    @property
+    def told(self) -> list[tuple[str, str, int]]:
+        return [(one["event"], one["id"], one["counts"]["missing"]) for one in self.events]
+
+
+@pytest.fixture(name="sent")
+def _sent() -> Sent:
+    return Sent()
+
+
+@pytest.fixture(name="stored")
+def _stored(monkeypatch: pytest.MonkeyPatch) -> Stored:
+    return Stored(monkeypatch)
+
+
+def look(*missing: str, target: PushTarget = TARGET) -> Look:
+    rows = [Difference("missing", name, "", None) for name in missing]
+    table = {"differences": [{"name": name} for name in missing], "foreign": []}
+    drift: Any = SimpleNamespace(differences=rows, foreign=[], pending={}, table=lambda: table)
+    return Look(target, drift)
+
+
+def test_each_change_is_one_event(sent: Sent, stored: Any) -> None:
+    events = DriftEvents(stored, sent, 60.0)
+    for one in (look(), look("a"), look("a"), look("a", "b"), look(), look()):
+        assert events.announce(one, 5.0) == ""
+    assert sent.told == [
+        ("push.drift", "lake/pg/1", 1),
+        ("push.drift", "lake/pg/2", 2),
+        ("push.resolved", "lake/pg/3", 0),
+    ]
+    (first, *_) = sent.events
+    assert first == {
+        "event": "push.drift", "id": "lake/pg/1", "time": 5.0, "realm": "lake", "target": "pg",
+        "kind": "postgresql", "catalog": "m.c", "truncated": False, "foreign": [],
+        "counts": {"missing": 1, "added": 0, "foreign": 0, "denied": 0},
+        "differences": [{"name": "a"}],
+    }  # fmt: skip
+
+
+def test_what_nobody_took_is_sent_at_the_next_look_with_the_same_id(
+    sent: Sent, stored: Any
+) -> None:
+    sent.failures = 1
+    assert DriftEvents(stored, sent, 60.0).announce(look("a"), 0.0) == "the webhook is down"
+    assert DriftEvents(stored, sent, 60.0).announce(look("a"), 1.0) == ""  # of another process
+    assert sent.told == [("push.drift", "lake/pg/1", 1)]
+
+
+def test_a_webhook_that_is_away_delays_no_other_target(sent: Sent, stored: Any) -> None:
+    events = DriftEvents(stored, sent, 60.0)
+    sent.failures = 1
+    other = PushTarget("rg", "lake", "ranger", "m", "")
+    assert events.announce(look("a"), 0.0) == "the webhook is down"
+    assert events.announce(look("a", target=other), 59.0) == "the webhook is away"
+    assert events.announce(look("a", target=other), 60.0) == ""
+    assert sent.told == [("push.drift", "lake/rg/1", 1)]
+
+
+def test_an_event_is_of_bounded_size(sent: Sent, stored: Any) -> None:
+    DriftEvents(stored, sent, 60.0).announce(look(*(f"r{n:03}" for n in range(MOST + 1))), 0.0)
+    (event,) = sent.events
+    assert (len(event["differences"]), event["truncated"]) == (MOST, True)
+    assert event["counts"]["missing"] == MOST + 1
+
+
+def test_a_target_that_could_not_be_looked_at_is_no_event(sent: Sent, stored: Any) -> None:
+    events = DriftEvents(stored, sent, 60.0)
+    assert events.announce(Look(TARGET, error="away"), 0.0) == ""
+    assert events.announce(Look(TARGET), 0.0) == ""  # it is being pushed to
+    assert not sent.events

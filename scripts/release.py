@@ -27,6 +27,8 @@ WORK = ROOT / "build" / "release"
 TOOLS = ("build==1.6.1", "cyclonedx-bom==7.5.0", "pip-licenses==5.5.5", "twine==7.0.0")
 API = ROOT / "ui" / "openapi.json"
 RELEASED_API = ROOT / "tests" / "compatibility" / "openapi.json"
+STEPS = ROOT / "src" / "lakewarden" / "store" / "migrations" / "versions"
+STORES = ROOT / "tests" / "compatibility" / "stores"
 OASDIFF = "github.com/oasdiff/oasdiff@v1.37.0"
 STEPS_OF_TESTS = (("make", "lint"), ("make", "test"))
 
@@ -132,10 +134,21 @@ def check_api(before: Path = RELEASED_API, now: Path = API) -> None:
     run(oasdiff(), "breaking", "--fail-on", "ERR", before, now)
 
 
+def check_store() -> None:
+    """Raises `NotReady` unless a store of the newest schema is kept; writes it where none is."""
+    newest = max(path.name[1:5] for path in STEPS.glob("m*.py"))
+    kept = STORES / f"{newest}.db.xz"
+    if not kept.exists():
+        print(f"writing a store of schema {newest}")
+        run(sys.executable, ROOT / "scripts" / "keep-store.py", STORES)
+        raise NotReady(f"commit {kept.name}, a store of the new schema, and run this again")
+
+
 def release(version: str, *, without_tests: bool) -> None:
     """Everything of a release but publishing it."""
     check_sources(version)
     check_api()
+    check_store()
     for words in () if without_tests else STEPS_OF_TESTS:
         print(*words)
         run(*words)

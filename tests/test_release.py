@@ -102,6 +102,19 @@ def test_a_version_that_is_none_is_refused(release: ModuleType, tree: Path, vers
         release.check_sources(version)
 
 
+def test_a_store_of_a_new_schema_is_written_and_has_to_be_committed(
+    release: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[object, ...]] = []
+    release.check_store()
+    monkeypatch.setattr(release, "STORES", tmp_path)
+    monkeypatch.setattr(release, "run", lambda *words: ran.append(words))
+    with pytest.raises(release.NotReady, match=r"commit \d{4}\.db\.xz"):
+        release.check_store()
+    assert [Path(str(words[1])).name for words in ran] == ["keep-store.py"]
+    assert ran[0][2] == tmp_path
+
+
 def test_pins_of_every_extra_are_those_of_the_environment() -> None:
     def pins(name: str) -> set[tuple[str, str]]:
         lines = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8").splitlines()

@@ -127,7 +127,7 @@ def trials(
         expected = shapes(store.engine)
         longest = time.monotonic() - before
     for _ in range(count):
-        _killed(url, rng.uniform(0, longest), torn=torn)
+        killed(wander_torn if torn else wander, url, rng.uniform(0, longest))
         with closing(SqlStore(create(url))) as store:
             version, found = shape(store.engine)
             yield _faults(version, found, expected)
@@ -151,12 +151,12 @@ def _faults(version: str | None, found: Shape, expected: Mapping[str | None, Sha
     return faults
 
 
-def _killed(url: str, seconds: float, *, torn: bool) -> None:
-    """A process that wanders, ended so long after it began to."""
+def killed(job: Callable[[str, Connection], None], url: str, seconds: float) -> None:
+    """A process that does this to a store, killed so long after it said that it began."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.reliability.linearizable", "pytest"])
     here, there = context.Pipe()
-    walker = context.Process(target=wander_torn if torn else wander, args=(url, there), daemon=True)
+    walker = context.Process(target=job, args=(url, there), daemon=True)
     walker.start()
     here.recv()
     time.sleep(seconds)

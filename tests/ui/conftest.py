@@ -61,7 +61,9 @@ def _serving(estate: Path, folder: Path) -> Iterator[Served]:
         shutil.copy(file, folder / file.name.replace("lakewarden.db", "store.db"))
     environment = {"LAKEWARDEN_DATAHUB__VIEW": "true"}
     configuration = folder / "lakewarden.toml"
-    configuration.write_text('[trino.gravitino]\nmetalake = "quillmere"\n')
+    configuration.write_text(
+        '[trino.gravitino]\nmetalake = "quillmere"\n\n[push]\nhosts = ["127.0.0.1"]\n'
+    )
     with server(folder, "--config", str(configuration), environment=environment) as running:
         yield running
 

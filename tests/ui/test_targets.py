@@ -78,6 +78,28 @@ def test_a_target_is_planned_pushed_and_looked_at(own_visit: Visits, target: Any
         found.check()
 
 
+def test_a_target_is_added_with_its_style_and_followed(
+    own_visit: Visits, own_served: Served, target: Any
+) -> None:
+    """Nobody listens at its port, so that the server fails to tell it, and says so."""
+    with own_visit("admin") as found:
+        page = found.page
+        found.open("/ui/targets", realm="gravitino")
+        page.get_by_label("Name").fill("far")
+        page.get_by_label("Catalog").fill("quillmere.lake")
+        page.get_by_label("Address with the account").fill("postgresql://ops:pw@127.0.0.1:1/d")
+        page.get_by_label("Style").select_option(label="as gravitino’s plug-in")
+        page.get_by_label("Push each change by itself").check()
+        with found.expect_message("Target added; it is pushed to soon"):
+            page.get_by_role("button", name="Add target").click()
+        page.get_by_role("link", name="far", exact=True).click()
+        page.get_by_role("heading", name="This target").wait_for()
+        assert "as gravitino’s plug-in" in found.text()
+        assert "each change by itself" in found.text()
+        found.check()
+    call_api(own_served, "DELETE", "/realms/gravitino/targets/far")
+
+
 def test_it_fits_a_phone_in_the_dark_and_needs_no_mouse(own_visit: Visits, target: Any) -> None:
     target.execute("GRANT TRUNCATE ON finance.invoices TO jane")
     with own_visit("admin", "narrow") as found:

@@ -219,6 +219,12 @@ def declared(
     return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
 
 
+def style_names(model: str) -> Sequence[str]:
+    """The styles that a model has."""
+    system = registry().shipping(model)
+    return (system.name,) if system is not None and system.push_styles else ()
+
+
 def styles(model: str, style: str) -> Mapping[str, Any]:
     """By kinds of targets, what makes a style of a model; none for one that there is not."""
     system = registry().shipping(model)

@@ -82,7 +82,9 @@ def test_a_target_is_planned_pushed_watched_and_reset(server: Api, database: Any
     done = server.must("POST", f"{TARGET}/apply", {"digest": plan["digest"]})
     assert done["statements"] > 0
     assert may_read(database)
-    (target,) = server.must("GET", f"{REALM}/targets")["targets"]
+    found = server.must("GET", f"{REALM}/targets")
+    assert found["styles"] == ["gravitino"]
+    (target,) = found["targets"]
     assert (target["name"], target["catalog"], target["roles"]) == ("pg", "lk.sales", 1)
     assert target["pushed_at"]
     database.execute("GRANT DELETE ON raw.orders TO ana")

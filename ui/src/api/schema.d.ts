@@ -3938,10 +3938,11 @@ export interface components {
         };
         /**
          * TargetsResponse
-         * @description The targets of a realm, sorted by name.
+         * @description The targets of a realm, sorted by name, and the styles that a new one may have.
          */
         TargetsResponse: {
             targets: components["schemas"]["TargetResponse"][];
+            styles: string[];
         };
         /**
          * TokenIssued

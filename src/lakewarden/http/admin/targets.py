@@ -83,9 +83,10 @@ class TargetResponse(ResponseBody, kw_only=True):
 
 
 class TargetsResponse(ResponseBody, kw_only=True):
-    """The targets of a realm, sorted by name."""
+    """The targets of a realm, sorted by name, and the styles that a new one may have."""
 
     targets: list[TargetResponse]
+    styles: list[str]
 
 
 class AccessChangeResponse(ResponseBody, kw_only=True):
@@ -261,8 +262,10 @@ def listed(exchange: Exchange) -> HandlerResult:
     notes = use_cases.drift_notes((exchange.params["realm"],))
     with exchange.service.reading() as reading:
         entries = push_outbox.pending(reading, found)
+    model = exchange.service.state.realm(exchange.params["realm"]).realm.model
     return TargetsResponse(
-        targets=[_target(one, notes.get(one.name), entries.get(one.name)) for one in found]
+        targets=[_target(one, notes.get(one.name), entries.get(one.name)) for one in found],
+        styles=list(push_target.style_names(model)),
     )
 
 

@@ -5,7 +5,7 @@ import { $api, api, problemOf, type Problem, type Schemas } from "../../api/clie
 import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
-import { Filters, SelectField, TextField } from "../../parts/fields";
+import { Check, Filters, SelectField, TextField } from "../../parts/fields";
 import { Card, Tag } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
@@ -57,7 +57,12 @@ export default function Targets() {
         )}
         {!!targets.data?.targets.length && <Rows rows={targets.data.targets} />}
         {rights.may("push_target.put") && (
-          <NewTarget key={realm} realm={realm} onMade={() => void targets.refetch()} />
+          <NewTarget
+            key={realm}
+            realm={realm}
+            names={targets.data?.styles ?? []}
+            onMade={() => void targets.refetch()}
+          />
         )}
       </div>
     </RealmsFrame>
@@ -106,8 +111,23 @@ export function Pushed({ target }: { target: Target }) {
   return <span title={moment(seconds)}>{ago(seconds)}</span>;
 }
 
+/** What becomes of a change of the realm: whether the target is told by itself. */
+export function following(target: Target): string {
+  switch (target.state) {
+    case "current":
+      return t("each change by itself; it is up to date");
+    case "behind":
+      return t("each change by itself; some are still to come");
+    case "failing":
+      return t("each change by itself; it fails: {error}", { error: target.error });
+    default:
+      return t("when somebody pushes");
+  }
+}
+
 /** What a watch found in a target, in a word. */
 export function State({ target }: { target: Target }) {
+  if (target.state === "failing") return <Tag state="partial">{t("not told")}</Tag>;
   if (!target.drift)
     return target.revision ? <Tag state="allow">{t("as pushed")}</Tag> : <Tag>{t("new")}</Tag>;
   const { missing, added, denied } = target.drift;
@@ -118,18 +138,30 @@ export function State({ target }: { target: Target }) {
   );
 }
 
-function NewTarget({ realm, onMade }: { realm: string; onMade: () => void }) {
-  const [draft, setDraft] = useState({ name: "", catalog: "", url: "" });
+const EMPTY = { name: "", catalog: "", url: "", style: "" };
+
+function NewTarget({
+  realm,
+  names,
+  onMade,
+}: {
+  realm: string;
+  names: string[];
+  onMade: () => void;
+}) {
+  const [draft, setDraft] = useState(EMPTY);
+  const [follow, setFollow] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const add = async () => {
     const { error } = await api.PUT("/api/v1/realms/{realm}/targets/{target}", {
       params: { path: { realm, target: draft.name } },
-      body: { catalog: draft.catalog, url: draft.url },
+      body: { catalog: draft.catalog, url: draft.url, style: draft.style, follow },
     });
     setProblem(error ? problemOf(error) : null);
     if (error) return;
-    setDraft({ name: "", catalog: "", url: "" });
-    say(t("Target added; nothing was pushed yet"));
+    setDraft(EMPTY);
+    setFollow(false);
+    say(follow ? t("Target added; it is pushed to soon") : t("Target added; nothing was pushed yet"));
     onMade();
   };
   const field = (key: keyof typeof draft) => ({
@@ -150,14 +182,39 @@ function NewTarget({ realm, onMade }: { realm: string; onMade: () => void }) {
         }}
       >
         <TextField label={t("Name")} hint={t("small letters and digits")} {...field("name")} />
-        <TextField label={t("Catalog")} hint={t("METALAKE.CATALOG")} {...field("catalog")} />
+        <TextField label={t("Catalog")} hint={t("METALAKE.CATALOG, or all of a METALAKE for Ranger")} {...field("catalog")} />
         <TextField
           label={t("Address with the account")}
           hint={t("is stored encrypted, and not shown again")}
           type="password"
           {...field("url")}
         />
-        <Button type="submit" look="main" disabled={Object.values(draft).includes("")}>
+        {names.length > 0 && (
+          <SelectField
+            label={t("Style")}
+            hint={t("how roles and policies there are named and divided")}
+            value={draft.style}
+            options={[
+              ["", t("lakewarden’s own")] as const,
+              ...names.map((one) => [one, t("as {system}’s plug-in", { system: one })] as const),
+            ]}
+            onChange={(event) => {
+              setDraft({ ...draft, style: event.target.value });
+            }}
+          />
+        )}
+        <Check
+          label={t("Push each change by itself")}
+          checked={follow}
+          onChange={(event) => {
+            setFollow(event.target.checked);
+          }}
+        />
+        <Button
+          type="submit"
+          look="main"
+          disabled={[draft.name, draft.catalog, draft.url].includes("")}
+        >
           {t("Add target")}
         </Button>
       </form>

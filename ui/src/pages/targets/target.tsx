@@ -13,7 +13,7 @@ import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { ago, count, t } from "../../words";
 import { DriftCards } from "./drift";
-import { Pushed, State, type Target } from "./list";
+import { following, Pushed, State, type Target } from "./list";
 import { PlanCards } from "./plan";
 import styles from "./targets.module.css";
 
@@ -278,6 +278,16 @@ function Facts({ target }: { target: Target }) {
             {target.revision > 0 && <> {t("at revision {n}", { n: count(target.revision) })}</>}
           </dd>
         </div>
+        <div>
+          <dt>{t("Is told")}</dt>
+          <dd>{following(target)}</dd>
+        </div>
+        {target.style && (
+          <div>
+            <dt>{t("Style")}</dt>
+            <dd>{t("as {system}’s plug-in", { system: target.style })}</dd>
+          </div>
+        )}
         <div>
           <dt>{t("Roles")}</dt>
           <dd>{count(target.roles)}</dd>

@@ -121,6 +121,31 @@ def test_pages_of_a_repository_browser_have_no_marks_of_the_generator(nav: navs.
             assert not re.search(r"^(```+\{|---\n|:::)", text, re.MULTILINE), name
 
 
+def test_a_link_to_a_page_outside_of_the_nav_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text("[elsewhere](../README.md)\n", "utf-8")
+    (tmp_path / "README.md").write_text("# Read me\n", "utf-8")
+    nav = navs.Nav((navs.Section("Start", ("docs/index.md",)),), {})
+    with pytest.raises(ValueError, match=r"links to `README\.md`"):
+        stage(tmp_path, nav, tmp_path / "sources", {})
+
+
+def test_what_the_developers_page_embeds_runs() -> None:
+    page = (ROOT / "docs/readers/developer.md").read_text("utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    exec(example, {})  # noqa: S102 — what the page tells its reader to run
+
+
+def test_each_claim_about_others_has_a_source() -> None:
+    text = (ROOT / "docs/comparisons.md").read_text("utf-8")
+    for product in text.split("\n## ")[1:]:
+        title, _, said = product.partition("\n")
+        better = said.partition("**Better there.**")[2].partition("**Better here.**")[0]
+        assert re.search(r"\]\(\s*https://", better), title
+        for part in ("**Better there.**", "**Better here.**", "**The models.**", "**Together.**"):
+            assert said.count(part) == 1, title
+
+
 def test_every_verb_is_in_the_reference(written: Mapping[str, str]) -> None:
     headings = HEADING.findall(written["reference/options.md"])
     below = (f"{group} {verb}" for group, (_, verbs) in GROUPS.items() for verb in verbs)

@@ -25,11 +25,13 @@ from tests.sample import estate as estates
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
-PAGES = (README, ROOT / "CONTRIBUTING.md", DOCS / "cli.md", DOCS / "serving.md")
-RUN = (DOCS / "cli.md", DOCS / "serving.md")
+GUIDES = (*sorted((DOCS / "readers").glob("*.md")), DOCS / "faq.md")
+RUN = (DOCS / "cli.md", DOCS / "serving.md", *GUIDES)
+PAGES = (README, ROOT / "CONTRIBUTING.md", DOCS / "index.md", *RUN)
 """The pages whose examples run each by itself; those of the README run in its order."""
 
 PROGRAMS: Final = ("lakewarden", "make")
+_BLOCK: Final = re.compile(r"^( *)```([a-z]*)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 RULES: Final = ROOT / "src/lakewarden/sample/links.toml"
 POLICY: Final = Path(__file__).parent / "sample" / "policy.toml"
 
@@ -38,16 +40,16 @@ estate = estates.estate
 
 def blocks(page: Path) -> Iterator[str]:
     """The commands in the fenced blocks of a page, continued lines put together."""
-    for block in re.findall(r"^```[a-z]*\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.M):
+    for _, _, block in _BLOCK.findall(page.read_text("utf-8")):
         for line in re.sub(r"\\\n\s*", " ", block).splitlines():
-            command = line.removeprefix("$ ")
+            command = line.strip().removeprefix("$ ")
             if command.split(" ")[0] in PROGRAMS:
                 yield command
 
 
 def mentions(page: Path) -> Iterator[str]:
     """The commands that stand in the text of a page, in backticks."""
-    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.M)
+    text = _BLOCK.sub("", page.read_text("utf-8"))
     for found in re.findall(r"`([^`\n]+)`", text):
         if found.split(" ")[0] in PROGRAMS and " " in found:
             yield found

@@ -2,7 +2,7 @@
 
 In the repository a page links to files and folders beside it. What has a place in the site is
 linked there; any other file is copied and offered for download, a folder by a list of its files.
-Nothing is reported here: a link that leads nowhere stays as it is, and Sphinx refuses it.
+A link that leads nowhere stays as it is, and Sphinx refuses it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _HIDDEN: Final = "\n```{{toctree}}\n:hidden:\n:titlesonly:\n{options}\n{pages}\n
 
 
 def stage(root: Path, nav: Nav, folder: Path, written: Mapping[str, str]) -> None:
-    """Writes the sources into `folder`; `written` has the pages that the code gives, by path."""
+    """Writes the sources into `folder`; `written` has the pages that the code gives, by path.
+
+    Raises `ValueError` for a link to a page of the repository that the nav does not have.
+    """
     Stage(root, nav, folder).write(written)
 
 
@@ -87,6 +90,8 @@ class Stage:
             return self._listed(path, name)
         if name in self._places:
             return self._places[name]
+        if path.suffix == ".md":
+            raise ValueError(f"a page links to `{name}`, which has no place in the nav")
         at = name.removeprefix("docs/") if name.startswith("docs/") else f"{_OUTSIDE}/{name}"
         file = self._folder / at
         file.parent.mkdir(parents=True, exist_ok=True)

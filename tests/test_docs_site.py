@@ -150,6 +150,10 @@ def test_every_verb_is_in_the_reference(written: Mapping[str, str]) -> None:
     headings = HEADING.findall(written["reference/options.md"])
     below = (f"{group} {verb}" for group, (_, verbs) in GROUPS.items() for verb in verbs)
     assert {f"`lakewarden {verb}`" for verb in (*VERBS, *below)} <= set(headings)
+    usages = re.findall(r"^```console\n(.*?)\n```", written["reference/options.md"], re.MULTILINE)
+    assert len(usages) > len(VERBS)
+    assert [usage for usage in usages if not usage.startswith("lakewarden ")] == []
+    assert "lakewarden check [OPTIONS] PRINCIPAL OPERATION [ARGS]" in usages
 
 
 def test_every_endpoint_is_in_the_reference(written: Mapping[str, str]) -> None:

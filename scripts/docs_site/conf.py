@@ -10,6 +10,8 @@ html_title = f"lakewarden {version}"
 extensions = ["myst_parser"]
 myst_heading_anchors = 6
 smartquotes = False
+# A block that names no language is a command or its output.
+highlight_language = "none"
 # Conditions of row filters are shown as SQL, of which their `$user` is no part.
 suppress_warnings = ["misc.highlighting_failure"]
 

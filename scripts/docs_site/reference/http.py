@@ -46,16 +46,15 @@ def page() -> str:
 
 def _endpoint(path: str, method: str, operation: Operation) -> str:
     title = operation["summary"]
-    facts = [("Operation", code(operation["x-lakewarden-operation"]))]
+    facts = [f"Operation {code(operation['x-lakewarden-operation'])}"]
     if "requestBody" in operation:
-        facts.append(("Body", _content(operation["requestBody"])))
+        facts.append(f"body {_content(operation['requestBody'])}")
     for status, response in operation["responses"].items():
         if status != "default":
-            facts.append(("Answer", f"{status} {_content(response)}".strip()))
+            facts.append(f"answer {status} {_content(response)}".strip())
     lines = [
         f"### `{method.upper()} {path}`\n",
-        f"{title[0].upper()}{title[1:]}.\n",
-        table(("", ""), facts),
+        f"{title[0].upper()}{title[1:]}. {', '.join(facts)}.\n",
     ]
     query = [
         (code(one["name"]), type_of(one["schema"]), _remark(one))

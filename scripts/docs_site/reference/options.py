@@ -19,4 +19,6 @@ def page() -> str:
     text = application(whole=True).generate_docs(flatten_commands=True, heading_level=2)
     # A list of contents comes first, which the site has beside every page.
     verbs = text[text.index("\n## lakewarden ") + 1 :]
-    return HEAD + re.sub(r"^## (lakewarden .+)$", r"## `\1`", verbs, flags=re.MULTILINE)
+    headed = re.sub(r"^## (lakewarden .+)$", r"## `\1`", verbs, flags=re.MULTILINE)
+    # The library takes the name of a process that was started by `python -m` for a part of ours.
+    return HEAD + re.sub(r"(?<=```console\n)(.*?) -m [\w.]+", r"\1", headed)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -127,16 +127,76 @@ def test_pins_of_every_extra_are_those_of_the_environment() -> None:
         assert pins(name) <= pins("dev"), name
 
 
-@pytest.mark.nightly  # a Go tool is fetched
-@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
-def test_the_api_breaks_no_client_of_the_last_release(release: ModuleType, tmp_path: Path) -> None:
-    release.check_api()
-    described = json.loads(release.API.read_text("utf-8"))
+@pytest.fixture
+def compares() -> None:
+    """Skips where the tool that compares descriptions is not there."""
+    script = ROOT / "scripts" / "oasdiff.sh"
+    if subprocess.run([script, "--installed"], capture_output=True, check=False).returncode:
+        pytest.skip(
+            "oasdiff is not installed: scripts/install-test-tools.sh does, where there is Go"
+        )
+
+
+Described = dict[str, Any]
+
+
+def written(path: Path, described: Described) -> Path:
+    path.write_text(json.dumps(described), "utf-8")
+    return path
+
+
+def without_path(described: Described) -> None:
     del described["paths"]["/api/v1/audit"]
-    less = tmp_path / "less.json"
-    less.write_text(json.dumps(described), "utf-8")
-    with pytest.raises(release.NotReady, match="API path removed without deprecation"):
-        release.check_api(now=less)
+
+
+def without_member(described: Described) -> None:
+    del described["components"]["schemas"]["AuditRows"]["properties"]["rows"]
+    described["components"]["schemas"]["AuditRows"]["required"].remove("rows")
+
+
+def with_required_parameter(described: Described) -> None:
+    for parameter in described["paths"]["/api/v1/audit"]["get"]["parameters"]:
+        parameter["required"] = True
+
+
+@pytest.mark.usefixtures("compares")
+def test_the_api_breaks_no_client_of_the_last_release(release: ModuleType) -> None:
+    release.check_api()
+
+
+@pytest.mark.usefixtures("compares")
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (without_path, "API path removed without deprecation"),
+        (without_member, "removed the required property"),
+        (with_required_parameter, "became required"),
+    ],
+)
+def test_what_would_break_clients_is_noticed(
+    release: ModuleType, tmp_path: Path, spoil: Callable[[Described], None], why: str
+) -> None:
+    described = json.loads(release.API.read_text("utf-8"))
+    spoil(described)
+    with pytest.raises(release.NotReady, match=why):
+        release.check_api(now=written(tmp_path / "now.json", described))
+
+
+@pytest.mark.usefixtures("compares")
+@pytest.mark.parametrize(("sunset", "is_over"), [("2020-01-01", True), ("2100-01-01", False)])
+def test_what_was_deprecated_may_go_after_its_sunset(
+    release: ModuleType, tmp_path: Path, sunset: str, is_over: bool
+) -> None:
+    described = json.loads(release.API.read_text("utf-8"))
+    described["paths"]["/api/v1/audit"]["get"] |= {"deprecated": True, "x-sunset": sunset}
+    before = written(tmp_path / "before.json", described)
+    without_path(described)
+    now = written(tmp_path / "now.json", described)
+    if is_over:
+        release.check_api(before, now)
+    else:
+        with pytest.raises(release.NotReady, match="before the sunset date"):
+            release.check_api(before, now)
 
 
 @pytest.mark.nightly  # the pages are built four times, and tools are fetched

@@ -252,6 +252,7 @@ class RequestPipeline:
         context.dialect, context.realm = match.dialect, match.realm
         context.operation = match.route.operation
         context.rate_class = parsed.rate_class
+        context.extra.update(match.route.announced)
         context.forwarded = parsed.headers.get("x-forwarded-for")
         if match.route.concealed is not None and "token" in parsed.query:
             context.concealed = match.route.concealed

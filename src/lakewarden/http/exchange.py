@@ -244,6 +244,7 @@ class Route:
     query's `token`; `accepts` are the content types of a body beside JSON ones, `*/*` for all.
     `concealed` is sent in place of any other status than 200 where the query has a `token`, to
     clients that would show the address to their users.
+    `announced` are headers of every answer, errors too.
     Requests count for the limit of the `rate_class`, which follows from the rest unless it is said.
     """
 
@@ -262,6 +263,7 @@ class Route:
     rate_class: str = ""
     engine: bool = False
     concealed: Callable[[Reply], Reply] | None = None
+    announced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def counts_as(self) -> str:

@@ -10,15 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import msgspec
 
 from lakewarden.http import strict_json
-from lakewarden.http.admin import problem
+from lakewarden.http.admin import deprecations, problem
 from lakewarden.http.admin.bodies import NextPage, RequestBody, ResponseBody
+from lakewarden.http.admin.deprecations import DEPRECATED, Deprecation
 from lakewarden.http.exchange import JSON, Exchange, Reply, Route
 from lakewarden.http.sign_in import keep_alive
 from lakewarden.kernel.errors import BadInput
@@ -128,6 +129,11 @@ class Endpoint:
     rate_class: str = ""
 
     @property
+    def key(self) -> str:
+        """Its name in tables: method and path."""
+        return f"{self.method} {self.path}"
+
+    @property
     def address(self) -> str:
         """The whole path."""
         return PREFIX + self.path
@@ -143,10 +149,32 @@ class Endpoint:
             body_limit=self.body_limit,
             public=self.public,
             rate_class=self.rate_class,
+            announced=deprecations.headers(self._deprecated()),
         )
+
+    def _deprecated(self) -> Sequence[Deprecation]:
+        """What every request to it uses that is deprecated: itself, members of its response."""
+        own = DEPRECATED.get(self.key)
+        fields = () if self.response is None else self.response.__struct_fields__
+        return [
+            *(() if own is None else (own,)),
+            *deprecations.of_members(self.response, fields).values(),
+        ]
 
     def handle(self, exchange: Exchange) -> Reply:
         """Reads the request, calls the handler, writes the response."""
+        reply = self._handled(exchange)
+        if not DEPRECATED:
+            return reply
+        sent = () if self.request is None else exchange.json()
+        found = (
+            *self._deprecated(),
+            *deprecations.of_parameters(self.key, exchange.query).values(),
+            *deprecations.of_members(self.request, sent).values(),
+        )
+        return replace(reply, headers={**reply.headers, **deprecations.headers(found)})
+
+    def _handled(self, exchange: Exchange) -> Reply:
         self._check_query(exchange)
         arguments: list[object] = [exchange]
         if self.request is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from lakewarden.http.admin import deprecations
 from lakewarden.http.admin.bodies import Problem
 from lakewarden.http.admin.endpoint import Endpoint
 from lakewarden.http.admin.field_types import DECISION, FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
@@ -39,6 +40,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     ordered = [*sorted(types, key=lambda type: type.__name__), Problem]
     schemas, components = msgspec.json.schema_components(ordered, ref_template=_REFERENCE)
     by_type = dict(zip(ordered, schemas, strict=True))
+    _mark_members(ordered, components)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.address, {})[endpoint.method.lower()] = _operation(
@@ -59,6 +61,15 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
+def _mark_members(types: Sequence[Any], components: dict[str, Any]) -> None:
+    for type in types:
+        properties = components.get(type.__name__, {}).get("properties", {})
+        for name, deprecation in deprecations.of_members(type, properties).items():
+            own = properties[name]
+            said = deprecations.described(deprecation, own.get("description", ""))
+            properties[name] = {**own, **said}
+
+
 def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
     id = _PARAMETER.sub(r"by_\1", endpoint.path).strip("/").replace("/", "_")
     described: dict[str, Any] = {
@@ -68,6 +79,7 @@ def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
         "x-lakewarden-operation": endpoint.operation,
         "parameters": _parameters(endpoint),
         "responses": _responses(endpoint, by_type),
+        **deprecations.described(deprecations.DEPRECATED.get(endpoint.key)),
     }
     if endpoint.request is not None:
         content = {JSON: {"schema": by_type[endpoint.request]}}
@@ -85,6 +97,7 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
         }
         for name in _PARAMETER.findall(endpoint.path)
     ]
+    deprecated = deprecations.of_parameters(endpoint.key, (one.name for one in endpoint.query))
     in_query = [
         {
             "name": parameter.name,
@@ -92,6 +105,7 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
             "required": parameter.required,
             "description": parameter.title,
             "schema": parameter.schema,
+            **deprecations.described(deprecated.get(parameter.name), parameter.title),
         }
         for parameter in endpoint.query
     ]

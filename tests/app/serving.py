@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.app.log_reference import undocumented
+
 START_SECONDS = 90
 
 
@@ -122,9 +124,9 @@ class Served:
         return self.process.wait(seconds)
 
     def lines(self) -> list[dict[str, object]]:
-        """The log so far."""
-        text = self.log.read_text().splitlines()
-        return [json.loads(line) for line in text if line.startswith("{")]
+        """The log so far; a line that is being written is left out."""
+        text = self.log.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in text if line[0] == "{" and line[-1] == "\n"]
 
 
 def basic(user: str) -> str:
@@ -155,6 +157,8 @@ def server(
 ) -> Iterator[Served]:
     """A server over a fresh SQLite file in the folder, unless another database is given.
 
+    What it logged has to be as docs/logs.md says.
+
     Unless it is to be `ready`, it is there as soon as it says where it is going to listen.
     """
     folder.mkdir(exist_ok=True)
@@ -175,7 +179,10 @@ def server(
         assert process.stdout is not None
         line = process.stdout.readline() if ready else _starting(process, log)
         assert line.startswith(("lakewarden listens on ", "note: starting on ")), log.read_text()
-        yield Served(process, line.split()[-1], log)
+        served = Served(process, line.split()[-1], log)
+        yield served
+        strange = undocumented(served.lines())
+        assert not strange, f"docs/logs.md does not say so: {strange[:3]}"
     finally:
         if process.poll() is None:
             process.terminate()

@@ -188,7 +188,7 @@ class Application:
         if limit < limits.connections:
             address_limit = min(address_limit, max(1, limit // 2))
             log.get().warning(
-                "fewer connections than `limits.connections`: the limit on open files is too low",
+                "fewer connections than limits.connections",
                 connections=limit,
                 setting=limits.connections,
             )

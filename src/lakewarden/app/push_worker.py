@@ -26,11 +26,11 @@ _STOP_SECONDS: Final = 5.0
 
 def log_delivery(target: PushTarget, statements: int, error: str) -> None:
     """Writes a delivery to the log."""
-    about = {"target": target.name, "realm": target.realm}
+    name, realm = target.name, target.realm
     if error:
-        log.get().warning("target not told", **about, why=error)
+        log.get().warning("target not told", target=name, realm=realm, why=error)
     elif statements:
-        log.get().info("target told", **about, statements=statements)
+        log.get().info("target told", target=name, realm=realm, statements=statements)
 
 
 class PushWorker:

@@ -90,7 +90,7 @@ def failure_of(error: Exception) -> Failure:
         case StaleSnapshot():
             return Failure(503, Unavailable.public)
         case _:
-            _LOG.error("unforeseen %s", type(error).__name__, exc_info=error)
+            _LOG.error("unexpected error in GraphQL", exc_info=error)
             return Failure(500, _INTERNAL)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ from scripts.docs_site import reference
 from scripts.docs_site.reference import errors
 from scripts.docs_site.stage import FENCE, stage
 from tests.app.test_monitoring import declared, of_pipeline
-from tests.ui.browser import chromium
+from tests.ui.browser import AXE, RULES, VIEWS, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -64,6 +65,7 @@ def links(page: Path) -> Iterator[str]:
             yield target
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """What a repository browser and the site call the headings of a page."""
     counted, found = Counter[str](), set()
@@ -207,20 +209,41 @@ def test_it_is_built_without_a_warning_and_loads_nothing_from_elsewhere(built: P
     assert not re.search(r"""url\(["']?(?:https?:)?//|@import""", styles)
 
 
-@pytest.mark.nightly
-@pytest.mark.browser
-@pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")
-def test_its_search_finds_pages_without_a_server(built: Path) -> None:
+@pytest.fixture(name="browser", scope="module")
+def _browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        browser: Browser = started.chromium.launch(executable_path=chromium())
-        page = browser.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{built.as_uri()}/search.html?q=revoke+token")
-        page.wait_for_selector("#search-results li a")
-        found = page.locator("#search-results li a").all_inner_texts()
+        browser = started.chromium.launch(executable_path=chromium())
+        yield browser
         browser.close()
+
+
+@pytest.mark.nightly
+@pytest.mark.browser
+@pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")
+def test_its_search_finds_pages_without_a_server(built: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{built.as_uri()}/search.html?q=revoke+token")
+    page.wait_for_selector("#search-results li a")
+    found = page.locator("#search-results li a").all_inner_texts()
+    page.close()
     assert "Options of every command" in found
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.browser
+@pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")
+@pytest.mark.skipif(not AXE.exists(), reason="axe comes with the build of the pages")
+@pytest.mark.parametrize("view", ["wide", "dark"])
+@pytest.mark.parametrize("name", ["index", "comparisons", "reference/settings", "reference/http"])
+def test_everybody_can_read_it(built: Path, browser: Browser, name: str, view: str) -> None:
+    page = browser.new_page(**VIEWS[view])
+    page.goto(f"{built.as_uri()}/{name}.html")
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("rules => axe.run({runOnly: rules})", list(RULES))
+    page.close()
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []

@@ -65,7 +65,14 @@ def shown(page: Path) -> list[str]:
 
 
 EVERYTHING = [(page.name, command) for page in PAGES for command in shown(page)]
-EXAMPLES = [(page.name, command) for page in RUN for command in dict.fromkeys(blocks(page))]
+_FIRST = {command: page.name for page in reversed(RUN) for command in blocks(page)}
+EXAMPLES = [
+    (page.name, command)
+    for page in RUN
+    for command in dict.fromkeys(blocks(page))
+    if _FIRST[command] == page.name
+]
+"""Each command once, on the first page that shows it."""
 UNDERSTOOD = [*EXAMPLES, *((README.name, command) for command in dict.fromkeys(blocks(README)))]
 SPARED: Final = ("ingest", "index", "watch")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
@@ -75,7 +82,7 @@ SELDOM: Final = ("access", "export", "unused")
 
 def test_the_pages_show_commands() -> None:
     assert {name for name, _ in EVERYTHING} == {page.name for page in PAGES}
-    assert {name for name, _ in EXAMPLES} == {page.name for page in RUN}
+    assert {command for _, command in EXAMPLES} == {one for page in RUN for one in blocks(page)}
 
 
 @pytest.mark.parametrize(("page", "command"), EVERYTHING)

@@ -1,6 +1,9 @@
 """How Sphinx makes the site: nothing is loaded from elsewhere, and the search needs no server."""
 
 from importlib.metadata import version as version_of
+from typing import Any
+
+from sphinx.application import Sphinx
 
 project = "lakewarden"
 author = "lakewarden contributors"
@@ -25,3 +28,18 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b3d4d", "color-brand-content": "#0a5c78"},
     "dark_css_variables": {"color-brand-primary": "#8ecbe0", "color-brand-content": "#7cc4dd"},
 }
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx; after the theme, which makes the side bar of a page for the same event."""
+    app.connect("html-page-context", _give_captions_a_level, priority=900)
+
+
+def _give_captions_a_level(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Captions of the side bar are headings, which a screen reader lists by level."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )

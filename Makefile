@@ -98,6 +98,8 @@ bench: setup ## Print the benches' results as JSON, keep them in build/bench (AR
 	@$(BIN)/python -m bench.search --save
 	@$(BIN)/python -m bench.trino --save
 	@$(BIN)/python -m bench.push --save $(filter --quick,$(ARGS))
+	@$(BIN)/python -m bench.push --kind mysql --save $(filter --quick,$(ARGS))
+	@$(BIN)/python -m bench.push --kind ranger --save $(filter --quick,$(ARGS))
 	@$(BIN)/python -m bench.datahub --save
 
 bench-pipeline: setup ## Measure the pipeline at estate scale (ARGS="--sizes 100k,1M --seeds 1")

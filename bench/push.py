@@ -6,6 +6,8 @@
 tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
 statements and grants that the naive way takes. The server is one of the tests.
 Of `--kind ranger` it is a stand-in of Ranger's admin with a service of Trino: requests are counted.
+MariaDB has 500 tables unless it is told otherwise. `--quick` has fewer tables, and of MariaDB and
+Ranger 100 users.
 """
 
 from __future__ import annotations
@@ -42,11 +44,22 @@ from tests.servers import mariadb, postgres
 
 T = TypeVar("T")
 
-SCHEMAS, ROLES, USERS, ROLES_OF_A_USER, GRANTS_OF_A_ROLE = 100, 300, 1_000, 5, 10
+SCHEMAS, ROLES, ROLES_OF_A_USER, GRANTS_OF_A_ROLE = 100, 300, 5, 10
 PRIVILEGES = ("SELECT_TABLE", "SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS")
 SEED = 7
-QUICK = 500
-"""Tables of a first impression."""
+SIZES: Final[Mapping[str, tuple[int, int]]] = {
+    "postgresql": (10_000, 1_000),
+    "mysql": (500, 1_000),
+    RANGER: (10_000, 1_000),
+}
+"""Tables and users by kinds of targets."""
+
+QUICK: Final[Mapping[str, tuple[int, int]]] = {
+    "postgresql": (500, 1_000),
+    "mysql": (200, 100),
+    RANGER: (500, 100),
+}
+"""Those of a first impression."""
 
 
 def estate(count: int, kind: str, user_count: int) -> RealmState:
@@ -197,20 +210,22 @@ def main() -> int:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kind", choices=(*SERVERS, RANGER), default="postgresql")
-    parser.add_argument("--tables", type=int, default=10_000)
-    parser.add_argument("--users", type=int, default=USERS)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} tables")
+    parser.add_argument("--tables", type=int)
+    parser.add_argument("--users", type=int)
+    parser.add_argument("--quick", action="store_true", help="a first impression")
     parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
-    count = QUICK if given.quick else given.tables
+    tables, users = (QUICK if given.quick else SIZES)[given.kind]
+    tables, users = given.tables or tables, given.users or users
     if given.kind == RANGER:
-        figures = measured_in_ranger(count, given.users)
+        figures = measured_in_ranger(tables, users)
     else:
-        figures = measured(count, given.kind, given.users)
+        figures = measured(tables, given.kind, users)
     result = rounded({**machine(), **figures})
     print(json.dumps(result, indent=2))
     if given.save is not None:
-        kept(result, "push_ranger" if given.kind == RANGER else "push", given.save)
+        name = "push" if given.kind == parser.get_default("kind") else f"push_{given.kind}"
+        kept(result, name, given.save)
     return 0
 
 

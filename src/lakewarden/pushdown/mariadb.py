@@ -112,6 +112,7 @@ class Database:
     """One server of MariaDB: its databases are the schemas of a catalog."""
 
     is_transactional: Final = False
+    has_dear_members: Final = True
 
     def __init__(self, connection: pymysql.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address

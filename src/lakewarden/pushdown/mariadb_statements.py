@@ -111,10 +111,18 @@ class Statements:
     # --- privileges ---
 
     def _grants(self, steps: Sequence[Step]) -> Iterator[str]:
-        for (_, grant), alike in groupby(sorted(steps, key=_granted), _granted):
-            same = list(alike)
-            whom = (self._grantee(one) for one in same)
-            yield from _each(_statement(grant, is_revoked=same[0].act is not Act.GRANT), whom)
+        """All that a grantee gets on one object at once, for all who get the same."""
+        by_place: dict[tuple[str, str], dict[str, None]] = {}
+        for step in sorted(steps, key=_granted):
+            privilege, on = _spelled(step.grant or Grant((), ""))
+            by_place.setdefault((on, self._grantee(step)), {})[privilege] = None
+        whom: dict[tuple[str, str], list[str]] = {}
+        for (on, one), privileges in by_place.items():
+            whom.setdefault((", ".join(privileges), on), []).append(one)
+        is_given = bool(steps) and steps[0].act is Act.GRANT
+        verb, to = ("GRANT", "TO") if is_given else ("REVOKE", "FROM")
+        for (said, on), grantees in whom.items():
+            yield from _each(f"{verb} {said}{on} {to}", grantees)
 
     def _grantee(self, step: Step) -> str:
         if step.act is Act.REVOKE_FOREIGN:
@@ -137,12 +145,11 @@ def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:
         yield f"{statement} {', '.join(whole[start : start + MOST])}"
 
 
-def _statement(grant: Grant, *, is_revoked: bool) -> str:
-    """What grants or revokes it, up to the grantees."""
-    verb, to = ("REVOKE", "FROM") if is_revoked else ("GRANT", "TO")
+def _spelled(grant: Grant) -> tuple[str, str]:
+    """The privilege as a statement has it, and what it is on; a role is on nothing."""
     privilege, path = grant.privilege, grant.path
     if privilege.startswith(MEMBER_OF):
-        return f"{verb} {quoted(privilege.removeprefix(MEMBER_OF))} {to}"
+        return quoted(privilege.removeprefix(MEMBER_OF)), ""
     on = place(path)
     if privilege.endswith(ON_PATTERN):
         privilege, on = privilege.removesuffix(ON_PATTERN), f"{quoted(path[0])}.*"
@@ -151,4 +158,4 @@ def _statement(grant: Grant, *, is_revoked: bool) -> str:
         on = f"{kind} {on}"
     elif len(path) == _COLUMN:
         privilege = f"{privilege} ({quoted(path[-1])})"
-    return f"{verb} {privilege} ON {on} {to}"
+    return privilege, f" ON {on}"

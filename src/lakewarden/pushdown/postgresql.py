@@ -173,6 +173,7 @@ class Database:
     """One database of PostgreSQL, within a transaction."""
 
     is_transactional: Final = True
+    has_dear_members: Final = False
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address

@@ -16,6 +16,7 @@ from lakewarden.kernel.principal import USER
 from lakewarden.pushdown import mariadb, postgresql
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.adopt import Adoption, adoption, redundant, with_gains
+from lakewarden.pushdown.division import divided
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
 from lakewarden.pushdown.grants import Grant, Roles, as_data, from_data
 from lakewarden.pushdown.plan import AccessChange, Act, Step, access_changes, by_act, named, steps
@@ -36,6 +37,11 @@ class Database(Protocol):
 
     @property
     def is_transactional(self) -> bool: ...
+
+    @property
+    def has_dear_members(self) -> bool:
+        """Whether a membership costs it more than some grants."""
+        ...
 
     @property
     def prefix(self) -> str:
@@ -173,6 +179,8 @@ def _plan(
     style = style_of(realm.realm.model, target.kind, target.style)
     if style is not None:
         wish = style(realm, scope, wish, objects)
+    elif database.has_dear_members:
+        wish = divided(realm, wish)
     held, pushed = database.held(), from_data({**target.pushed, **_coming(target)})
     whole = named(wish.roles, held, pushed, database.prefix, wish.named, objects.roles)
     return PushPlan(

@@ -1,0 +1,103 @@
+"""What is wanted, divided so that few users are members of few roles.
+
+Roles made of rows have a role for each set of users: whoever has five roles in the realm may be a
+member of hundreds of these, one for each way in which sets of roles meet on an object. Where a
+membership is dear, as in MariaDB, which works out all rights of a user anew with each, a set of
+users is put together of the users of roles and groups of the realm instead, and of single users, as
+far as they all have it.
+
+INVARIANT: everybody has what they had. A role of the realm is a proposal alone: it stands for its
+users where each of them is among those who have a grant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lakewarden.kernel.principal import USER
+from lakewarden.pushdown.grants import Grant, Role
+from lakewarden.pushdown.wanted import Wanted
+from lakewarden.service.state import RealmState
+
+_MOST_PARTS: Final = 16
+"""So many roles of the realm and single users make up one set of users at most."""
+
+_GRANTS_FOR_A_MEMBER: Final = 16
+"""So many grants more may take the place of a membership."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The users of a role or group of the realm."""
+
+    name: str
+    users: frozenset[str]
+
+
+def divided(realm: RealmState, wish: Wanted) -> Wanted:
+    """The same for everybody, in roles of those who have roles and groups of the realm together.
+
+    What has row policies or masking views stays as it is.
+    """
+    parts_by_user = _parts_by_user(realm, wish)
+    roles: list[Role] = []
+    grants: dict[frozenset[str], set[Grant]] = {}
+    for role in wish.roles:
+        if role.policies or role.views:
+            roles.append(role)
+            continue
+        for users in _cover(role, parts_by_user):
+            grants.setdefault(users, set()).update(role.grants)
+    roles += (Role(users, frozenset(given)) for users, given in grants.items())
+    return replace(wish, roles=tuple(roles))
+
+
+def _parts_by_user(realm: RealmState, wish: Wanted) -> Mapping[str, Sequence[_Part]]:
+    """The roles and groups that each user has, of those with the same users one.
+
+    COST: one look at each user of each of them.
+    """
+    memberships = realm.matrix.snapshot.coded.memberships
+    principals = memberships.principals
+    parts: dict[frozenset[str], _Part] = {}
+    for id, principal in enumerate(principals):
+        if principal.kind == USER:
+            continue
+        acting = (principals[one] for one in memberships.acting_as(id))
+        users = frozenset(wish.users[one] for one in acting if one in wish.users)
+        if len(users) > 1:
+            parts.setdefault(users, _Part(f"{principal.kind}:{principal.name}", users))
+    found: dict[str, list[_Part]] = {}
+    for part in parts.values():
+        for user in part.users:
+            found.setdefault(user, []).append(part)
+    return found
+
+
+def _cover(role: Role, parts_by_user: Mapping[str, Sequence[_Part]]) -> Iterator[frozenset[str]]:
+    """Sets of users that are those of the role together; the role's own where that is dearer."""
+    counts: Counter[_Part] = Counter()
+    for user in role.members:
+        counts.update(parts_by_user.get(user, ()))
+    inside = [part for part, count in counts.items() if count == len(part.users)]
+    chosen: list[frozenset[str]] = []
+    left = role.members
+    while inside and left and len(chosen) < _MOST_PARTS:
+        best = max(inside, key=lambda one: (len(one.users & left), -len(one.users), one.name))
+        if len(best.users & left) <= 1:
+            break
+        chosen.append(best.users)
+        left = left - best.users
+    if len(left) <= _MOST_PARTS - len(chosen):
+        chosen += (frozenset((user,)) for user in sorted(left))
+        left = frozenset()
+    more = len(chosen) - 1 + bool(left)
+    if not chosen or more * len(role.grants) > _GRANTS_FOR_A_MEMBER * len(role.members - left):
+        yield role.members
+        return
+    yield from chosen
+    if left:
+        yield left

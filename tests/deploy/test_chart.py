@@ -79,6 +79,7 @@ def test_the_schema_takes_the_defaults_with_a_secret_and_nothing_else_is_missing
         {"networkPolicy__clients": [{}]},
         {"networkPolicy__clients": [{"podselector": {}}]},
         {"autoscaling__cpuPercent": 0},
+        {"updateStrategy": "Sometimes"},
     ],
     ids=str,
 )

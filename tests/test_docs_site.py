@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,12 +18,13 @@ import pytest
 from lakewarden.cli import GROUPS, VERBS
 from lakewarden.config.effective import effective
 from lakewarden.config.settings import Settings
+from lakewarden.http.admin.deprecations import DEPRECATED, Deprecation
 from lakewarden.http.admin.dialect import ENDPOINTS
 from lakewarden.kernel import errors as kernel_errors
 from lakewarden.kernel.errors import WardenError
 from scripts.docs_site import nav as navs
 from scripts.docs_site import reference
-from scripts.docs_site.reference import errors
+from scripts.docs_site.reference import errors, http
 from scripts.docs_site.stage import FENCE, stage
 from tests.app.test_monitoring import declared, of_pipeline
 from tests.ui.browser import AXE, RULES, VIEWS, chromium
@@ -162,6 +164,13 @@ def test_every_verb_is_in_the_reference(written: Mapping[str, str]) -> None:
 def test_every_endpoint_is_in_the_reference(written: Mapping[str, str]) -> None:
     headings = set(HEADING.findall(written["reference/http.md"]))
     assert {f"`{one.method} {one.address}`" for one in ENDPOINTS} <= headings
+
+
+def test_what_is_deprecated_is_marked_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Deprecation(date(2026, 1, 1), date(2026, 6, 1), "ask `/api/v1/whoami`")
+    monkeypatch.setitem(DEPRECATED, "GET /session", gone)
+    described = http.page().partition("### `GET /api/v1/session`")[2].partition("###")[0]
+    assert "**Deprecated: ask `/api/v1/whoami`, until 2026-06-01 at least.**" in described
 
 
 def test_every_setting_is_in_the_reference(written: Mapping[str, str]) -> None:

@@ -54,7 +54,7 @@ def _endpoint(path: str, method: str, operation: Operation) -> str:
             facts.append(f"answer {status} {_content(response)}".strip())
     lines = [
         f"### `{method.upper()} {path}`\n",
-        f"{title[0].upper()}{title[1:]}. {', '.join(facts)}.\n",
+        f"{title[0].upper()}{title[1:]}. {', '.join(facts)}.{_deprecated(operation)}\n",
     ]
     query = [
         (code(one["name"]), type_of(one["schema"]), _remark(one))
@@ -67,6 +67,13 @@ def _endpoint(path: str, method: str, operation: Operation) -> str:
 def _remark(parameter: Mapping[str, Any]) -> str:
     meaning = str(parameter["description"])
     return f"{meaning} (required)" if parameter["required"] else meaning
+
+
+def _deprecated(described: Mapping[str, Any]) -> str:
+    """What is said of something that will go; nothing of anything else."""
+    if not described.get("deprecated"):
+        return ""
+    return f" **{described['description']}, until {described['x-sunset']} at least.**"
 
 
 def _content(holder: Mapping[str, Any]) -> str:
@@ -86,4 +93,5 @@ def _bodies(schemas: Mapping[str, Schema]) -> Iterator[str]:
 
 
 def _need(field: str, schema: Schema, required: list[str] | tuple[()]) -> str:
-    return "required" if field in required else default_of(schema)
+    need = "required" if field in required else default_of(schema)
+    return f"{need}{_deprecated(schema)}"

@@ -54,10 +54,11 @@ def service_of(
     service = ranger_service.load(type)
     is_file_system = service.governs == FILE_SYSTEM
     if is_file_system != bool(file_system):
-        what = "needs" if is_file_system else "takes no"
-        message = (
-            f"a service of type `{type}` {what} `?file_system=hdfs://HOST:PORT` in the address"
-        )
+        option = "`?file_system=hdfs://HOST:PORT` in the address"
+        message = f"a service of type `{type}` takes no {option}"
+        if is_file_system:
+            message = f"a service of type `{type}` needs {option}"
+            message += "; of a catalog that declares it, set the `location`"
         raise BadInput(message, where="url")
     resources = {str(one.get("name")): one for one in definition.get("resources") or ()}
     accesses = {str(one.get("name")) for one in definition.get("accessTypes") or ()}

@@ -38,6 +38,7 @@ from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream.feed import UNTIL
 from lakewarden.service.effect import encode
 from lakewarden.service.policy_text import written
@@ -192,7 +193,7 @@ def _policy(index: Index, statements: Sequence[Statement]) -> dict[str, object]:
     return {"realm": index.realm, "statement": list(map(write_statement, statements))}
 
 
-def write(source: Path, out: Path, seed: int = 1) -> None:
+def write(source: Location, out: Path, seed: int = 1) -> None:
     """Writes the three into the folder `out`."""
     index = open_index(source)
     happening = Happening.to(index, seed)

@@ -14,6 +14,7 @@ import pytest
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.job import Counts, Job, Result, Stage, names_of
 from lakewarden.pipeline.product import Content, Input, place, read_manifest
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import folder_of
 from tests.pipeline.spared import session
 
@@ -29,14 +30,14 @@ class Basket:
     count: int = 2
     seen: list[str] = field(default_factory=list)
 
-    def pick(self, folder: Path) -> Counts:
+    def pick(self, folder: Location) -> Counts:
         self.seen.append("pick")
         rows = pa.table({"id": pa.array(range(self.count), pa.int32())})
         parquet_output.put_table(rows, folder / "apples")
         (folder / "leaves.txt").write_text("green")
         return {"apples": self.count}
 
-    def sort(self, folder: Path) -> Counts:
+    def sort(self, folder: Location) -> Counts:
         self.seen.append("sort")
         rows = pq.read_table(self.job.folder("pick") / "apples")
         parquet_output.put_table(rows.slice(0, 1), folder / "pears")
@@ -91,7 +92,7 @@ def test_the_same_again_makes_no_new_version(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_cut_short_goes_on_behind_its_last_finished_stage(tmp_path: Path) -> None:
-    def fail(_: Basket, __: Path) -> Counts:
+    def fail(_: Basket, __: Location) -> Counts:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -114,11 +115,11 @@ def test_the_files_of_the_version_before_are_not_digested_again(
     read: list[str] = []
     here = parquet_output.content_here
 
-    def take_over(basket: Basket, folder: Path) -> Counts:
+    def take_over(basket: Basket, folder: Location) -> Counts:
         place(folder_of(tmp_path, first.manifest) / "apples", folder / "apples")
         return {"apples": 2}
 
-    def counted(table: Path) -> Content:
+    def counted(table: Location) -> Content:
         read.append(table.name)
         return here(table)
 

@@ -20,6 +20,7 @@ from lakewarden.pipeline.product import (
     read_manifest,
     thin,
 )
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 
 INPUTS = (Input("lake", 3, "a" * 64),)
@@ -35,7 +36,7 @@ def made(out: Path, text: str = "apple", key: str = "k", **facts: object) -> tup
     """A version whose one table is a file with the text."""
     with draft(out, KIND, key, silent) as one:
 
-        def make(folder: Path) -> dict[str, object]:
+        def make(folder: Location) -> dict[str, object]:
             (folder / "part").write_text(text)
             return {"rows": 1}
 
@@ -119,7 +120,7 @@ def test_finished_stages_are_taken_over_by_a_run_of_the_same_key_alone(tmp_path:
     assert run("other", ends=True) == ["", "2 rows"], "what is published is swept"
 
 
-def _first(folder: Path, ran: list[str]) -> dict[str, int]:
+def _first(folder: Location, ran: list[str]) -> dict[str, int]:
     ran.append("first")
     assert list(folder.iterdir()) == []
     (folder / "file").write_text("content")
@@ -127,7 +128,7 @@ def _first(folder: Path, ran: list[str]) -> dict[str, int]:
 
 
 def test_a_stage_that_failed_half_way_begins_in_an_empty_folder(tmp_path: Path) -> None:
-    def fail(folder: Path) -> dict[str, object]:
+    def fail(folder: Location) -> dict[str, object]:
         (folder / "half").write_text("half")
         raise KeyboardInterrupt
 

@@ -122,6 +122,30 @@ def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> Non
     assert list(map(context.getLocalProperty, named)) == [None, None]
 
 
+def test_what_spark_lacks_is_said_with_what_to_do() -> None:
+    java = (
+        "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
+    )
+    said = session._reason(
+        RuntimeError(f"An error occurred while calling o51.parquet.\n: {java}\n\tat")
+    )
+    assert said == f"{java}; add Hadoop's client of S3, see `--spark-conf` and docs/clusters.md"
+    assert session._reason(RuntimeError("one line\nmore")) == "one line"
+    assert session._reason(RuntimeError()) == "RuntimeError"
+
+
+def test_hadoop_is_told_where_s3_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    assert session._object_stores() == {}
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9000")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    assert session._object_stores() == {
+        "spark.hadoop.fs.s3a.endpoint": "http://127.0.0.1:9000",
+        "spark.hadoop.fs.s3a.endpoint.region": "eu-central-1",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+    }
+
+
 def _jobs_of(context: SparkContext, group: str) -> set[int]:
     return set(context.statusTracker().getJobIdsForGroup(group))
 

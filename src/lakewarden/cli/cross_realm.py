@@ -22,6 +22,7 @@ from lakewarden.cli.question_target import DATABASE, NO_SERVER, SERVER, ServerOp
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
+from lakewarden.pipeline.storage.location import Location, location
 
 if TYPE_CHECKING:
     from lakewarden.client.server import Server
@@ -249,12 +250,12 @@ def _of_files(texts: Sequence[str], links: Path | None) -> Local:
     return Local(offline(realms, rows, time.time()), READER, time.time())
 
 
-def named_directory(text: str) -> tuple[str, Path]:
+def named_directory(text: str) -> tuple[str, Location]:
     """The realm's name, if `REALM=DIR` says it, and the directory."""
     name, equals, path = text.partition("=")
     if equals and name and "/" not in name and not Path(text).exists():
-        return name, Path(path)
-    return "", Path(text)
+        return name, location(path)
+    return "", location(text)
 
 
 def spread(

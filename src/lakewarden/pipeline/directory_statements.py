@@ -11,6 +11,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import check_realm, read_statements
 from lakewarden.pipeline.directory_manifest import Content, Manifest
+from lakewarden.pipeline.storage.files import entries
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.pipeline.version_folder import folder_of
@@ -67,7 +68,7 @@ def _written(
     """What people wrote, file by file in order of their names; each id once."""
     places: dict[str, Location] = {}
     fixed_ids = set(fixed)
-    for file in sorted(folder.glob("*")):
+    for file in entries(folder):
         if file.name == DELETED or file.name.startswith("."):
             continue
         if file.suffix != ".toml":

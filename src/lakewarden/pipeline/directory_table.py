@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Content
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
@@ -90,7 +91,7 @@ def batches(folder: Location, table: str) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(table)
     if not folder.is_dir():
         raise BadInput("is missing", where=str(folder))
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         try:
             with parquet_file(file) as parquet:
                 file_schema = parquet.schema_arrow

@@ -181,7 +181,7 @@ class Job:
         self.progress(stage, 1, 1, message)
 
 
-def _files(folder: Location) -> dict[str, int]:
+def _files(folder: Location) -> dict[str, int | str]:
     return {file.name: identity_of(file) for file in folder.glob("*")}
 
 

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from lakewarden import __version__
 from lakewarden.pipeline.storage.location import Location, location
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import MANIFEST
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def dataset(place: str | Location) -> Dataset:
     >>> dataset("env:SOURCE_URL")
     Dataset(namespace='env', name='SOURCE_URL', version='', rows=None)
     """
+    if isinstance(place, RemotePath):
+        return Dataset(place.root, place.key, *_content(place))
     text = str(place)
     parts = urlsplit(text)
     if "://" in text:

@@ -23,9 +23,11 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.directory_manifest import count
-from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.next_version import NextVersion, next_version
+from lakewarden.pipeline.storage.files import parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import read_table, write_table
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import (
     LOCK,
     MANIFEST,
@@ -33,9 +35,6 @@ from lakewarden.pipeline.version_folder import (
     REPORT,
     VERSIONS,
     folder_of,
-    locked,
-    next_version,
-    publish,
 )
 from lakewarden.service.link import Asset, Link, link
 
@@ -138,7 +137,7 @@ def read_manifest(path: Location) -> Manifest:
 def rows_of(folder: Location) -> list[Row]:
     """The rows of a written table, in the order of its files."""
     rows: list[Row] = []
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         try:
             table = read_table(file)
         except (pa.ArrowException, OSError) as error:
@@ -169,28 +168,28 @@ def digest(rows: Sequence[Row]) -> str:
 class LinkDraft:
     """The next version of a directory; `previous` is the manifest that counts now."""
 
-    out: Location
     previous: Manifest | None
+    new: NextVersion
 
     @property
     def scratch(self) -> Location:
         """A folder that is gone after the run."""
-        return self.out / _SCRATCH
+        return self.new.scratch(_SCRATCH)
 
     @property
     def links(self) -> Location:
         """Where the links are written."""
-        return self.out / NEW / KIND
+        return self.new.folder / KIND
 
     def finish(self, manifest: Manifest, report: Mapping[str, Any]) -> tuple[Manifest, bool]:
         """The manifest that counts now, and whether it is a new one."""
         before = self.previous
         if before is not None and before == replace(manifest, version=before.version):
             return before, False
-        manifest = replace(manifest, version=next_version(self.out))
+        manifest = replace(manifest, version=self.new.number)
         text = json.dumps({"version": manifest.version, **report}, indent=2, ensure_ascii=False)
-        (self.out / NEW / REPORT).write_text(text + "\n", "utf-8")
-        publish(self.out, manifest.version, manifest.text())
+        (self.new.folder / REPORT).write_text(text + "\n", "utf-8")
+        self.new.publish(manifest.text())
         return manifest, True
 
 
@@ -205,17 +204,18 @@ def draft(out: Location) -> Iterator[LinkDraft]:
         ours = {VERSIONS, NEW, _SCRATCH, LOCK}
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput("expected an empty folder, or one of links", where=str(out))
-    with locked(out):
-        link_draft = LinkDraft(out, read_manifest(out) if is_links(out) else None)
-        _sweep(out)
+    with next_version(out) as new:
+        link_draft = LinkDraft(read_manifest(out) if is_links(out) else None, new)
+        _sweep(link_draft)
         link_draft.scratch.mkdir()
-        (out / NEW).mkdir()
+        new.folder.mkdir()
         try:
             yield link_draft
         finally:
-            _sweep(out)
+            _sweep(link_draft)
 
 
-def _sweep(out: Location) -> None:
-    for name in (_SCRATCH, NEW):
-        remove_tree(out / name, ignore_errors=True)
+def _sweep(link_draft: LinkDraft) -> None:
+    remove_tree(link_draft.scratch, ignore_errors=True)
+    if not isinstance(link_draft.new.folder, RemotePath):  # there the version is written in place
+        remove_tree(link_draft.new.folder, ignore_errors=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lakewarden.pipeline.product import Content
 from lakewarden.pipeline.row_digest import totals
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.storage.parquet import (
     ParquetWriter,
@@ -163,7 +164,7 @@ def _parts(place: Location) -> Iterator[pa.Table]:
     """The rows, so many at a time: few steps for many rows are faster than many for few."""
     waiting: list[pa.RecordBatch] = []
     count = 0
-    for file in sorted(place.glob("*.parquet")):
+    for file in parquet_files(place):
         with parquet_file(file) as parquet:
             for batch in parquet.iter_batches(_BATCH):
                 waiting.append(batch)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -28,8 +29,17 @@ from lakewarden import __version__
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.source import Progress
-from lakewarden.pipeline.storage.files import files_below, link_or_copy, remove_tree, write_whole
+from lakewarden.pipeline.next_version import NextVersion, next_version, sweep_work
+from lakewarden.pipeline.storage.files import (
+    entries,
+    files_below,
+    link_or_copy,
+    name_below,
+    remove_tree,
+    write_whole,
+)
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import (
     LOCK,
     MANIFEST,
@@ -37,9 +47,7 @@ from lakewarden.pipeline.version_folder import (
     REPORT,
     VERSIONS,
     folder_of,
-    locked,
-    next_version,
-    publish,
+    numbers,
 )
 
 FORMAT: Final = 1
@@ -159,22 +167,22 @@ class FinishedStage(NamedTuple):
 
 
 class VersionDraft:
-    """The next version of the folder `out`; `previous` is the manifest that counts now."""
+    """The next version of a folder; `previous` is the manifest that counts now."""
 
     def __init__(
-        self, out: Location, previous: Manifest | None, key: str, progress: Progress
+        self, new: NextVersion, previous: Manifest | None, key: str, progress: Progress
     ) -> None:
-        self.out = out
         self.previous = previous
+        self._new = new
         self.stages: dict[str, FinishedStage] = {}
         self._stage_folders: dict[str, Location] = {}
-        self._work = out / _WORK / key
+        self._work = new.work(f"{_WORK}/{key}")
         self._progress = progress
 
     @property
     def folder(self) -> Location:
         """Where the version is written."""
-        return self.out / NEW
+        return self._new.folder
 
     def stage_folder(self, stage: str) -> Location:
         """Where a stage that is finished has written what the next run may take over."""
@@ -195,8 +203,9 @@ class VersionDraft:
             self.stages[name] = FinishedStage(known["counts"], known["seconds"], reused=True)
             self._progress(name, 1, 1, "done by an earlier run")
             return self.stages[name].counts
-        for left in self._work.glob(f"{name}.*"):
-            remove_tree(left, ignore_errors=True)
+        if not isinstance(self._work, RemotePath):  # there another run may be at work
+            for left in self._work.glob(f"{name}.*"):
+                remove_tree(left, ignore_errors=True)
         folder = self._work / f"{name}.{uuid4().hex[:12]}"
         folder.mkdir(parents=True)
         self._progress(name, 0, 1, "")
@@ -225,18 +234,18 @@ class VersionDraft:
         before = self.previous
         if before is not None and before.says_as(manifest):
             return before, {"version": before.version, **manifest_table}, False
-        number = next_version(self.out)
+        number = self._new.number
         manifest = replace(manifest, version=number, files=self._files())
         manifest_table = {"version": number, **manifest_table}
         write_whole(
             self.folder / REPORT, json.dumps(manifest_table, indent=2, ensure_ascii=False) + "\n"
         )
-        publish(self.out, number, manifest.text())
+        self._new.publish(manifest.text())
         return manifest, manifest_table, True
 
     def _files(self) -> dict[str, str]:
         files = list(files_below(self.folder))
-        names = [file.relative_to(self.folder).as_posix() for file in files]
+        names = [name_below(self.folder, file) for file in files]
         return dict(zip(names, _digests(files), strict=True))
 
 
@@ -246,7 +255,9 @@ def thin(out: Location, newest: Manifest, keep: int) -> None:
     To be called by who has the draft of the folder.
     """
     old: list[list[Location]] = []
-    for number in range(newest.version - keep, 0, -1):
+    for number in sorted(numbers(out), reverse=True):
+        if number > newest.version - keep:
+            continue
         folder = out / VERSIONS / str(number)
         tables = [file for file in folder.glob("*") if file.name != REPORT]
         if not tables:
@@ -262,7 +273,7 @@ def place(source: Location, where: Location) -> None:
     """Puts a file, or the files of a folder, where the version is written; the stage keeps them."""
     if source.is_dir():
         where.mkdir(parents=True, exist_ok=True)
-        for file in sorted(source.iterdir()):
+        for file in entries(source):
             place(file, where / file.name)
         return
     link_or_copy(source, where)
@@ -291,28 +302,32 @@ def draft(out: Location, kind: str, key: str, progress: Progress) -> Iterator[Ve
         ours = {VERSIONS, NEW, _WORK, LOCK}
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
-    with locked(out):
+    with next_version(out) as new:
         previous = _previous(out, kind)  # what was there before may no longer count
-        version_draft = VersionDraft(out, previous, key, progress)
-        _sweep(out, keep=key)
-        _sweep_versions(out, previous)
+        version_draft = VersionDraft(new, previous, key, progress)
+        if not isinstance(out, RemotePath):
+            _sweep(out, keep=key)
+            _sweep_versions(out, previous)
         version_draft.folder.mkdir()
         yield version_draft
-        _sweep(out, keep=None)
+        if isinstance(out, RemotePath):
+            sweep_work(out, _WORK)
+        else:
+            _sweep(out, keep=None)
 
 
 def _previous(out: Location, kind: str) -> Manifest | None:
     return read_manifest(out, kind) if (out / MANIFEST).exists() else None
 
 
-def _sweep_versions(out: Location, newest: Manifest | None) -> None:
+def _sweep_versions(out: Path, newest: Manifest | None) -> None:
     """A version behind the newest is of a run that was cut short before it counted."""
     for folder in (out / VERSIONS).glob("*"):
         if folder.name.isdecimal() and int(folder.name) > (newest.version if newest else 0):
             remove_tree(folder, ignore_errors=True)
 
 
-def _sweep(out: Location, keep: str | None) -> None:
+def _sweep(out: Path, keep: str | None) -> None:
     remove_tree(out / NEW, ignore_errors=True)
     for folder in (out / _WORK).glob("*"):
         if folder.name != keep:

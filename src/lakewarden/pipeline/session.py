@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline import package
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     Session = SparkSession
+
+Conf: TypeAlias = tuple[tuple[str, str], ...]
+"""Settings of Spark: name and value."""
 
 # Any of these says that Spark is set up outside: spark-submit, a shell, a cluster's files.
 _SET_UP_OUTSIDE = (
@@ -50,6 +53,9 @@ _ALWAYS = {
 
 # Absolute, though a worker may import this from an archive below the folder where it works.
 _LOG_SETTINGS = Path(__file__).absolute().with_name("log4j2.properties")
+
+_S3A: Final = "spark.hadoop.fs.s3a"
+_CALLED: Final = "An error occurred while calling"
 
 _NOT_INSTALLED = "`pyspark` is not installed; run: pip install 'lakewarden[spark]'"
 
@@ -78,6 +84,7 @@ def spark_session(
     master: str | None = None,
     remote: str | None = None,
     event_log: Path | None = None,
+    conf: Conf = (),
 ) -> SparkSession:
     """The current Spark session, made first where there is none.
 
@@ -85,6 +92,7 @@ def spark_session(
     address (`sc://host`); give at most one of them. With neither, the session is the one
     that the surroundings configure (spark-submit, `SPARK_HOME`, `SPARK_REMOTE`, …), else a
     local one on every core. `event_log` is a folder, made if missing, for Spark's event log.
+    `conf` are settings of Spark by name, which have precedence over those made here.
 
     Sets `JAVA_HOME` where a Java has to be started, and for a local run `PYSPARK_PYTHON`
     unless it is set, so that workers use this Python. Workers elsewhere are sent this package,
@@ -113,6 +121,7 @@ def spark_session(
             "spark.eventLog.dir": uri_of(event_log),
             "spark.eventLog.rolling.enabled": "false",
         }
+    settings |= {**_object_stores(), **dict(conf)}
     builder = SparkSession.builder.appName(app_name)
     if master:
         builder = builder.master(master)
@@ -126,8 +135,10 @@ def spark_session(
     return session
 
 
-Place = tuple[str | None, str | None, Path | None]
-"""Where a session was asked to run: master, remote, event log."""
+Place = tuple[str | None, str | None, Path | None, Conf]
+"""Where a session was asked to run: master, remote, event log, settings."""
+
+_ANYWHERE: Final[Place] = (None, None, None, ())
 
 _OPEN: ContextVar[tuple[SparkSession, Place] | None] = ContextVar("open", default=None)
 """The session of the block around this one, and its place."""
@@ -139,6 +150,7 @@ def session(
     master: str | None = None,
     remote: str | None = None,
     event_log: Path | None = None,
+    conf: Conf = (),
 ) -> Iterator[SparkSession]:
     """A session for jobs, see `spark_session`; stopped at the end if it was started here.
 
@@ -148,12 +160,12 @@ def session(
     `Unavailable` with the first line of its message; so is another process at work in the same
     folder.
     """
-    around, place = _OPEN.get(), (master, remote, event_log)
+    around, place = _OPEN.get(), (master, remote, event_log, conf)
     try:
         if around is None:
             with _new_session(name, place) as spark:
                 yield spark
-        elif place in ((None, None, None), around[1]):
+        elif place in (_ANYWHERE, around[1]):
             yield around[0]
         else:
             raise BadInput("the jobs of one run share one session: name one master or remote")
@@ -163,8 +175,8 @@ def session(
 
 @contextmanager
 def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
-    _check_place(*place)
-    master, remote, _ = place
+    master, remote, event_log, _ = place
+    _check_place(master, remote, event_log)
     has_pyspark = find_spec("pyspark") is not None
     if not has_pyspark and (master or remote):
         raise Unavailable(_NOT_INSTALLED)
@@ -186,8 +198,29 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
             if spark.started is not None and not is_shared:
                 spark.started.stop()
     except _errors_of_spark(has_pyspark) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise Unavailable(f"spark failed: {lines[0]}") from error
+        raise Unavailable(f"spark failed: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """What Spark says in the end, and what to do about a part that it lacks."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    # Of a call the first line says only that it failed.
+    first = lines[1].lstrip(": ") if lines[0].startswith(_CALLED) and lines[1:] else lines[0]
+    if "S3AFileSystem not found" in first:
+        first += "; add Hadoop's client of S3, see `--spark-conf` and docs/clusters.md"
+    return first
+
+
+def _object_stores() -> dict[str, str]:
+    """Where Hadoop finds S3, as the usual variable says it for all others."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL")
+    if not endpoint:
+        return {}
+    return {
+        f"{_S3A}.endpoint": endpoint,
+        f"{_S3A}.endpoint.region": os.environ.get("AWS_REGION", "us-east-1"),
+        f"{_S3A}.path.style.access": "true",
+    }
 
 
 def _is_active() -> bool:

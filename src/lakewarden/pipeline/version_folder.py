@@ -1,10 +1,10 @@
-"""A folder of versions, of which a manifest names the one that counts: what all writers share.
+"""A folder of versions, of which a manifest names the one that counts.
 
 OUT/manifest.json     names the version that counts; switched last, in one step
 OUT/versions/N/       a version
 OUT/current           a link to the version that counts, where the file system has links
-OUT/.new/             the next one, while it is made
-OUT/.lock             held by the one process that works on the folder
+
+How the next version is made, see `lakewarden.pipeline.next_version`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Final, Protocol, overload
 
 from lakewarden.kernel.errors import Conflict
-from lakewarden.pipeline.storage.files import switch_link, write_whole
+from lakewarden.pipeline.storage.files import switch_link
 from lakewarden.pipeline.storage.location import Location
 
 MANIFEST: Final = "manifest.json"
@@ -25,6 +26,8 @@ VERSIONS: Final = "versions"
 NEW: Final = ".new"
 LOCK: Final = ".lock"
 CURRENT: Final = "current"
+TAKEN: Final = ".json"
+"""What the name of the file ends in that takes a number, on an object store."""
 
 
 class Versioned(Protocol):
@@ -36,37 +39,39 @@ class Versioned(Protocol):
         ...
 
 
+@overload
+def folder_of(out: Path, manifest: Versioned) -> Path: ...
+
+
+@overload
+def folder_of(out: Location, manifest: Versioned) -> Location: ...
+
+
 def folder_of(out: Location, manifest: Versioned) -> Location:
     """The folder of the version that the manifest describes."""
     return out / VERSIONS / str(manifest.version)
 
 
+def numbers(out: Location) -> set[int]:
+    """The numbers of all versions, also of those that never counted."""
+    names = (file.name.removesuffix(TAKEN) for file in (out / VERSIONS).glob("*"))
+    return {int(name) for name in names if name.isdecimal()}
+
+
 @contextmanager
 def locked(out: Location) -> Iterator[None]:
-    """Holds the folder, which is made if it is not there; `Conflict` while another process does."""
+    """Holds a folder of this machine, which is made if it is not there.
+
+    Raises `Conflict` while another process holds it.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    with (out / LOCK).open("w") as lock:
+    with (out / LOCK).open("w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"another process works on `{out}`") from None
         point_current(out)  # a run that was killed may have left it behind
         yield
-
-
-def next_version(out: Location) -> int:
-    """The number of the next version, which no version had before."""
-    versions = out / VERSIONS
-    versions.mkdir(exist_ok=True)
-    numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
-    return max(numbers, default=0) + 1
-
-
-def publish(out: Location, version: int, manifest: str) -> None:
-    """Makes the new version the one that counts: a reader sees the old or the new one."""
-    (out / NEW).rename(out / VERSIONS / str(version))
-    write_whole(out / MANIFEST, manifest)
-    point_current(out)
 
 
 def point_current(out: Location) -> None:

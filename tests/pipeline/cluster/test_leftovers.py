@@ -10,18 +10,19 @@ import pytest
 
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Manifest, VersionDraft, draft, read_manifest
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST
 
 
-def part(folder: Path) -> dict[str, int]:
+def part(folder: Location) -> dict[str, int]:
     (folder / "part").write_text("mine")
     return {}
 
 
 def test_tasks_that_outlive_their_driver_write_where_nobody_looks(tmp_path: Path) -> None:
-    lost: list[Path] = []
+    lost: list[Location] = []
 
-    def is_lost(folder: Path) -> dict[str, int]:
+    def is_lost(folder: Location) -> dict[str, int]:
         lost.append(folder)
         raise KeyboardInterrupt
 

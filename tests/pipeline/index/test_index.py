@@ -28,6 +28,9 @@ from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.own_rows import own_rows
+from lakewarden.pipeline.storage.files import entries
+from lakewarden.pipeline.storage.location import on_this_machine
+from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
@@ -200,7 +203,7 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_by_name(
 ) -> None:
     place = index.folder / table
     file = place if place.is_file() else min(place.iterdir())
-    harm(file)
+    harm(on_this_machine(file))
     with pytest.raises(BadInput, match="make the version anew") as caught:
         open_index(index.out)
     assert str(file) in str(caught.value)
@@ -254,12 +257,12 @@ def test_rows_come_in_the_order_of_their_ids_from_whatever_files(index: Index) -
     folder = index.folder / "blocks"
     count = index.manifest.facts["count"]
     one = own_rows(folder, worlds.BITS, count)
-    files = sorted(folder.iterdir())
+    files = entries(folder)
     assert len(files) > 1
-    whole = pa.concat_tables([pq.read_table(file) for file in reversed(files)])
+    whole = pa.concat_tables([read_table(file) for file in reversed(files)])
     for file in files:
         file.unlink()
-    pq.write_table(whole, folder / "all.parquet", row_group_size=7)
+    write_table(whole, folder / "all.parquet", row_group_size=7)
     again = own_rows(folder, worlds.BITS, count)
     assert {kind: table.to_pylist() for kind, table in one.items()} == {
         kind: table.to_pylist() for kind, table in again.items()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.facts import ROOT, Coded
@@ -30,6 +29,8 @@ from lakewarden.pipeline.index.matching import matches
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Content, Input, Manifest, draft
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import write_table
 from lakewarden.service.system import System
 from tests.pipeline.directories import write_directory
 
@@ -247,10 +248,10 @@ def _members(coded: Coded) -> list[Entity]:
     return [coded.tree.entity(id) for kind in kinds for id in coded.tree.of_type(kind)]
 
 
-def _put(folder: Path, parts: Sequence[pa.Table]) -> None:
+def _put(folder: Location, parts: Sequence[pa.Table]) -> None:
     folder.mkdir()
     for number, part in enumerate(parts):
-        pq.write_table(part, folder / f"part-{number:05}.parquet")
+        write_table(part, folder / f"part-{number:05}.parquet")
 
 
 def _table(cells: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:

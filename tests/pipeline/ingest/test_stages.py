@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
+from lakewarden.pipeline.storage.location import Location
 
 
-def work(text: str, found: Counts) -> Callable[[Path], Counts]:
+def work(text: str, found: Counts) -> Callable[[Location], Counts]:
     """A stage that writes one file."""
 
-    def run(folder: Path) -> Counts:
+    def run(folder: Location) -> Counts:
         assert not list(folder.iterdir())
         (folder / "deep").mkdir()
         (folder / "deep" / "x").write_text(text)
@@ -55,7 +56,7 @@ def _forget(scratch: Path) -> None:
 
 @pytest.mark.parametrize("damage", [_truncate, _remove, _add, _spoil, _forget])
 def test_a_stage_whose_files_are_not_those_it_wrote_is_done_again(
-    tmp_path: Path, damage: Callable[[Path], None]
+    tmp_path: Path, damage: Callable[[Location], None]
 ) -> None:
     Stages(tmp_path).run("read", "k", work("one", {"rows": 1}))
     damage(tmp_path)
@@ -72,7 +73,7 @@ def test_another_input_is_read_again(tmp_path: Path, key: str | None) -> None:
 
 
 def test_a_stage_that_fails_is_not_finished(tmp_path: Path) -> None:
-    def fail(folder: Path) -> Counts:
+    def fail(folder: Location) -> Counts:
         (folder / "half").write_text("half")
         raise RuntimeError
 

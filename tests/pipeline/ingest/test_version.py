@@ -11,6 +11,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import lines_content
 from lakewarden.pipeline.ingest.version import draft
+from lakewarden.pipeline.storage.location import on_this_machine
 from lakewarden.pipeline.tables import COLUMNS
 from lakewarden.pipeline.version_folder import MANIFEST
 from tests.pipeline.directories import write_directory
@@ -81,8 +82,8 @@ def test_what_was_cut_short_is_there_for_the_next_run_and_then_gone(
 
 def test_what_is_kept_meanwhile_is_for_its_owner_alone(tmp_path: Path) -> None:
     with draft(tmp_path) as one:
-        assert one.scratch.stat().st_mode & 0o077 == 0
-        assert one.folder.stat().st_mode & 0o077 != 0
+        assert on_this_machine(one.scratch).stat().st_mode & 0o077 == 0
+        assert on_this_machine(one.folder).stat().st_mode & 0o077 != 0
 
 
 def test_a_fresh_draft_takes_nothing_of_what_was_cut_short(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.stored import Stored, snapshot
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream.events import Line
 from lakewarden.pipeline.stream.feed import write_feed
 from lakewarden.pipeline.stream.run import follow
@@ -91,7 +92,7 @@ class Estate:
         return [] if written is None else lines_of(written.file)
 
 
-def lines_of(file: Path) -> list[Line]:
+def lines_of(file: Location) -> list[Line]:
     """The lines of a file with their places."""
     lines = file.read_text("utf-8").split("\n")[:-1]
     return [Line(f"{file.name}: line {number}", line) for number, line in enumerate(lines, 1)]

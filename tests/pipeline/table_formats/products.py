@@ -10,6 +10,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Content, Input, Manifest, draft, place, read_manifest, thin
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.table_formats.catalog import NAME
 from lakewarden.pipeline.version_folder import folder_of
 
@@ -33,7 +34,7 @@ def make(out: Path, text: str, more: bool = False, keep: int | None = None) -> M
         return made
 
 
-def _write(folder: Path, text: str, more: bool) -> dict[str, object]:
+def _write(folder: Location, text: str, more: bool) -> dict[str, object]:
     rows = pa.table(
         {
             "id": pa.array([1, 2, 3], pa.int32()),

@@ -14,10 +14,12 @@ from lakewarden.cli import policy_file
 from lakewarden.cli.outcome import NO, YES, show_json
 from lakewarden.cli.pipeline import diff_summary
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.job import Result
@@ -56,11 +58,11 @@ NO_FILES: Final = Files()
 
 
 def diffing(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
-    later: Annotated[Path | None, Parameter(help="Another such folder, of a later time.")] = None,
+    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    later: Annotated[Place | None, Parameter(help="Another such folder, of a later time.")] = None,
     /,
     *,
-    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
     files: Files = NO_FILES,
     fail_on: Annotated[FailOn, Parameter(help="Exit with 1 for these changes.")] = "any",
     spark: Spark = LOCAL,
@@ -113,7 +115,9 @@ def diffing(  # noqa: PLR0913 — a parameter for each option
     return _code(product.report["changes"], fail_on)
 
 
-def _show(out: Path, product: Result, format: Shown, files: Sequence[tuple[str, object]]) -> None:
+def _show(
+    out: Location, product: Result, format: Shown, files: Sequence[tuple[str, object]]
+) -> None:
     if format == "json":
         show_product(out, product, format)
         return

@@ -17,6 +17,7 @@ from lakewarden.analysis.lint.sarif import FINGERPRINT, Json, fingerprint, log, 
 from lakewarden.cli.formatting import entity_text, some
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import escaped
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.policy import SECTIONS
 
 PRIVILEGE, OPERATION = "privilege", "operation"
@@ -106,7 +107,7 @@ def part(row: Mapping[str, Any]) -> Part:
     )
 
 
-def parts_of(folder: Path, most: int) -> tuple[list[Part], int]:
+def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
     """The parts with the most pairs, of privileges, and how many there are in all."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq

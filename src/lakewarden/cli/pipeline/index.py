@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
@@ -16,11 +16,11 @@ from lakewarden.cli.question import As
 
 def indexing(
     directory: Annotated[
-        Path, Parameter(help="Directory that `lakewarden pipeline ingest` wrote.")
+        Place, Parameter(help="Directory that `lakewarden pipeline ingest` wrote.")
     ],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
     now: Annotated[
         float | None,
         Parameter(

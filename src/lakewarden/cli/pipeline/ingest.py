@@ -22,11 +22,13 @@ from lakewarden.cli.pipeline.ingest_sources import (
     source_of,
     url_of,
 )
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.source import system_of
+from lakewarden.pipeline.storage.location import Location, location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.live import Live
@@ -48,7 +50,7 @@ def ingest(  # noqa: PLR0913 — each is an option
     /,
     *,
     source: Annotated[Kind, Parameter(help="Kind of source.")],
-    out: Annotated[Path, Parameter(help="Output directory, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output directory, created if missing.")],
     model: Annotated[
         str | None,
         Parameter(
@@ -134,7 +136,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         chosen = source_of(source, path_or_url, model, database, asking)
     system_of(chosen, settings)
     chosen = _with_inventories(chosen, inventory)
-    reads: list[str | Path] = [path_or_url, *(_inventory(text)[0] for text in inventory)]
+    reads: list[str | Location] = [path_or_url, *(_inventory(text)[0] for text in inventory)]
     with running("ingest", spark, reads=reads, out=out, tables=tables, title=source) as (
         session,
         progress,
@@ -169,14 +171,14 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
     return with_inventories(source, inventories)
 
 
-def _inventory(text: str) -> tuple[Path, list[str]]:
+def _inventory(text: str) -> tuple[Location, list[str]]:
     """The folder of an inventory, and the parts that are named.
 
     >>> _inventory("lake=owners,people"), _inventory("lake")
     ((PosixPath('lake'), ['owners', 'people']), (PosixPath('lake'), []))
     """
     path, equals, listed = text.rpartition("=")
-    return Path(path if equals else text), listed.split(",") if equals else []
+    return location(path if equals else text), listed.split(",") if equals else []
 
 
 def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None:

@@ -13,12 +13,14 @@ from cyclopts import Parameter
 from lakewarden import models
 from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.question import As
+from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models import own
 from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
 from lakewarden.pipeline.ingest.opener import Options, opener_of, openers
 from lakewarden.pipeline.ingest.source import Source
+from lakewarden.pipeline.session import Conf
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.registry import registry
 
 if TYPE_CHECKING:
@@ -58,6 +60,14 @@ class Spark:
         Path | None,
         Parameter(help="A folder for Spark's event log, which its history server shows."),
     ] = None
+    spark_conf: Annotated[
+        Texts, Parameter(help="A setting of Spark, `NAME=VALUE`; repeatable.")
+    ] = ()
+
+    @property
+    def conf(self) -> Conf:
+        """The settings. Raises `BadInput` for one without a value."""
+        return tuple(pair(text, "--spark-conf") for text in self.spark_conf)
 
 
 @Parameter("*")
@@ -140,7 +150,7 @@ def source_of(
     """The source that the command line names; raises `BadInput` for what does not go together."""
     check_options(kind, model, database)
     is_url = kind in openers() and opener_of(kind).is_url
-    if not is_url and kind != "iceberg" and not Path(text).exists():
+    if not is_url and kind != "iceberg" and not location(text).exists():
         raise BadInput("no such file or folder", where=text)
     if kind in openers():
         opener = opener_of(kind)
@@ -154,11 +164,11 @@ def source_of(
             }
         return opener.open(place, model or opener.models[0], options)
     if kind == "dbt-file":
-        return DbtFile(Path(text), model or next(iter(readers())), database.specified())
+        return DbtFile(location(text), model or next(iter(readers())), database.specified())
     if kind == "parts":
         from lakewarden.pipeline.ingest.parts import read_parts
 
-        return read_parts(Path(text))
+        return read_parts(location(text))
 
     return _tables_of(kind, text, model or "", database.namespace)
 
@@ -170,7 +180,7 @@ def _tables_of(kind: Kind, text: str, model: str, namespace: str | None) -> Sour
     if kind == "delta":
         from lakewarden.pipeline.ingest.pinned_tables import delta_tables
 
-        return delta_tables(Path(text), name, model_text)
+        return delta_tables(location(text), name, model_text)
     if kind == "iceberg":
         from lakewarden.pipeline.ingest.pinned_tables import iceberg_tables
 
@@ -179,7 +189,9 @@ def _tables_of(kind: Kind, text: str, model: str, namespace: str | None) -> Sour
         return iceberg_tables(text, namespace, name, model_text)
     from lakewarden.pipeline.ingest.tabular import Tabular
 
-    return Tabular(Path(text), "csv" if kind == "csv" else "parquet", name, model_text=model_text)
+    return Tabular(
+        location(text), "csv" if kind == "csv" else "parquet", name, model_text=model_text
+    )
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
@@ -260,7 +272,7 @@ def url_of(text: str, kind: Kind) -> str:
     return url
 
 
-def show_result(result: Result, out: Path, format: As) -> int:
+def show_result(result: Result, out: Location, format: As) -> int:
     """The run report."""
     manifest, report = result.manifest, result.report
     if format == "json":

@@ -11,10 +11,12 @@ from cyclopts import Parameter
 from lakewarden.cli.cross_realm import named_directory
 from lakewarden.cli.outcome import YES, show, show_json, show_table
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.link import Report, Result
@@ -33,7 +35,7 @@ def linking(
             " each realm of the rules.",
         ),
     ],
-    out: Annotated[Path, Parameter(help="Output directory, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output directory, created if missing.")],
     spark: Spark = LOCAL,
     tables: TableOptions = AS_FILES,
     format: As = "table",
@@ -52,7 +54,7 @@ def linking(
     from lakewarden.pipeline.directory_manifest import read_manifest
     from lakewarden.pipeline.link import link
 
-    realms: dict[str, Path] = {}
+    realms: dict[str, Location] = {}
     for text in from_:
         name, path = named_directory(text)
         realm = name or read_manifest(path).realm
@@ -76,7 +78,7 @@ def linking(
     return YES
 
 
-def _show(result: Result, out: Path) -> None:
+def _show(result: Result, out: Location) -> None:
     manifest, report = result.manifest, result.report
     as_before = "" if result.is_new else ", unchanged"
     show(f"{out}: version {manifest.version}, {manifest.rows:,} links{as_before}", "")

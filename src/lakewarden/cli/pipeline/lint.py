@@ -10,16 +10,17 @@ from cyclopts import Parameter
 from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findings
 from lakewarden.cli.outcome import note
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def linting(
-    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
     from_: Annotated[
         Path | None,
         Parameter(

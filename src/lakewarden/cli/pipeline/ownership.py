@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
@@ -22,7 +23,7 @@ def ownership(  # noqa: PLR0913 — a parameter for each option
     *,
     rules: Annotated[Path, Parameter(help="TOML file with rules: patterns and their owners.")],
     out: Annotated[
-        Path, Parameter(help="Output directory; may be the same, which gets a new version.")
+        Place, Parameter(help="Output directory; may be the same, which gets a new version.")
     ],
     semantics: Annotated[
         Literal["OVERWRITE", "PATCH"] | None,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
 from lakewarden.cli.formatting import principal_name
 from lakewarden.cli.outcome import NO, YES, note, show_csv, show_json, show_table
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.question import AsRows
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
+from lakewarden.pipeline.storage.location import Location
 
 Way = Literal["see", "read", "change"]
 
@@ -21,7 +22,7 @@ KIND: Final = "review"
 
 
 def people(
-    review: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline review` wrote.")],
+    review: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline review` wrote.")],
     asset: Annotated[
         str | None,
         Parameter(help="The asset, `type:name` or its name; default: all, page by page."),
@@ -74,7 +75,7 @@ def people(
 
 
 def _page_of_people(
-    review: Path, asset: str | None, page: int, limit: int, *, sensitive: bool
+    review: Location, asset: str | None, page: int, limit: int, *, sensitive: bool
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of the page, and the number of rows on all pages."""
     import pyarrow as pa

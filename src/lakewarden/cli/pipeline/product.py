@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 from lakewarden.cli.outcome import YES, show, show_json, show_table
 from lakewarden.cli.question import As
+from lakewarden.pipeline.storage.location import Location
 
 _GIB = 1024**3
 
@@ -22,7 +22,7 @@ class Made(Protocol):
     def is_new(self) -> bool: ...
 
 
-def show_product(out: Path, product: Made, format: As, *more: str) -> int:
+def show_product(out: Location, product: Made, format: As, *more: str) -> int:
     """Shows the run report; `more` are lines between its tables and its times."""
     report = product.report
     if format == "json":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakewarden.cli.outcome import complain
@@ -16,6 +15,7 @@ from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
 from lakewarden.pipeline.lineage import recorded
 from lakewarden.pipeline.session import session
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.session import Session
@@ -30,8 +30,8 @@ def running(
     spark: Spark,
     stages: Sequence[str] = STAGES,
     *,
-    reads: Sequence[str | Path],
-    out: Path,
+    reads: Sequence[str | Location],
+    out: Location,
     title: str = "",
     tables: TableOptions = AS_FILES,
 ) -> Iterator[tuple[Session, Progress]]:
@@ -46,7 +46,7 @@ def running(
         _say_committed(verb, target, target.commit(out))
         with (
             session(
-                f"lakewarden {verb}", spark.master, spark.remote, spark.event_log
+                f"lakewarden {verb}", spark.master, spark.remote, spark.event_log, spark.conf
             ) as running_session,
             shown(title or verb, stages) as progress,
         ):

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.pipeline.review.question import CLASSES
+from lakewarden.pipeline.storage.location import Location
 
 Sensitive = Annotated[
     Texts,
@@ -26,10 +28,10 @@ Sensitive = Annotated[
 
 
 def reviewing(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
     privileges: Annotated[
         Texts,
         Parameter(help="Privileges, separated by commas, or `none`; default: all."),
@@ -98,7 +100,7 @@ def names(texts: tuple[str, ...]) -> tuple[str, ...] | None:
     return names if texts else None
 
 
-def _lines(out: Path, report: Mapping[str, Any]) -> list[str]:
+def _lines(out: Location, report: Mapping[str, Any]) -> list[str]:
     """What people want to know beside the tables."""
     population, source = report["population"], report["source"]
     page = out / "versions" / str(report["version"]) / "review.html"

@@ -20,6 +20,7 @@ from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.session import session
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
 
 JOINED: Final = "+"
@@ -57,7 +58,7 @@ class BoundJob:
         return next((v for v in self.bound.arguments.values() if isinstance(v, Spark)), LOCAL)
 
     @property
-    def out(self) -> Path | None:
+    def out(self) -> Location | None:
         """The folder that the job writes to."""
         arguments = self.bound.arguments
         return arguments.get("out") or (arguments.get("index") if self.verb == "stream" else None)
@@ -184,7 +185,7 @@ def bind(jobs: Sequence[Job]) -> list[BoundJob]:
 def session_of(bound: Sequence[BoundJob]) -> Iterator[None]:
     """The session that the jobs share."""
     spark = _place(bound)
-    with session("lakewarden pipeline", spark.master, spark.remote, spark.event_log):
+    with session("lakewarden pipeline", spark.master, spark.remote, spark.event_log, spark.conf):
         yield
 
 

@@ -13,11 +13,13 @@ from cyclopts import Parameter
 
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location, location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.unused.run import Log
@@ -26,7 +28,7 @@ _USAGE: Final = "usage"
 
 
 def unused(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
     log: Annotated[
@@ -38,7 +40,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         ),
     ],
     days: Annotated[int, Parameter(help="Grants without a use in this number of days are unused.")],
-    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
     mapping: Annotated[
         Path | None, Parameter(help="TOML file that maps names in logs to names of the realm.")
     ] = None,
@@ -77,7 +79,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
     criteria = UnusedCriteria(days, pieces, share, now)
     criteria.since()
-    reads: list[str | Path] = [index, *(text.partition(":")[2] for text in log)]
+    reads: list[str | Location] = [index, *(text.partition(":")[2] for text in log)]
     with (
         _logs(index, log) as logs,
         running("unused", spark, names_of(STAGES), reads=reads, out=out, tables=tables) as (
@@ -98,7 +100,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
 
 @contextmanager
-def _logs(index: Path, texts: Sequence[str]) -> Iterator[list[Log]]:
+def _logs(index: Location, texts: Sequence[str]) -> Iterator[list[Log]]:
     """The logs; those of a database are copied for as long as the job runs."""
     from lakewarden.pipeline.unused.run import Log
 
@@ -112,11 +114,11 @@ def _logs(index: Path, texts: Sequence[str]) -> Iterator[list[Log]]:
                 copy = Path(folder, f"{number}.parquet")
                 parsed.append(Log(kind, copy, _copied(index, where, copy)))
             else:
-                parsed.append(Log(kind, Path(where)))
+                parsed.append(Log(kind, location(where)))
         yield parsed
 
 
-def _copied(index: Path, url: str, copy: Path) -> str:
+def _copied(index: Location, url: str, copy: Path) -> str:
     """Copies the counts of the index's realm from a database; what to call them."""
     from lakewarden.pipeline.index.index import open_index
     from lakewarden.pipeline.unused.log_formats import write_usage

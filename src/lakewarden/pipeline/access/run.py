@@ -28,6 +28,7 @@ from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
 from lakewarden.pipeline.review.labels import Sensitive
+from lakewarden.pipeline.storage.location import Location, on_this_machine
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
 
@@ -111,9 +112,11 @@ def make_access(
         "sensitive": " ".join(labels.terms),
         "combinations": _digest(options.combinations),
     }
-    folders = {name: folder_of(folder, manifest) for name, folder, manifest in others}
+    folders = {
+        name: on_this_machine(folder_of(folder, manifest)) for name, folder, manifest in others
+    }
     unrolled = Inputs(
-        folder_of(source, export),
+        on_this_machine(folder_of(source, export)),
         system.model,
         labels,
         unused=folders.get("--used"),
@@ -176,7 +179,8 @@ class _Reporting:
         """What readers and exit codes have to know: people with a toxic combination."""
         return {"toxic": self.job.counts("unroll")["toxic"]}
 
-    def unroll(self, folder: Path) -> Counts:
+    def unroll(self, place: Location) -> Counts:
+        folder = on_this_machine(place)
         spill = folder / "spill"
         database = Database(self.inputs, spill)
         try:
@@ -211,8 +215,9 @@ class _Reporting:
         check_names(combinations, database.exists)
         return combinations
 
-    def write(self, folder: Path) -> Counts:
-        source, spreadsheets = self.job.folder("unroll"), folder / SPREADSHEETS
+    def write(self, place: Location) -> Counts:
+        folder, source = on_this_machine(place), on_this_machine(self.job.folder("unroll"))
+        spreadsheets = folder / SPREADSHEETS
         spreadsheets.mkdir()
         rows = self.options.rows_per_file
         count = sum(put_csv(source / name, spreadsheets, name, rows) for name in SCHEMAS)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Self, TextIO
+from typing import IO, Any, Self
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.location import Location
@@ -20,7 +20,7 @@ class Export:
     folder: Location
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
-    _open: dict[str, TextIO] = field(default_factory=dict)
+    _open: dict[str, IO[str]] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
 
@@ -25,7 +26,7 @@ _INT_BYTES = 4
 def read(folder: Location, *columns: str) -> pa.Table:
     """Columns of a table of one or more files. Raises `BadInput` where there is no file."""
     parts = []
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         with parquet_file(file) as parquet:
             parts.append(parquet.read(list(columns)))
     if not parts:

@@ -18,6 +18,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.storage.dataset import dataset
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
 
@@ -32,7 +33,7 @@ def own_rows(folder: Location, bits: int, count: int) -> Mapping[int, pa.Table]:
     a block is missing.
     """
     parts_by_kind: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         with parquet_file(file, read_dictionary=["s"]) as parquet:
             table = parquet.read()
         selected = table.select(_COLUMNS)

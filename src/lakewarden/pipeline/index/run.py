@@ -46,7 +46,7 @@ from lakewarden.pipeline.index.task_context import TaskContext, each_block, judg
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
-from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.files import parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
 from lakewarden.pipeline.tables import spark_schema
@@ -360,7 +360,7 @@ def _matched(folder: Location) -> dict[str, Any]:
 def _distinct(folder: Location, *names: str) -> set[tuple[str, ...]]:
     """The different rows of some columns of a table, of which few are in memory at a time."""
     distinct_rows: set[tuple[str, ...]] = set()
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         with parquet_file(file) as parquet:
             for batch in parquet.iter_batches(columns=list(names)):
                 distinct = pa.table(batch).group_by(list(names)).aggregate([])

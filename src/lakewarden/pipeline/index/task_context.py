@@ -24,6 +24,7 @@ from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
 from lakewarden.service.system import System, load_system
@@ -172,7 +173,7 @@ def judge_each(
 
 
 def _read(folder: Location) -> Batches:
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         with parquet_file(file) as parquet:
             yield from parquet.read().to_batches()
 

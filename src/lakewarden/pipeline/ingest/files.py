@@ -12,7 +12,7 @@ import pyarrow as pa
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.storage.files import files_below, size_of
+from lakewarden.pipeline.storage.files import files_below, name_below, size_of
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 
@@ -40,7 +40,7 @@ def find(path: Location, suffixes: Sequence[str]) -> list[File]:
     if not path.exists():
         raise BadInput("no such file or folder", where=str(path))
     matching = (f for f in files_below(path) if f.suffix in suffixes)
-    files = [named(file, file.relative_to(path).as_posix()) for file in matching]
+    files = [named(file, name_below(path, file)) for file in matching]
     if not files:
         raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
     return sorted(files, key=lambda file: file.name)
@@ -61,7 +61,7 @@ def _sha256(file: Location) -> str:
     """The digest of a file. Raises `BadInput` when it cannot be read."""
     try:
         with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # it can
     except OSError as error:
         raise unreadable(error, str(file)) from None
 

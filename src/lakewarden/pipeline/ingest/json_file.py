@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple, NoReturn, TextIO
+from typing import IO, Final, NamedTuple, NoReturn
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
@@ -120,7 +120,7 @@ def _listed(text: _Text) -> Iterator[Record]:
 class _Text:
     """A text that is read in pieces, and a place in it."""
 
-    def __init__(self, stream: TextIO, name: str) -> None:
+    def __init__(self, stream: IO[str], name: str) -> None:
         self._stream = stream
         self._name = name
         self._text = ""

@@ -26,6 +26,7 @@ from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
 from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
 from lakewarden.pipeline.storage.files import copy_tree, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from, written_to
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import load_system
@@ -94,8 +95,9 @@ def own(
             model_text=before.model_text,
         )
         report = _report(before, counts, stages)
+        # Before the version counts: it must never be seen without the denials of people.
+        _take_along(directory / STATEMENTS, out / STATEMENTS, directory_draft.previous)
         manifest, is_new = directory_draft.finish(manifest, report.table)
-        _take_along(directory / STATEMENTS, out / STATEMENTS)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
     return Result(manifest, report, is_new)
@@ -171,9 +173,15 @@ def _report(before: Manifest, counts: Counts, stages: Stages) -> Report:
     )
 
 
-def _take_along(written: Location, out: Location) -> None:
-    """What people wrote, into a directory where nobody wrote anything yet."""
-    if written.is_dir() and not out.exists():
+def _take_along(written: Location, out: Location, previous: Manifest | None) -> None:
+    """What people wrote, into a directory where nobody wrote anything yet.
+
+    On an object store only into a new one, since there it is not done in one step.
+    """
+    if isinstance(out, RemotePath):
+        if previous is None:
+            copy_tree(written, out)
+    elif written.is_dir() and not out.exists():
         new = out.with_name(f".{out.name}-new")
         remove_tree(new, ignore_errors=True)
         copy_tree(written, new)

@@ -71,7 +71,7 @@ def delta_tables(path: Location, model: str, model_text: ModelText | None = None
         if not _is_ours(folder.name, str(folder)):
             continue
         try:
-            table = DeltaTable(folder)
+            table = DeltaTable(str(folder))
             if table.protocol().min_reader_version > 1:
                 raise _unfit("needs a reader that knows more than plain files", str(folder))
             if table.metadata().partition_columns:

@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden import __version__
 from lakewarden.pipeline.session import stage_of
-from lakewarden.pipeline.storage.files import files_below, remove_tree, size_of, write_whole
+from lakewarden.pipeline.storage.files import (
+    files_below,
+    name_below,
+    remove_tree,
+    size_of,
+    write_whole,
+)
 from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
@@ -118,4 +124,4 @@ class Stages:
 
 def _files(folder: Location) -> dict[str, int]:
     """The size of every file in the folder and below it."""
-    return {file.relative_to(folder).as_posix(): size_of(file) for file in files_below(folder)}
+    return {name_below(folder, file): size_of(file) for file in files_below(folder)}

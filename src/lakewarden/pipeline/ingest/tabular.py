@@ -46,6 +46,7 @@ from lakewarden.pipeline.ingest.files import (
 from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.files import entries
 from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.storage.parquet import metadata_of, parquet_file, schema_of
 from lakewarden.pipeline.tables import QUARANTINE
@@ -150,7 +151,7 @@ def _tables(path: Location, format: str) -> dict[str, list[File]]:
     if not path.is_dir():
         raise BadInput("expected a folder", where=str(path))
     tables: dict[str, list[File]] = {table: [] for table in TABLES}
-    for entry in sorted(path.iterdir()):
+    for entry in entries(path):
         if entry.name in _PASSED_OVER or entry.name.startswith((".", "_")):
             continue
         table = entry.name if entry.is_dir() else entry.name.removesuffix(suffix)

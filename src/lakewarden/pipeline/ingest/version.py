@@ -21,9 +21,11 @@ from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.pipeline.directory_manifest import Content, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
+from lakewarden.pipeline.next_version import NextVersion, next_version, sweep_scratch
 from lakewarden.pipeline.storage.files import remove_tree
 from lakewarden.pipeline.storage.location import Location, written_to
 from lakewarden.pipeline.storage.parquet import write_table
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.tables import arrow_schema
 from lakewarden.pipeline.version_folder import (
     CURRENT,
@@ -33,9 +35,6 @@ from lakewarden.pipeline.version_folder import (
     REPORT,
     VERSIONS,
     folder_of,
-    locked,
-    next_version,
-    publish,
 )
 
 if TYPE_CHECKING:
@@ -56,16 +55,17 @@ class DirectoryDraft:
 
     out: Location
     previous: Manifest | None
+    new: NextVersion
 
     @property
     def scratch(self) -> Location:
         """A folder for its owner alone, gone after a run that was not cut short."""
-        return self.out / _SCRATCH
+        return self.new.scratch(_SCRATCH)
 
     @property
     def folder(self) -> Location:
         """Where the version is written."""
-        return self.out / NEW
+        return self.new.folder
 
     def report_before(self) -> Mapping[str, Any] | None:
         """The report of the version that counts now. Raises `BadInput` where it cannot be read."""
@@ -123,10 +123,11 @@ class DirectoryDraft:
         before = self.previous
         if before is not None and before == replace(manifest, version=before.version):
             return before, False
-        manifest = replace(manifest, version=next_version(self.out))
+        manifest = replace(manifest, version=self.new.number)
         text = json.dumps(report(manifest), indent=2, ensure_ascii=False) + "\n"
         (self.folder / REPORT).write_text(text, "utf-8")
-        publish(self.out, manifest.version, manifest.text())
+        self.new.publish(manifest.text())
+        sweep_scratch(self.out, _SCRATCH, manifest.version)
         return manifest, True
 
 
@@ -145,9 +146,9 @@ def draft(out: Location, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
     if strangers and not (out / MANIFEST).is_file():
         message = f"holds `{strangers[0]}` and no `{MANIFEST}`; expected an empty folder"
         raise BadInput(message, where=str(out))
-    with locked(out):
+    with next_version(out) as new:
         previous = read_manifest(out) if (out / MANIFEST).exists() else None
-        directory_draft = DirectoryDraft(out, previous)
+        directory_draft = DirectoryDraft(out, previous, new)
         if fresh:
             _sweep(directory_draft)
         directory_draft.scratch.mkdir(mode=0o700, exist_ok=True)
@@ -164,5 +165,6 @@ def draft(out: Location, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
 
 
 def _sweep(directory_draft: DirectoryDraft) -> None:
-    for folder in (directory_draft.scratch, directory_draft.folder):
-        remove_tree(folder, ignore_errors=True)
+    remove_tree(directory_draft.scratch, ignore_errors=True)
+    if not isinstance(directory_draft.out, RemotePath):  # there the version is written in place
+        remove_tree(directory_draft.folder, ignore_errors=True)

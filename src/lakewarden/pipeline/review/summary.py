@@ -33,7 +33,7 @@ from lakewarden.pipeline.review.schemas import (
     QUESTIONS,
     REVIEW,
 )
-from lakewarden.pipeline.storage.files import modified_at
+from lakewarden.pipeline.storage.files import modified_at, parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import metadata_of, read_table
 from lakewarden.pipeline.version_folder import MANIFEST
@@ -108,7 +108,7 @@ def summed(folder: Location, source: Source) -> Summary:
     inactive, owners = read(INACTIVE), read(OWNERS)
     groups = {name: read(name) for name in (BY_DOMAIN, BY_TAG, BY_CONTAINER)}
     counts = {QUESTIONS: questions, REVIEW: review, ORPHANS: orphans, INACTIVE: inactive}
-    files = sorted((folder / BY_ASSET).glob("*.parquet"))
+    files = parquet_files(folder / BY_ASSET)
     assets = sum(metadata_of(file).num_rows for file in files)
     named = columns_of(folder / PEOPLE, "name", "sensitive", *(f"{way}_n" for way in WAYS))
     named = named.append_column("place", pa.array(np.arange(len(named))))

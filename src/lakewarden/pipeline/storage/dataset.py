@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -15,7 +17,12 @@ def dataset(folder: Location) -> ds.Dataset:
     """The files of a folder as one table."""
     import pyarrow.dataset as ds  # which imports pandas, and a server reads indexes without
 
-    return ds.dataset(folder, format="parquet")
+    if not isinstance(folder, RemotePath):
+        return ds.dataset(folder, format="parquet")
+    parquet = ds.ParquetFileFormat()
+    files = [file.open("rb") for file in parquet_files(folder)]
+    fragments = [parquet.make_fragment(file) for file in files]
+    return ds.FileSystemDataset(fragments, fragments[0].physical_schema, parquet)
 
 
 def datasets(folders: Iterable[Location]) -> ds.Dataset:

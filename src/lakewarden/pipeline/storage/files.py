@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
 
 
 def write_whole(file: Location, text: str) -> None:
     """Writes a file in one step: it is there whole, or not at all."""
+    if isinstance(file, RemotePath):
+        file.write_text(text, "utf-8")
+        return
     # Spark passes over what begins with a dot, so it never sees half a file.
     new = file.with_name(f".{file.name}-{os.getpid()}")
     try:
@@ -25,6 +30,8 @@ def write_whole(file: Location, text: str) -> None:
 
 def switch_link(link: Location, target: str) -> None:
     """Makes a link lead to `target`, in one step; where there are no links, nothing is done."""
+    if isinstance(link, RemotePath):
+        return
     if link.is_symlink() and os.readlink(link) == target:
         return
     new = link.with_name(f".{link.name}-{os.getpid()}")
@@ -38,42 +45,81 @@ def switch_link(link: Location, target: str) -> None:
 
 def remove_tree(folder: Location, *, ignore_errors: bool = False) -> None:
     """Removes a folder with all that is in it."""
+    if isinstance(folder, RemotePath):
+        folder.store.delete(found.key for found in folder.files_below())
+        return
     shutil.rmtree(folder, ignore_errors=ignore_errors)
 
 
 def copy_tree(source: Location, target: Location) -> None:
-    """Copies a folder with all that is in it; `target` is not there yet."""
-    shutil.copytree(source, target)
+    """Copies a folder with all that is in it."""
+    for file in files_below(source):
+        copy = target / name_below(source, file)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy_file(file, copy)
 
 
 def copy_file(source: Location, target: Location) -> None:
     """Copies the content of a file."""
-    shutil.copyfile(source, target)
+    if isinstance(source, RemotePath) and isinstance(target, RemotePath):
+        if source.root == target.root:
+            source.store.copy(source.key, target.key)
+            return
+    elif isinstance(source, Path) and isinstance(target, Path):
+        shutil.copyfile(source, target)
+        return
+    with source.open("rb") as content, target.open("wb") as copy:
+        shutil.copyfileobj(content, copy)
 
 
 def link_or_copy(source: Location, target: Location) -> None:
     """The same file under a second name, or a copy of it: neither changes any more."""
-    try:
-        os.link(source, target)
-    except OSError:  # a file system that has no links
-        copy_file(source, target)
+    if isinstance(source, Path) and isinstance(target, Path):
+        try:
+            os.link(source, target)
+            return
+        except OSError:  # a file system that has no links
+            pass
+    copy_file(source, target)
 
 
 def files_below(folder: Location) -> Iterator[Location]:
     """Every file in the folder and below it, in the order of their places."""
-    return (file for file in sorted(folder.rglob("*")) if file.is_file())
+    if isinstance(folder, RemotePath):
+        yield from sorted(folder.files_below())
+    else:
+        yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def entries(folder: Location) -> list[Location]:
+    """What is right in the folder, by name; nothing where there is no folder."""
+    return sorted(folder.glob("*"), key=_name)
+
+
+def parquet_files(folder: Location) -> list[Location]:
+    """The files of Parquet right in the folder, by name; none where there is no folder."""
+    return sorted(folder.glob("*.parquet"), key=_name)
+
+
+def _name(file: Location) -> str:
+    return file.name
+
+
+def name_below(folder: Location, file: Location) -> str:
+    """What a file is called that is in the folder or below it."""
+    return file.as_posix().removeprefix(folder.as_posix()).lstrip("/")
 
 
 def size_of(file: Location) -> int:
     """The bytes of a file."""
-    return file.stat().st_size
+    return file.stat().size if isinstance(file, RemotePath) else file.stat().st_size
 
 
 def modified_at(file: Location) -> float:
     """When a file was written, in seconds."""
-    return file.stat().st_mtime
+    return file.stat().modified if isinstance(file, RemotePath) else file.stat().st_mtime
 
 
-def identity_of(file: Location) -> int:
-    """Two names of one file, see `link_or_copy`, have the same; other files another one."""
-    return file.stat().st_ino
+def identity_of(file: Location) -> int | str:
+    """Two names of one file, see `link_or_copy`, have the same; files that differ another one."""
+    return file.stat().tag if isinstance(file, RemotePath) else file.stat().st_ino

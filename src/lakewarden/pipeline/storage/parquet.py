@@ -2,43 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
 
 ParquetFile: TypeAlias = pq.ParquetFile
 ParquetWriter: TypeAlias = pq.ParquetWriter
 
+_WHOLE: Final = 1 << 26
+"""Bytes of an object that is fetched at once: one request is faster than many."""
+
+
+def _readable(file: Location) -> Any:
+    if not isinstance(file, RemotePath):
+        return file
+    if file.stat().size <= _WHOLE:
+        return pa.BufferReader(file.read_bytes())
+    return file.open("rb")
+
 
 def parquet_file(file: Location, **options: Any) -> ParquetFile:
     """A file, open to be read part by part; options are those of `pyarrow.parquet.ParquetFile`."""
-    return pq.ParquetFile(file, **options)
+    return pq.ParquetFile(_readable(file), **options)
 
 
 def read_table(place: Location, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
     """The rows of a file, or of all files of a folder."""
-    return pq.read_table(place, columns=None if columns is None else list(columns), **options)
+    names = None if columns is None else list(columns)
+    if isinstance(place, RemotePath) and not place.is_file():
+        files = parquet_files(place)
+        return pa.concat_tables([read_table(file, columns, **options) for file in files])
+    return pq.read_table(_readable(place), columns=names, **options)
 
 
 def metadata_of(file: Location) -> pq.FileMetaData:
     """What a file says of itself."""
-    return pq.read_metadata(file)
+    with _remote_open(file) as readable:
+        return pq.read_metadata(readable)
 
 
 def schema_of(file: Location) -> pa.Schema:
     """The columns of a file."""
-    return pq.read_schema(file)
+    with _remote_open(file) as readable:
+        return pq.read_schema(readable)
+
+
+@contextmanager
+def _remote_open(file: Location) -> Iterator[Any]:
+    """What is read a little of: of a large object only a range is fetched."""
+    if isinstance(file, RemotePath):
+        with file.open("rb") as stream:
+            yield stream
+    else:
+        yield file
 
 
 def write_table(rows: pa.Table, file: Location, **options: Any) -> None:
     """Writes a file; options are those of `pyarrow.parquet.write_table`."""
-    pq.write_table(rows, file, **options)
+    if isinstance(file, RemotePath):
+        with file.open("wb") as stream:
+            pq.write_table(rows, stream, **options)
+    else:
+        pq.write_table(rows, file, **options)
 
 
-def parquet_writer(file: Location, schema: pa.Schema, **options: Any) -> ParquetWriter:
+@contextmanager
+def parquet_writer(file: Location, schema: pa.Schema, **options: Any) -> Iterator[ParquetWriter]:
     """A file, open to be written part by part."""
-    return pq.ParquetWriter(file, schema, **options)
+    if isinstance(file, RemotePath):
+        with file.open("wb") as stream, pq.ParquetWriter(stream, schema, **options) as writer:
+            yield writer
+    else:
+        with pq.ParquetWriter(file, schema, **options) as writer:
+            yield writer

@@ -25,8 +25,8 @@ from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
-from lakewarden.pipeline.storage.files import write_whole
-from lakewarden.pipeline.storage.location import Location, location, written_to
+from lakewarden.pipeline.storage.files import copy_file, write_whole
+from lakewarden.pipeline.storage.location import Location, location, on_this_machine, written_to
 from lakewarden.pipeline.stream.batch import apply
 from lakewarden.pipeline.stream.events import Line
 from lakewarden.pipeline.stream.source import Feed, lines
@@ -168,7 +168,7 @@ class _Step:
         """The step, with its progress."""
         return lambda batch, _: self.take(batch, progress)
 
-    def portable(self, archive: Location) -> Callable[[DataFrame, int], None]:
+    def portable(self, archive: Path) -> Callable[[DataFrame, int], None]:
         """The step by itself, for a process that has this package from the archive only.
 
         A Connect server gives what a session was sent to the tasks, but not to this process.
@@ -229,13 +229,17 @@ def take_there(
     _Step(location(out), location(place), whole, now, keep).take(batch, silent)
 
 
-def _shared(place: Location) -> Location:
+def _shared(checkpoint: Location) -> Path:
     """An archive of this package beside the checkpoint, where a Connect server sees it, too."""
-    with TemporaryDirectory(prefix=".package-", dir=place) as folder:
+    place = on_this_machine(checkpoint)  # Python imports from no object store
+    with TemporaryDirectory(prefix="lakewarden-") as folder:
         archive = package.archived(Path(folder))
-        for older in set(place.glob("lakewarden-*.zip")) - {place / archive.name}:
-            older.unlink()
-        return archive.replace(place / archive.name)
+        shared = place / archive.name
+        for older in place.glob("lakewarden-*.zip"):
+            if older != shared:
+                older.unlink()
+        copy_file(archive, shared)
+        return shared
 
 
 def _refusal(error: WardenError) -> dict[str, str]:

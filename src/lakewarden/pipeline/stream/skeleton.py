@@ -18,6 +18,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import encoded, flags, ints
+from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
 
@@ -70,7 +71,7 @@ def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
     parts: dict[int, list[pa.Table]] = {kind: [] for kind in (ENTITY, EDGE, OWNER, ATTRIBUTE)}
     pairs = [np.zeros(0, np.int64)]
     files = {}
-    for file in sorted(folder.glob("*.parquet")):
+    for file in parquet_files(folder):
         with parquet_file(file, read_dictionary=["s"]) as parquet:
             table = parquet.read(list(_COLUMNS))
         blocks, ids = ints(table.column("block")), ints(table.column("id"))

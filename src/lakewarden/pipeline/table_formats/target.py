@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location, on_this_machine
 from lakewarden.pipeline.table_formats import catalog, delta, duckdb_file
 from lakewarden.pipeline.table_formats.catalog import open_catalog, properties_of
 from lakewarden.pipeline.table_formats.delta import commit_delta
@@ -52,13 +52,16 @@ class Target:
         elif self.format == "duckdb":
             need(*duckdb_file.LIBRARY)
 
-    def commit(self, out: Path) -> Committed | None:
+    def commit(self, place: Location) -> Committed | None:
         """Commits the version that counts, unless it is; None where there is nothing to do.
 
         Raises `Conflict` when another process works on the folder or changed a table, `Unavailable`
         when tables cannot be written; the version itself counts all the same.
         """
-        if self.format == "parquet" or newest_version(out) is None:
+        if self.format == "parquet":
+            return None
+        out = on_this_machine(place)
+        if newest_version(out) is None:
             return None
         with locked(out):
             version = newest_version(out)

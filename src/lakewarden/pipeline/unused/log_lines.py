@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Callable, Iterator, Mapping
-from typing import TextIO
+from contextlib import ExitStack, contextmanager
+from io import TextIOWrapper
+from typing import IO
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
@@ -23,11 +25,16 @@ def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Tou
         yield Refused(place, line, error.message)
 
 
-def opened(file: File) -> TextIO:
+@contextmanager
+def opened(file: File) -> Iterator[IO[str]]:
     """A file of text, which may be packed. Bytes that are no UTF-8 are kept as surrogates."""
-    if file.path.suffix == ".gz":
-        return gzip.open(file.path, "rt", encoding="utf-8", errors="surrogateescape", newline="")
-    return file.path.open(encoding="utf-8", errors="surrogateescape", newline="")
+    with ExitStack() as stack:
+        raw: IO[bytes] | gzip.GzipFile = stack.enter_context(file.path.open("rb"))
+        if file.path.suffix == ".gz":
+            raw = stack.enter_context(gzip.open(raw))
+        yield stack.enter_context(
+            TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")
+        )
 
 
 def lines(file: File) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
@@ -29,6 +28,7 @@ from lakewarden.pipeline.ingest.files import Batches
 from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.service.source_row import (
     BAD_NAME,
     BAD_STATEMENT,
@@ -86,7 +86,7 @@ class CdapFile:
 
     kind: ClassVar[str] = "cdap-file"
     options: ClassVar[Mapping[str, str]] = {}
-    path: Path
+    path: Location
     model: str = "cdap"
 
     def inputs(self) -> Sequence[Input]:
@@ -94,7 +94,7 @@ class CdapFile:
         return exchanges.inputs(self.path)
 
     def read(
-        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`. Single privileges become statements at the end."""
         read = exchanges.read(self.path, rows, spark, system, scratch, progress)
@@ -342,5 +342,5 @@ def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
 
 
 SOURCE: Final = Opener(
-    ("cdap", "cdap_parent_write"), lambda place, model, _: CdapFile(Path(place), model)
+    ("cdap", "cdap_parent_write"), lambda place, model, _: CdapFile(location(place), model)
 )

@@ -1,0 +1,239 @@
+"""The next version of a folder: written where no reader looks, then switched to in one step.
+
+On a file system one process at a time works on a folder: it holds OUT/.lock, writes to OUT/.new,
+and renames that when it is whole.
+
+An object store has no locks and no renames. There a writer reads the entity tag of the manifest,
+takes a number for itself by creating OUT/versions/N.json where there is none, writes its version in
+place, and switches the manifest on the condition that its tag is still the same: of writers that
+began from the same version one wins, the others get `Conflict`. N.json then gets the text of the
+manifest. One that stays empty is of a writer that failed, or is at work; once a version with a
+higher number counts, that writer cannot win any more, and what it wrote is swept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.pipeline.storage.files import remove_tree, write_whole
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.version_folder import (
+    MANIFEST,
+    NEW,
+    TAKEN,
+    VERSIONS,
+    locked,
+    numbers,
+    point_current,
+)
+
+_FIRST: Final = "first"
+"""Stands for the tag of a manifest that is not there yet."""
+
+
+class NextVersion(Protocol):
+    """The next version of a folder, while one writer makes it."""
+
+    @property
+    def folder(self) -> Location:
+        """Where the version is written."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The number of the version, which no version had before."""
+        ...
+
+    def publish(self, manifest: str) -> None:
+        """Makes the version the one that counts: a reader sees the old or the new one.
+
+        Raises `Conflict` when another writer was faster, `Unavailable` when it is not known
+        which version counts.
+        """
+        ...
+
+    def scratch(self, name: str) -> Location:
+        """The folder of this name for what is gone after the run; no other writer looks there."""
+        ...
+
+    def work(self, name: str) -> Location:
+        """The folder of this name for what a run from the same version may take over."""
+        ...
+
+
+@contextmanager
+def next_version(out: Location) -> Iterator[NextVersion]:
+    """The next version of a folder, which is made if it is not there.
+
+    Raises `Conflict` while another process works on it; on an object store `publish` does.
+    """
+    if not isinstance(out, RemotePath):
+        with locked(out):
+            yield _LocalVersion(out)
+        return
+    version = _begun(out)
+    try:
+        yield version
+    except BaseException:
+        if not version.is_switched:
+            # Its number stays taken: tasks that outlive the run may still write there.
+            with suppress(Unavailable):
+                remove_tree(version.folder)
+        raise
+    if not version.is_switched:
+        version.drop()
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalVersion:
+    """See `NextVersion`; the folder is locked."""
+
+    out: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.out / NEW
+
+    @property
+    def number(self) -> int:
+        return max(numbers(self.out), default=0) + 1
+
+    def publish(self, manifest: str) -> None:
+        versions = self.out / VERSIONS
+        versions.mkdir(exist_ok=True)
+        self.folder.rename(versions / str(self.number))
+        write_whole(self.out / MANIFEST, manifest)
+        point_current(self.out)
+
+    def scratch(self, name: str) -> Path:
+        return self.out / name
+
+    def work(self, name: str) -> Path:
+        return self.out / name
+
+
+@dataclass(slots=True)
+class _RemoteVersion:
+    """See `NextVersion`; `base` is the tag of the manifest from which the writer began.
+
+    `is_switched`: the switch was tried, so the version may count.
+    """
+
+    out: RemotePath
+    base: str | None
+    number: int
+    is_switched: bool = False
+
+    @property
+    def folder(self) -> RemotePath:
+        return self.out / VERSIONS / str(self.number)
+
+    def publish(self, manifest: str) -> None:
+        file = self.out / MANIFEST
+        self.is_switched = True
+        try:
+            file.store.put_if(file.key, manifest.encode(), self.base)
+        except Conflict:
+            # The answer to a put of our own may have been lost, and the put been tried again.
+            if _read(file) != manifest.encode():
+                self.drop()
+                raise Conflict(f"another process wrote to `{self.out}`; try again") from None
+        _taken(self.out, self.number).write_text(manifest, "utf-8")
+        _sweep_losers(self.out, self.number)
+
+    def scratch(self, name: str) -> RemotePath:
+        return self.out / name / str(self.number)
+
+    def work(self, name: str) -> RemotePath:
+        return self.out / f"{name}-{_plain(self.base)}"
+
+    def drop(self) -> None:
+        """Removes what was written of a version that does not count."""
+        remove_tree(self.folder)
+        _taken(self.out, self.number).unlink(missing_ok=True)
+
+
+def _begun(out: RemotePath) -> _RemoteVersion:
+    # The tag comes first: if the manifest is switched while the writer looks around, its own
+    # switch is refused.
+    base = None
+    with suppress(FileNotFoundError):
+        content, base = (out / MANIFEST).read_tagged()
+        _repair(out, content)
+    number = max(numbers(out), default=0) + 1
+    while not _take(out, number):
+        number += 1
+    return _RemoteVersion(out, base, number)
+
+
+def _take(out: RemotePath, number: int) -> bool:
+    taken = _taken(out, number)
+    try:
+        taken.store.put_if(taken.key, b"", None)
+    except Conflict:
+        return False
+    return True
+
+
+def _taken(out: RemotePath, number: int) -> RemotePath:
+    return out / VERSIONS / f"{number}{TAKEN}"
+
+
+def _repair(out: RemotePath, manifest: bytes) -> None:
+    """Says of the version that counts that it does, where its writer was killed before."""
+    try:
+        number = int(json.loads(manifest)["version"])
+    except (KeyError, TypeError, ValueError):
+        return  # its readers refuse it
+    if not _read(_taken(out, number)):
+        _taken(out, number).write_bytes(manifest)
+
+
+def _read(file: RemotePath) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _sweep_losers(out: RemotePath, newest: int) -> None:
+    """Removes what is left of writers that began before the newest version, and cannot win."""
+    versions = out / VERSIONS
+    for name, size in versions.store.children(versions.key):
+        number = name.removesuffix(TAKEN)
+        if size == 0 and name != number and number.isdecimal() and int(number) < newest:
+            _RemoteVersion(out, None, int(number)).drop()
+
+
+def sweep_scratch(out: Location, name: str, newest: int) -> None:
+    """Removes the scratch folders of this name of writers that are done, or cannot win."""
+    if isinstance(out, RemotePath):
+        for folder in (out / name).iterdir():
+            if folder.name.isdecimal() and int(folder.name) <= newest:
+                remove_tree(folder)
+
+
+def sweep_work(out: Location, name: str) -> None:
+    """Removes the work folders in the one of this name of runs from versions before."""
+    if isinstance(out, RemotePath):
+        folders = list((out / name).iterdir())
+        # Asked after the folders were listed: one from a newer version is not among them.
+        try:
+            now = _plain((out / MANIFEST).stat().tag)
+        except FileNotFoundError:
+            return
+        for folder in folders:
+            if not folder.name.endswith(f"-{now}"):
+                remove_tree(folder)
+
+
+def _plain(tag: str | None) -> str:
+    return _FIRST if tag is None else re.sub(r"\W", "", tag)

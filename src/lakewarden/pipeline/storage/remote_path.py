@@ -1,0 +1,235 @@
+"""The place of a file or folder on an object store: what `pathlib.Path` does, as far as used.
+
+A folder is there while there is a file below it: `mkdir` does nothing. A file is written whole
+when it is closed. Nothing is renamed, since no object store does that in one step.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import IO, Any, Final, Literal, overload
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.object_store import SCHEMES, ObjectStore, Stat, store_of
+
+_BUFFER: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RemotePath:
+    """A key of a store: `root` is `SCHEME://BUCKET`, `key` has no slash at either end."""
+
+    root: str
+    key: str
+
+    @property
+    def store(self) -> ObjectStore:
+        """Where it is."""
+        return store_of(self.root)
+
+    @property
+    def name(self) -> str:
+        """The last part of the key."""
+        return PurePosixPath(self.key).name
+
+    @property
+    def suffix(self) -> str:
+        """What the name ends in, from its last dot."""
+        return PurePosixPath(self.key).suffix
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return PurePosixPath(self.key).stem
+
+    @property
+    def parent(self) -> RemotePath:
+        """The folder around it; of a root, itself."""
+        return RemotePath(self.root, self.key.rpartition("/")[0])
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.key}"
+
+    def __truediv__(self, name: str | PurePosixPath) -> RemotePath:
+        return RemotePath(self.root, f"{self.key}/{name}" if self.key else str(name))
+
+    def with_name(self, name: str) -> RemotePath:
+        """Its neighbour of that name."""
+        return self.parent / name
+
+    def relative_to(self, other: RemotePath) -> PurePosixPath:
+        """How to come here from `other`, which is around it."""
+        return PurePosixPath(self.key).relative_to(other.key)
+
+    def as_posix(self) -> str:
+        """The address."""
+        return str(self)
+
+    def resolve(self) -> RemotePath:
+        """Itself: an address is whole."""
+        return self
+
+    def stat(self) -> Stat:
+        """What the store says of the file. Raises `FileNotFoundError`."""
+        return self.store.stat(self.key)
+
+    def is_file(self) -> bool:
+        """Whether there is such an object."""
+        try:
+            return bool(self.key) and self.stat() is not None
+        except FileNotFoundError:
+            return False
+
+    def is_dir(self) -> bool:
+        """Whether there is a file below it."""
+        return next(self.store.below(self.key), None) is not None
+
+    def is_symlink(self) -> bool:
+        """No: there are no links."""
+        return False
+
+    def exists(self) -> bool:
+        """Whether it is a file or a folder."""
+        return self.is_file() or self.is_dir()
+
+    def mkdir(self, mode: int = 0, *, parents: bool = True, exist_ok: bool = True) -> None:
+        """Does nothing: see above."""
+
+    def iterdir(self) -> Iterator[RemotePath]:
+        """What is right below it, in the order of names."""
+        return (self / name for name, _ in self.store.children(self.key))
+
+    def glob(self, pattern: str) -> Iterator[RemotePath]:
+        """What is below it and matches, a part of the pattern for each level."""
+        first, _, rest = pattern.partition("/")
+        for name, size in self.store.children(self.key):
+            if fnmatchcase(name, first):
+                if not rest:
+                    yield self / name
+                elif size is None:
+                    yield from (self / name).glob(rest)
+
+    def files_below(self) -> Iterator[RemotePath]:
+        """Every file below it, however deep."""
+        return (RemotePath(self.root, stat.key) for stat in self.store.below(self.key))
+
+    def read_bytes(self) -> bytes:
+        """The content. Raises `FileNotFoundError`."""
+        return self.store.read(self.key)[0]
+
+    def read_tagged(self) -> tuple[bytes, str]:
+        """The content, and its entity tag. Raises `FileNotFoundError`."""
+        return self.store.read(self.key)
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        """The content as text. Raises `FileNotFoundError`."""
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, content: bytes) -> None:
+        """Writes the file whole."""
+        self.store.put(self.key, content)
+
+    def write_text(self, text: str, encoding: str = "utf-8") -> None:
+        """Writes the file whole."""
+        self.write_bytes(text.encode(encoding))
+
+    def unlink(self, *, missing_ok: bool = False) -> None:
+        """Deletes the file. Raises `FileNotFoundError` where there is none, unless told."""
+        if not missing_ok:
+            self.stat()
+        self.store.delete(iter([self.key]))
+
+    @overload
+    def open(self, mode: Literal["rb", "wb"]) -> IO[bytes]: ...
+
+    @overload
+    def open(
+        self,
+        mode: Literal["r", "w"] = "r",
+        *,
+        encoding: str,
+        errors: str | None = None,
+        newline: str | None = None,
+    ) -> IO[str]: ...
+
+    def open(self, mode: str = "r", **text: Any) -> IO[Any]:
+        """The file, to be read as it is asked for, or to be written whole when it is closed."""
+        raw: Any = _Written(self) if "w" in mode else io.BufferedReader(_Read(self), _BUFFER)
+        return raw if "b" in mode else io.TextIOWrapper(raw, **text)
+
+
+class _Read(io.RawIOBase):
+    """An object, of which ranges are read."""
+
+    def __init__(self, place: RemotePath) -> None:
+        super().__init__()
+        self._place = place
+        self._size = place.stat().size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        length = min(len(buffer), self._size - self._at)
+        if length <= 0:
+            return 0
+        buffer[:length] = self._place.store.read_range(self._place.key, self._at, length)
+        self._at += length
+        return length
+
+
+class _Written(io.BytesIO):
+    """What is written, and put when it is closed."""
+
+    def __init__(self, place: RemotePath) -> None:
+        super().__init__()
+        self._place = place
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            super().close()  # half a file is none
+        self.close()
+
+    def close(self) -> None:
+        if not self.closed:
+            content = self.getvalue()
+            super().close()
+            self._place.write_bytes(content)
+
+
+def remote_path(address: str) -> RemotePath | None:
+    """The place that an address of an object store names; None for what is no address.
+
+    Raises `BadInput` for an address of another kind.
+
+    >>> remote_path("s3a://lake/products/index")
+    RemotePath(root='s3://lake', key='products/index')
+    >>> remote_path("products/index") is None
+    True
+    """
+    scheme, is_address, rest = address.partition("://")
+    if not is_address:
+        return None
+    if scheme not in SCHEMES:
+        raise BadInput(f"expected a path, or an address of {', '.join(SCHEMES)}", where=address)
+    bucket, _, key = rest.partition("/")
+    parts = key.strip("/").split("/")
+    if not bucket or any(part in ("", ".", "..") for part in parts):
+        raise BadInput("expected `SCHEME://BUCKET/FOLDER`", where=address)
+    return RemotePath(f"{SCHEMES[scheme]}://{bucket}", "/".join(parts))

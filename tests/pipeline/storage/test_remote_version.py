@@ -1,0 +1,241 @@
+"""Versions on an object store: whole or not at all, and of several writers one wins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.pipeline.ingest.source import silent
+from lakewarden.pipeline.product import (
+    Content,
+    Input,
+    Manifest,
+    check_files,
+    draft,
+    place,
+    read_manifest,
+    thin,
+)
+from lakewarden.pipeline.storage import files
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of, numbers
+
+KIND = "fruit"
+INPUTS = (Input("lake", 3, "a" * 64),)
+
+_KILLED = """
+import os, signal, sys
+from lakewarden.pipeline.storage import object_store
+from lakewarden.pipeline.storage.location import location
+from tests.pipeline.storage.test_remote_version import make
+
+out, text, calls = sys.argv[1:]
+left = [int(calls)]
+store = object_store.store_of(location(out).root)
+
+class Killing:
+    def __getattr__(self, name):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return getattr(store, name)
+
+object_store.store_of = lambda root: Killing()
+import lakewarden.pipeline.storage.remote_path as remote_path
+remote_path.store_of = object_store.store_of
+make(location(out), text)
+print(int(calls) - left[0])
+"""
+
+
+def make(
+    out: Location, text: str, between: Callable[[], object] = lambda: None
+) -> tuple[Manifest, bool]:
+    """A version with a table of two files, made in two stages."""
+    with draft(out, KIND, f"of-{text}", silent) as one:
+
+        def write(folder: Location) -> dict[str, object]:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "a").write_text(text, "utf-8")
+            (folder / "b").write_text(text * 2, "utf-8")
+            return {}
+
+        one.stage("first", write)
+        one.stage("second", write)
+        place(one.stage_folder("second"), one.folder / "rows")
+        between()
+        facts = {"sort": text}
+        manifest = Manifest(KIND, 0, INPUTS, {}, facts, {"rows": Content(2, text)})
+        found, _, is_new = one.finish(manifest, {"peak_bytes": 5})
+        return found, is_new
+
+
+def held(out: Location) -> str:
+    """What the version that counts says, after all its files were checked."""
+    found = read_manifest(out, KIND)
+    check_files(out, found)
+    return (folder_of(out, found) / "rows" / "a").read_text("utf-8")
+
+
+def left_over(out: Location) -> list[str]:
+    """What is there of no version that counts, or counted."""
+    counted = {str(number) for number in numbers(out)}
+    names = [files.name_below(out, file) for file in files.files_below(out)]
+    return [n for n in names if n != MANIFEST and n.split("/")[1].split(".")[0] not in counted]
+
+
+def test_a_version_is_as_on_a_file_system(bucket: RemotePath, tmp_path: Path) -> None:
+    made = [make(out, text) for text in ("apple", "apple", "pear") for out in (bucket, tmp_path)]
+    assert made[::2] == made[1::2]
+    assert [is_new for _, is_new in made[::2]] == [True, False, True]
+    assert held(bucket) == "pear"
+    assert numbers(bucket) == {1, 2}
+    assert left_over(bucket) == []
+    assert not (bucket / ".work").exists()
+    thin(bucket, made[-2][0], keep=1)
+    assert not (bucket / "versions/1/rows").exists()
+    assert (bucket / "versions/1/report.json").is_file()
+
+
+def test_of_two_writers_one_wins_and_nothing_of_the_other_stays(bucket: RemotePath) -> None:
+    make(bucket, "apple")
+    with pytest.raises(Conflict, match="another process wrote"):
+        make(bucket, "late", between=lambda: make(bucket, "early"))
+    assert held(bucket) == "early"
+    assert left_over(bucket) == []
+    assert make(bucket, "third")[0].version == 4  # 2 was of the writer that lost
+    assert numbers(bucket) == {1, 3, 4}
+
+
+def test_of_two_first_writers_one_wins(bucket: RemotePath) -> None:
+    with pytest.raises(Conflict):
+        make(bucket, "late", between=lambda: make(bucket, "early"))
+    assert held(bucket) == "early"
+
+
+def test_the_answer_to_a_switch_may_be_lost(
+    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(bucket, "apple")
+    store_type = type(bucket.store)
+    put_if = store_type.put_if
+
+    def lost(store: object, key: str, content: bytes, tag: str | None) -> None:
+        put_if(store, key, content, tag)  # type: ignore[arg-type]
+        if tag is not None:
+            raise Conflict("what a second try of the same put is told")
+
+    monkeypatch.setattr(store_type, "put_if", lost)
+    assert make(bucket, "pear")[1]
+    assert held(bucket) == "pear"
+
+
+def test_a_switch_of_which_nothing_is_known_removes_nothing(
+    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(bucket, "apple")
+    store_type = type(bucket.store)
+    put_if = store_type.put_if
+
+    def away(store: object, key: str, content: bytes, tag: str | None) -> None:
+        put_if(store, key, content, tag)  # type: ignore[arg-type]
+        if tag is not None:
+            raise Unavailable("the connection was lost")
+
+    monkeypatch.setattr(store_type, "put_if", away)
+    with pytest.raises(Unavailable):
+        make(bucket, "pear")
+    assert held(bucket) == "pear"  # the put had arrived
+    monkeypatch.undo()
+
+
+def test_a_run_that_fails_leaves_the_version_before(bucket: RemotePath) -> None:
+    make(bucket, "apple")
+
+    def fail() -> None:
+        raise BadInput("as it happens")
+
+    with pytest.raises(BadInput):
+        make(bucket, "pear", between=fail)
+    assert held(bucket) == "apple"
+    assert not (bucket / "versions/2").exists()
+    assert make(bucket, "pear")[0].version == 3
+    assert numbers(bucket) == {1, 3}
+
+
+def test_a_folder_that_was_copied_from_elsewhere_keeps_its_versions(
+    bucket: RemotePath, tmp_path: Path
+) -> None:
+    make(tmp_path, "apple")
+    make(tmp_path, "pear")
+    for name in (MANIFEST, "versions/1/rows/a", "versions/2/rows/a", "versions/2/rows/b"):
+        files.copy_file(tmp_path / name, bucket / name)
+    files.copy_file(tmp_path / "versions/2/report.json", bucket / "versions/2/report.json")
+    make(bucket, "plum")
+    assert held(bucket) == "plum"
+    assert (bucket / "versions/1/rows/a").is_file()
+
+
+def test_somebody_elses_folder_is_refused(bucket: RemotePath) -> None:
+    (bucket / "theirs").write_text("", "utf-8")
+    with pytest.raises(BadInput, match="expected an empty folder"):
+        make(bucket, "apple")
+
+
+def _killed_at(bucket: RemotePath, text: str, call: int, endpoint: str) -> int | None:
+    """How many calls of the store a run makes that is killed at one of them; None: killed."""
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(bucket), text, str(call)],
+        env={**os.environ, "AWS_ENDPOINT_URL": endpoint},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode in (0, -9), done.stderr
+    return int(done.stdout) if done.returncode == 0 else None
+
+
+def _check_kill(bucket: RemotePath, call: int, endpoint: str) -> None:
+    out = bucket / f"at-{call}"
+    make(out, "apple")
+    assert _killed_at(out, "pear", call, endpoint) is None
+    assert held(out) in ("apple", "pear")
+    make(out, "pear")
+    assert held(out) == "pear"
+    make(out, "plum")
+    assert held(out) == "plum"
+    assert left_over(out) == []
+    assert not (out / ".work").exists()
+
+
+def test_a_writer_that_is_killed_at_its_switch_leaves_a_whole_version(
+    bucket: RemotePath, s3: str
+) -> None:
+    make(bucket / "count", "apple")
+    calls = _killed_at(bucket / "count", "pear", 1_000_000, s3)
+    assert calls is not None
+    _check_kill(bucket, _switch_of(calls), s3)
+
+
+def _switch_of(calls: int) -> int:
+    """The call after the switch: the text of `versions/N.json` is not written then."""
+    return calls - 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("trial", range(20))
+def test_a_writer_that_is_killed_anywhere_leaves_a_whole_version(
+    bucket: RemotePath, s3: str, trial: int
+) -> None:
+    make(bucket / "count", "apple")
+    calls = _killed_at(bucket / "count", "pear", 1_000_000, s3)
+    assert calls is not None
+    _check_kill(bucket, 1 + trial * (calls - 1) // 19, s3)

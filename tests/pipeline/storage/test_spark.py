@@ -1,0 +1,70 @@
+"""Spark reads and writes an object store: the same products as on a file system."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.version_folder import MANIFEST
+
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lakewarden"
+ENTITIES = "type,name\nmetalake,lk\ncatalog,lk:c\nschema,lk:c.s\n" + "".join(
+    f"table,lk:c.s.t{number}\n" for number in range(300)
+)
+OWNERS = "type,name,owner_kind,owner_name,ownership\ncatalog,lk:c,user,ana,\n"
+
+# All that small estates are spared is done by Spark.
+VERBS = """
+import sys
+from lakewarden.cli import main
+from lakewarden.pipeline import local_mode
+
+local_mode.ROWS = local_mode.BYTES = -1
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _products(place: Location, source: Path, jars: str) -> dict[str, object]:
+    def run(*words: object) -> None:
+        arguments = ["pipeline", *map(str, words), "--master", "local[2]"]
+        done = subprocess.run(
+            [sys.executable, "-c", VERBS, *arguments, "--spark-conf", f"spark.jars={jars}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+        )
+        assert done.returncode in (0, 1), done.stderr
+
+    into = ("--source", "csv", "--model", "gravitino", "--realm", "gravitino", source)
+    run("ingest", *into, "--out", place / "lake")
+    run("index", place / "lake", "--out", place / "index")
+    run("export", place / "index", "--out", place / "export")
+    manifests: dict[str, object] = {}
+    for name in ("lake", "index", "export"):
+        manifest = json.loads((place / name / MANIFEST).read_text("utf-8"))
+        # Names of Spark's files are drawn; digests of tables are not.
+        told = ("version", "tables", "facts")
+        manifests[name] = {key: manifest[key] for key in told if key in manifest}
+    return manifests
+
+
+def test_products_are_the_same(bucket: RemotePath, tmp_path: Path) -> None:
+    jars = ",".join(map(str, sorted(CACHE.glob("spark-s3-*/*.jar"))))
+    if not jars:
+        pytest.skip("Hadoop's client of S3 is not installed (scripts/install-spark-s3.sh)")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "entities.csv").write_text(ENTITIES, "utf-8")
+    (source / "owners.csv").write_text(OWNERS, "utf-8")
+    made = [_products(place, source, jars) for place in (bucket, tmp_path / "local")]
+    assert made[0] == made[1]

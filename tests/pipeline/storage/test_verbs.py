@@ -1,0 +1,44 @@
+"""The verbs of the pipeline make on an object store what they make on a file system."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lakewarden.cli import main
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.version_folder import MANIFEST
+from tests.pipeline import spared
+
+ENTITIES = "type,name\nmetalake,lk\ncatalog,lk:c\nschema,lk:c.s\ntable,lk:c.s.t\n"
+OWNERS = "type,name,owner_kind,owner_name,ownership\ncatalog,lk:c,user,ana,\n"
+
+
+def _run(*words: object) -> None:
+    assert main(["--quiet", "pipeline", *map(str, words)]) in (0, 1)
+
+
+def _estate(place: Location, source: Location) -> dict[str, dict[str, object]]:
+    """What the manifests say of products below a place; of its inputs but the names."""
+    (source / "entities.csv").write_text(ENTITIES, "utf-8")
+    (source / "owners.csv").write_text(OWNERS, "utf-8")
+    into = ("--source", "csv", "--model", "gravitino", "--realm", "gravitino", source)
+    _run("ingest", *into, "--out", place / "lake")
+    _run("index", place / "lake", "--out", place / "index")
+    _run("review", place / "index", "--out", place / "review")
+    return {
+        name: json.loads((place / name / MANIFEST).read_text("utf-8"))
+        for name in ("lake", "index", "review")
+    }
+
+
+def test_products_are_the_same(
+    bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spared.spare(monkeypatch)
+    (tmp_path / "source").mkdir()
+    made = [_estate(place, place / "source") for place in (bucket, tmp_path)]
+    assert made[0] == made[1]

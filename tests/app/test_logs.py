@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.app.traces import SpanIds
 from lakewarden.service.audit_check import LOGGED, Anchor
 from tests.app.log_reference import Event, documented, undocumented
 
@@ -22,7 +23,7 @@ CHOSEN = {"not ready": {"warning", "error"}, "request": {"debug", "info"}}
 """The levels of an event whose level is chosen when it is logged."""
 
 NAMED = {"LOGGED": LOGGED}
-GIVEN = {LOGGED: frozenset(Anchor._fields)}
+GIVEN = {LOGGED: frozenset(Anchor._fields), "request": frozenset(SpanIds._fields)}
 """The fields of an event that are given as a mapping."""
 
 

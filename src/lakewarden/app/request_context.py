@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lakewarden.app import http_head as heads
 from lakewarden.app import log, metrics
 from lakewarden.app.client_address import Network, client_address
 from lakewarden.app.freshness import STALE
 from lakewarden.app.http_head import Pair
+from lakewarden.app.routing import RouteMatch
 from lakewarden.http.exchange import JSON, Dialect, Exchange, Reply
 from lakewarden.service.actor import Actor
+
+if TYPE_CHECKING:
+    from lakewarden.app.traces import Tracing
 
 REVISION: Final = "lakewarden-revision"
 """Response header: the revision of the state that the answer was taken from."""
@@ -30,7 +34,8 @@ _REQUEST_ID, _REVISION, _STALE = heads.REQUEST_ID.encode(), REVISION.encode(), S
 class RequestContext:
     """One request on its way.
 
-    `begun` is of `time.perf_counter`; `certificate` are the names in that of the connection.
+    `begun` is of `time.perf_counter`; `certificate` are the names in that of the connection; `own`
+    are the headers that are of this request alone.
     """
 
     method: str
@@ -39,6 +44,8 @@ class RequestContext:
     peer: str = ""
     certificate: tuple[str, ...] = ()
     request_id: str = ""
+    own: Mapping[bytes, bytes] | None = None
+    match: RouteMatch | None = None
     dialect: Dialect | None = None
     operation: str = ""
     rate_class: str = ""
@@ -51,6 +58,11 @@ class RequestContext:
     exchange: Exchange | None = None
     extra: dict[str, str] = field(default_factory=dict)
     concealed: Callable[[Reply], Reply] | None = None
+
+    def identify(self, own: Mapping[bytes, bytes]) -> None:
+        """Takes what says which request it is."""
+        self.own = own
+        self.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
 
     def shown(self, reply: Reply) -> Reply:
         """What is sent of a reply: another one where its status would disclose a token."""
@@ -89,12 +101,13 @@ class RequestContext:
             head.append((b"set-cookie", cookie.encode("ascii")))
         return head
 
-    def tell(self, status: int, proxies: Sequence[Network]) -> None:
-        """Counts and logs the request, once it was answered."""
+    def tell(self, status: int, proxies: Sequence[Network], tracing: Tracing | None = None) -> None:
+        """Counts, traces and logs the request, once it was answered."""
         seconds = time.perf_counter() - self.begun
         metrics.count(self.wire, self.rate_class, self.operation, status, self.model, seconds)
         if self.stale is not None:
             metrics.STALE.inc()
+        span = None if tracing is None else tracing.record(self, status, seconds)
         level = logging.INFO if status >= 400 else logging.DEBUG
         if log.is_enabled(level):
             log.get().log(
@@ -112,6 +125,7 @@ class RequestContext:
                 credential_kind=None if self.actor is None else self.actor.credential,
                 client=client_address(self.peer, self.forwarded, proxies),
                 request_id=self.request_id,
+                **({} if span is None else span._asdict()),
             )
 
 

@@ -29,7 +29,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden.app import http_head as heads
 from lakewarden.app import local_engine, log, metrics, tls
@@ -66,6 +66,9 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY
 from lakewarden.service.state import State
 
+if TYPE_CHECKING:
+    from lakewarden.app.traces import Tracing
+
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Scope = MutableMapping[str, Any]
 
@@ -98,6 +101,7 @@ class Parts:
     local_engine: str | None = None
     origin: RequestOrigin = field(default_factory=RequestOrigin)
     limiter: RateLimiter = field(default_factory=lambda: RateLimiter(RateLimits()))
+    tracing: Tracing | None = None
     is_open: bool = False
     is_away: bool = False
 
@@ -140,7 +144,7 @@ class RequestPipeline:
         await send({"type": "http.response.start", "status": shown.status, "headers": head})
         body = b"" if context.method == "HEAD" else shown.body
         await send({"type": "http.response.body", "body": body})
-        context.tell(reply.status, self._parts.proxies)
+        context.tell(reply.status, self._parts.proxies, self._parts.tracing)
 
     def at_once(
         self,
@@ -180,7 +184,7 @@ class RequestPipeline:
             reply = self._failed(context, error)
             shown = context.shown(reply)
             head = context.head(shown)
-        context.tell(reply.status, parts.proxies)
+        context.tell(reply.status, parts.proxies, parts.tracing)
         return shown.status, head, shown.body
 
     async def _answer(
@@ -235,7 +239,7 @@ class RequestPipeline:
         method, path = context.method, context.raw_path
         parsed = self._arrivals.known(method, path, query, shared, state)
         if parsed is None:
-            context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
+            context.identify(own)
             route = self._arrivals.read(method, path, query, shared, state)
             if isinstance(route, NoRoute):
                 context.dialect, context.realm = route.dialect, route.realm
@@ -248,7 +252,7 @@ class RequestPipeline:
         self, context: RequestContext, parsed: ParsedHead, own: dict[bytes, bytes]
     ) -> None:
         """Parses the head; raises `Refused` if the headers are too large."""
-        match = parsed.match
+        context.match = match = parsed.match
         context.dialect, context.realm = match.dialect, match.realm
         context.operation = match.route.operation
         context.rate_class = parsed.rate_class
@@ -260,7 +264,7 @@ class RequestPipeline:
             size = parsed.size + heads.size_of(own.items())
             heads.check_size(size, self._parts.limits.header_bytes)
         if not context.request_id:
-            context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
+            context.identify(own)
 
     async def _fresh(self, wish: Consistency) -> tuple[FreshState, float]:
         """The state that answers, and the moment for which it does."""

@@ -161,6 +161,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "duckdb": "analyst",
     "pyiceberg": "iceberg",
     "grpc": "gateway",
+    "opentelemetry": "telemetry",
     "pyarrow": "parquet",
     **dict.fromkeys(("psycopg", "pymysql", "sqlalchemy"), "sql"),
     **dict.fromkeys(

@@ -73,6 +73,8 @@ def test_the_schema_takes_the_defaults_with_a_secret_and_nothing_else_is_missing
         {"settings": {"LAKEWARDEN_DATABASE": "postgresql://user:password@host/database"}},
         {"settings": {"LAKEWARDEN_ROOT_TOKEN": "x" * 64}},
         {"settings": {"LAKEWARDEN_AUTH": "simple"}},
+        {"settings": {"OTEL_EXPORTER_OTLP_HEADERS": "api-key=x"}},
+        {"settings": {"PATH": "/"}},
         {"settings": {"LAKEWARDEN_LIMITS__PAGE_ROWS": 10}},
         {"image__pullPolicy": "Sometimes"},
         {"service__port": 0},

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel.errors import StaleSnapshot, Unavailable
+from lakewarden.kernel.errors import Unavailable, Unknown
 from lakewarden.service.aligned_reading import aligned_reading, reading_of
 
 
@@ -32,7 +32,12 @@ class Store:
             self.open -= 1
 
     def catch_up(self) -> Any:
-        return SimpleNamespace(revision=self.newest, realms=self.realms)
+        return SimpleNamespace(revision=self.newest, realms=self.realms, realm=self._realm)
+
+    def _realm(self, name: str) -> Any:
+        if name not in self.realms:
+            raise Unknown("realm", name)
+        return self.realms[name]
 
 
 def test_a_store_that_moved_on_is_read_at_its_newer_state() -> None:
@@ -51,11 +56,13 @@ def test_a_store_that_never_stands_still_is_not_read() -> None:
     assert store.open == 0
 
 
-def test_a_realm_that_changed_is_planned_anew() -> None:
-    store: Any = Store(3, 3, 3)
-    realm = store.realms["lake"]
-    with reading_of(store, realm) as reading:
-        assert reading.revision == 3
-    store.realms = {"lake": SimpleNamespace(realm=realm.realm)}
-    with pytest.raises(StaleSnapshot, match="`lake` changed meanwhile; plan again"):
-        reading_of(store, realm).__enter__()
+def test_a_realm_is_read_as_it_is_at_that_moment() -> None:
+    store: Any = Store(3)
+    store.revisions = [4, 4]
+    with reading_of(store, "lake") as (realm, reading):
+        assert (realm, reading.revision) == (store.realms["lake"], 4)
+    assert store.open == 0
+    store.revisions = [4, 4]
+    with pytest.raises(Unknown, match="gone"):
+        reading_of(store, "gone").__enter__()
+    assert store.open == 0

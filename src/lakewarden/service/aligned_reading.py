@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from lakewarden.kernel.errors import StaleSnapshot, Unavailable
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState, State
@@ -34,12 +34,10 @@ def aligned_reading(service: DecisionService, state: State) -> Iterator[tuple[St
 
 
 @contextmanager
-def reading_of(service: DecisionService, realm: RealmState) -> Iterator[Reading]:
-    """The store while the realm is as it is here.
+def reading_of(service: DecisionService, realm: str) -> Iterator[tuple[RealmState, Reading]]:
+    """A realm as it is now, and the store of the same moment.
 
-    Raises `StaleSnapshot` where the realm changed meanwhile, and as `aligned_reading` does.
+    Raises `Unknown` for no such realm, and as `aligned_reading` does.
     """
     with aligned_reading(service, service.catch_up()) as (state, reading):
-        if state.realms.get(realm.realm.name) is not realm:
-            raise StaleSnapshot(f"the realm `{realm.realm.name}` changed meanwhile; plan again")
-        yield reading
+        yield state.realm(realm), reading

@@ -115,7 +115,9 @@ class PushAdoption(Protocol):
 class TargetSession(Protocol[P]):
     """A target that is connected and locked: what is done is kept unless the block raises."""
 
-    def plan(self, realm: RealmState, now: float) -> P: ...
+    def plan(self, realm: RealmState, now: float) -> P:
+        """What a push would do now, for the realm as it is here or newer."""
+        ...
 
     def adopting(self, made: P) -> P:
         """The plan, and revoking the grants of others whose place it takes."""
@@ -140,8 +142,8 @@ class TargetSession(Protocol[P]):
         ...
 
 
-Reads = Callable[[RealmState], AbstractContextManager[Reading]]
-"""Reads the store while a realm is as it is there. Raises `StaleSnapshot` where it is not."""
+Reads = Callable[[str], AbstractContextManager[tuple[RealmState, Reading]]]
+"""A realm by its name as it is now, and the store of the same moment."""
 
 Connect = Callable[[PushTarget, str, Reads], AbstractContextManager[TargetSession[Any]]]
 """Reaches a target at its address. Raises `Unavailable` and `Conflict`."""

@@ -429,8 +429,9 @@ def test_topics_are_not_told_where_ranger_takes_others_for_them() -> None:
 
 def test_what_others_change_meanwhile_is_a_conflict(ranger: Ranger, one: Told) -> None:
     one.push(realm_of(READ))
-    with one.session() as session:
-        made = session.plan(realm_of(READ, readers=("ana",)), NOW)
+    realm = realm_of(READ, readers=("ana",))
+    with one.session(realm) as session:
+        made = session.plan(realm, NOW)
         changed = next(step for step in made.steps if step.key.startswith("policy"))
         del ranger.policies[made.held.policy_ids[changed.name]]
         with pytest.raises(Conflict):

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -66,32 +67,38 @@ class Told:
     file_system: str = ""
 
     @contextmanager
-    def session(self) -> Iterator[RangerSession]:
+    def session(self, realm: RealmState | None = None) -> Iterator[RangerSession]:
+        """A session whose store has this realm."""
         address = replace(read_address(self.ranger.address), file_system=self.file_system)
         admin = Admin(address, self._sleep)
         try:
-            yield RangerSession(admin, self.target, self._stored)
+            yield RangerSession(admin, self.target, partial(self._stored, realm))
         finally:
             admin.close()
 
     @contextmanager
-    def _stored(self, _: RealmState) -> Iterator[Any]:
+    def _stored(self, realm: RealmState | None, name: str) -> Iterator[Any]:
         """A store that has no documents but these: columns have the types that they carry."""
-        yield SimpleNamespace(
-            documents=lambda realm, entities: {},
-            documents_of=lambda realm, type: _documents_of(self.located, type),
+        assert realm is not None
+        assert realm.realm.name == name
+        yield (
+            realm,
+            SimpleNamespace(
+                documents=lambda realm, entities: {},
+                documents_of=lambda realm, type: _documents_of(self.located, type),
+            ),
         )
 
     def _sleep(self, seconds: float) -> None:
         self.slept += seconds
 
     def plan(self, realm: RealmState, now: float = NOW) -> RangerPlan:
-        with self.session() as session:
+        with self.session(realm) as session:
             return session.plan(realm, now)
 
     def push(self, realm: RealmState, now: float = NOW) -> int:
         """Plans and applies."""
-        with self.session() as session:
+        with self.session(realm) as session:
             return self._apply(session, session.plan(realm, now))
 
     def reset(self) -> int:
@@ -107,7 +114,7 @@ class Told:
         return count
 
     def drift(self, realm: RealmState, now: float = NOW) -> Drift:
-        with self.session() as session:
+        with self.session(realm) as session:
             return session.drift(realm, now)
 
 

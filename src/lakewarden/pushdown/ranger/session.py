@@ -49,15 +49,19 @@ class RangerSession:
         self._label = ""
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
-        """What a push would do now."""
+        """What a push would do now, for the realm as it is when Ranger has answered."""
+        return self._planned(realm.realm.name, now)[0]
+
+    def _planned(self, realm_name: str, now: float) -> tuple[RangerPlan, RealmState]:
+        """The plan, and the realm it is of: it may change while Ranger is read, which is slow."""
         service = self._service()
         found = self._held()
-        style = style_of(realm, self._target)
-        self._label = "" if style is None else style.label
-        with self._reading(realm) as reading:
+        with self._reading(realm_name) as (realm, reading):
+            style = style_of(realm, self._target)
+            self._label = "" if style is None else style.label
             stored = Stored(reading, self._admin.file_system)
             wish, residues = wanted(realm, self._target, service, found, now, stored, style)
-        return RangerPlan(self._target, found, wish, residues, realm.matrix.revision)
+        return RangerPlan(self._target, found, wish, residues, realm.matrix.revision), realm
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
         """Raises `BadInput`: policies of others are never touched."""
@@ -126,11 +130,11 @@ class RangerSession:
 
     def drift(self, realm: RealmState, now: float) -> Drift:
         """Three ways: what was pushed last, what is found, and what is wanted now."""
-        current, pushed = self.plan(realm, now), from_data(self._target.pushed)
-        found = current.held
+        current, newest = self._planned(realm.realm.name, now)
+        pushed, found = from_data(self._target.pushed), current.held
         journal = self._target.journal
         own: list[Difference] = [*differences(pushed, found, journal.get("states", {}))]
-        others = foreign(found, users_of(realm), holders(current.wanted))
+        others = foreign(found, users_of(newest), holders(current.wanted))
         return Drift(
             differences=own,
             foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),

@@ -17,7 +17,9 @@ from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.state import Held, held, holders
 from lakewarden.service import push_outbox, push_target
+from lakewarden.service.push import Reads
 from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_target import PushTarget
 from tests.pushdown.ranger.admin_server import PASSWORD, USER, Ranger, serving
 from tests.pushdown.ranger.worlds import Told, ranger_of, told
 from tests.systems.gravitino.http.wire import REALM, Wire
@@ -181,23 +183,60 @@ def test_a_catalog_tells_its_ranger_of_hdfs_where_filesets_lie(tmp_path: Path) -
         assert not ranger.policies
 
 
+def of_hive(wire: Wire, ranger: Ranger) -> str:
+    """A catalog with a table that tells its service of Hive, and a role that reads it."""
+    switch_on(wire, "hive")
+    wire.good("POST", "metalakes", {"name": "lk"})
+    wire.good("POST", f"{LAKE}/users", {"name": "ana"})
+    properties = of_ranger(ranger, "HadoopSQL")
+    body = {"name": "hv", "type": "relational", "provider": "hive", "properties": properties}
+    wire.good("POST", f"{LAKE}/catalogs", body)
+    catalog = f"{LAKE}/catalogs/hv"
+    wire.good("POST", f"{catalog}/schemas", {"name": "raw"})
+    table = {"name": "orders", "columns": [{"name": "a", "type": "integer"}]}
+    wire.good("POST", f"{catalog}/schemas/raw/tables", table)
+    privileges = [{"name": name, "condition": "allow"} for name in READ]
+    role = {"fullName": "hv", "type": "catalog", "privileges": privileges}
+    wire.good("POST", f"{LAKE}/roles", {"name": "readers", "securableObjects": [role]})
+    return catalog
+
+
+def test_a_realm_that_changes_while_ranger_is_read_is_told_as_it_is_then(
+    tmp_path: Path, ranger: Ranger
+) -> None:
+    """Writes of each realm come all the time, those about other targets of it among them."""
+    outcomes: list[tuple[int, str]] = []
+    with Wire(tmp_path) as wire:
+        of_hive(wire, ranger)
+        verbs = iter(("grant", "revoke"))
+
+        def connect(target: PushTarget, url: str, reading: Reads) -> Any:
+            def changed_first(realm: Any) -> Any:
+                wire.good("PUT", f"{LAKE}/permissions/users/ana/{next(verbs)}", GRANT)
+                return reading(realm)
+
+            return connect_target(target, url, changed_first)
+
+        delivery = Delivery(
+            wire.service,
+            wire.services.sealing,
+            connect,
+            ("127.0.0.1",),
+            lambda _, count, error: outcomes.append((count, error)),
+        )
+        for expected in (["ana"], []):
+            assert delivery.deliver_due() == 1, outcomes
+            assert users(ranger).get("GRAVITINO_readers", []) == expected
+        with wire.service.reading() as reading:
+            (target,) = push_target.targets(reading, (REALM,))
+            assert push_outbox.pending(reading, [target]), "what came meanwhile is looked at again"
+
+
 def test_a_catalog_tells_its_ranger_what_changes(tmp_path: Path, ranger: Ranger) -> None:
     """`authorization-provider` = `ranger`, over the dialect: a grant, a revoke, a drop."""
     outcomes: list[tuple[str, int, str]] = []
     with Wire(tmp_path) as wire:
-        switch_on(wire, "hive")
-        wire.good("POST", "metalakes", {"name": "lk"})
-        wire.good("POST", f"{LAKE}/users", {"name": "ana"})
-        properties = of_ranger(ranger, "HadoopSQL")
-        body = {"name": "hv", "type": "relational", "provider": "hive", "properties": properties}
-        wire.good("POST", f"{LAKE}/catalogs", body)
-        catalog = f"{LAKE}/catalogs/hv"
-        wire.good("POST", f"{catalog}/schemas", {"name": "raw"})
-        table = {"name": "orders", "columns": [{"name": "a", "type": "integer"}]}
-        wire.good("POST", f"{catalog}/schemas/raw/tables", table)
-        privileges = [{"name": name, "condition": "allow"} for name in READ]
-        role = {"fullName": "hv", "type": "catalog", "privileges": privileges}
-        wire.good("POST", f"{LAKE}/roles", {"name": "readers", "securableObjects": [role]})
+        catalog = of_hive(wire, ranger)
         delivery = Delivery(
             wire.service,
             wire.services.sealing,

@@ -317,8 +317,8 @@ def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
         two.lock()
 
 
-def edits(made: MariadbEstate) -> Iterator[str]:
-    """What others may do to what is ours."""
+def edits(made: MariadbEstate) -> Iterator[str | tuple[str, ...]]:
+    """What others may do to what is ours, in one statement or in several."""
     table = next(path for path, one in made.objects().items() if one.type == "table")
     for name, role in sorted(made.held().roles.items()):
         user = min(role.members)
@@ -333,6 +333,7 @@ def edits(made: MariadbEstate) -> Iterator[str]:
         yield f"GRANT {own} TO stranger WITH ADMIN OPTION"
         yield f"GRANT readers TO {own}"
         yield f"GRANT readers TO {quoted(name)}"
+        yield (f"GRANT readers TO {quoted(name)}", f"GRANT writers TO {quoted(name)}")
         for whom in (own, quoted(name)):
             yield f"GRANT SELECT ON `%`.* TO {whom}"
             yield f"GRANT TRIGGER ON {'.'.join(map(quoted, table))} TO {whom} WITH GRANT OPTION"
@@ -348,9 +349,11 @@ def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER stranger")
         execute(admin, "CREATE ROLE readers")
+        execute(admin, "CREATE ROLE writers")
         execute(admin, f"CREATE FUNCTION {quoted(schema)}.answer() RETURNS int RETURN 42")
         for edit in edits(made):
-            execute(admin, edit)
+            for statement in (edit,) if isinstance(edit, str) else edit:
+                execute(admin, statement)
             found = list(differences(before, made.held()))
             assert found, edit
             assert {one.kind for one in found} <= {MISSING, ADDED}

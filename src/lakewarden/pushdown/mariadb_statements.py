@@ -111,13 +111,17 @@ class Statements:
     # --- privileges ---
 
     def _grants(self, steps: Sequence[Step]) -> Iterator[str]:
-        """All that a grantee gets on one object at once, for all who get the same."""
-        by_place: dict[tuple[str, str], dict[str, None]] = {}
+        """All that a grantee gets on one object at once, for all who get the same.
+
+        A role is on no object, and MariaDB takes one at a time.
+        """
+        by_place: dict[tuple[str, str, str], dict[str, None]] = {}
         for step in sorted(steps, key=_granted):
             privilege, on = _spelled(step.grant or Grant((), ""))
-            by_place.setdefault((on, self._grantee(step)), {})[privilege] = None
+            alone = "" if on else privilege
+            by_place.setdefault((on, alone, self._grantee(step)), {})[privilege] = None
         whom: dict[tuple[str, str], list[str]] = {}
-        for (on, one), privileges in by_place.items():
+        for (on, _, one), privileges in by_place.items():
             whom.setdefault((", ".join(privileges), on), []).append(one)
         is_given = bool(steps) and steps[0].act is Act.GRANT
         verb, to = ("GRANT", "TO") if is_given else ("REVOKE", "FROM")

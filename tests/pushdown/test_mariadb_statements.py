@@ -1,0 +1,40 @@
+"""The statements of MariaDB for the steps of a plan."""
+
+from __future__ import annotations
+
+from lakewarden.names.mysql_account import Account
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.mariadb_catalog import Catalog
+from lakewarden.pushdown.mariadb_names import Marks
+from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
+from lakewarden.pushdown.plan import Act, Step
+
+NOTHING = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
+TABLE = ("raw", "orders")
+
+
+def of(*steps: Step) -> list[str]:
+    return list(Statements(NOTHING, Marks("x"), {}).of(steps))
+
+
+def revoked(role: str, *privileges: str, on: tuple[str, ...] = ()) -> list[Step]:
+    return [Step(Act.REVOKE, role, grant=Grant(on, one)) for one in privileges]
+
+
+def test_a_statement_takes_one_role() -> None:
+    both = (MEMBER_OF + "a", MEMBER_OF + "b")
+    steps = [*revoked("lw_x_1", *both), *revoked("lw_x_2", *both)]
+    assert of(*steps) == [
+        "REVOKE `a` FROM `lw_x_1`, `lw_x_2`",
+        "REVOKE `b` FROM `lw_x_1`, `lw_x_2`",
+    ]
+    given = [Step(Act.GRANT, one.role, grant=one.grant) for one in revoked("lw_x_1", *both)]
+    assert of(*given) == ["GRANT `a` TO `lw_x_1`", "GRANT `b` TO `lw_x_1`"]
+
+
+def test_a_statement_takes_all_privileges_on_an_object() -> None:
+    steps = [*revoked("lw_x_1", "SELECT", "INSERT", on=TABLE), *revoked("lw_x_1", MEMBER_OF + "a")]
+    assert sorted(of(*steps)) == [
+        "REVOKE INSERT, SELECT ON `raw`.`orders` FROM `lw_x_1`",
+        "REVOKE `a` FROM `lw_x_1`",
+    ]

@@ -20,7 +20,7 @@ FILE_SYSTEM = "hdfs://nn:8020"
 class Placed:
     """Filesets with the addresses of their files, and a table."""
 
-    def __init__(self, *addresses: str, table: str = "") -> None:
+    def __init__(self, *addresses: str, table: str = "", file_system: str = FILE_SYSTEM) -> None:
         system = load_system("gravitino")
         schema = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s")]
         filesets = [Entity("fileset", f"lk:c.s.{name}") for name in NAMES]
@@ -33,7 +33,7 @@ class Placed:
         located = [(one, (at,)) for one, at in zip(filesets, addresses, strict=False)]
         if table:
             located.append((of_table, (table,)))
-        self.files = Files(tree, located, FILE_SYSTEM, self.residues)
+        self.files = Files(tree, located, file_system, self.residues)
 
     def paths(self, name: str) -> tuple[str, ...]:
         return self.files.paths(self.ids[name])
@@ -60,12 +60,12 @@ def test_a_path_that_ranger_would_read_otherwise_is_in_no_policy(path: str) -> N
     [
         ("/data/a/", "/data/a"),
         ("/data/x/../a", "/data/a"),
-        ("//data//a/.", "/data/a"),
+        ("/data//a/.", "/data/a"),
         ("/../data/a", "/data/a"),
         ("hdfs://nn:8020/data/a", "/data/a"),
         ("HDFS://NN/data/a", "/data/a"),
-        ("hdfs://nn:9000/data/a", "/data/a"),
         ("hdfs:///data/a", "/data/a"),
+        ("hdfs:/data/a", "/data/a"),
     ],
 )
 def test_a_folder_has_one_path_however_it_is_written(address: str, path: str) -> None:
@@ -75,8 +75,50 @@ def test_a_folder_has_one_path_however_it_is_written(address: str, path: str) ->
     assert placed.opened("a", "b") == {"a", "b"}
 
 
+OTHERWISE = (
+    "hdfs://nn:9000/data/a",
+    "hdfs://ops@nn:8020/data/a",
+    "hdfs://nn.:8020/data/a",
+    "webhdfs://nn:9870/data/a",
+    "swebhdfs://NN/data/a",
+    "webhdfs:///data/a",
+    "//data/a",
+)
+
+
+@pytest.mark.parametrize("address", OTHERWISE)
+def test_an_address_that_may_be_the_same_files_is_not_told_and_closes_the_folder(
+    address: str,
+) -> None:
+    placed = Placed(address, "/data")
+    assert placed.paths("a") == ()
+    assert "fileset:lk:c.s.a" in {one.entity for one in placed.residues}
+    assert placed.opened("b") == set()
+    assert placed.opened("a", "b") == {"a", "b"}
+
+
+@pytest.mark.parametrize("host", ["[2001:DB8::1]:8020", "ops@[2001:db8::1]", "[2001:db8::1]:9870"])
+def test_a_host_is_the_same_by_its_number(host: str) -> None:
+    placed = Placed(f"hdfs://{host}/data/a", "/data", file_system="hdfs://[2001:db8::1]:8020")
+    assert placed.opened("b") == set()
+    other = Placed("hdfs://[2001:db8::2]/data/a", "/data", file_system="hdfs://[2001:db8::1]:8020")
+    assert other.opened("b") == {"b"}
+
+
 @pytest.mark.parametrize(
-    "address", ["s3a://nn/data", "hdfs://other/data", "file:///data", "hdfs://nn.other/data"]
+    "address",
+    [
+        "s3a://nn/data",
+        "hdfs://other/data",
+        "file:///data",
+        "file:/data",
+        "data",
+        "data/a",
+        "hdfs:data",
+        "hdfs://nn.other/data",
+        "hdfs://nn@other/data",
+        "webhdfs://other:9870/data",
+    ],
 )
 def test_other_file_systems_are_no_business_of_the_service(address: str) -> None:
     placed = Placed(address, "/data")

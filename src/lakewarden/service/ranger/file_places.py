@@ -29,6 +29,11 @@ _FILE_SYSTEM: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
 )
 
+_HDFS: Final = {"hdfs": ":8020", "webhdfs": ":9870", "swebhdfs": ":9871"}
+"""Schemes by which the same files are reached, and the port where an address has none."""
+
+_PORT: Final = re.compile(r":[0-9]+$")
+
 
 class Files:
     """The paths of entities in one file system, by id."""
@@ -45,14 +50,17 @@ class Files:
         folders: list[tuple[tuple[str, ...], int]] = []
         for entity, addresses in locations:
             id = tree.find(entity)
-            paths = [path for one in addresses if (path := _path(one, file_system)) is not None]
-            if id is None or not paths:
+            places = [place for one in addresses for place in _places(one, file_system)]
+            if id is None or not places:
                 continue
-            folders += [(_steps(path), id) for path in paths]
-            if all(_is_said(path) for path in paths):
-                self._paths[id] = tuple(sorted({*paths}))
-            else:
+            folders += [(_steps(path), id) for path, _ in places]
+            own = {path for path, is_own in places if is_own}
+            if not all(is_own for _, is_own in places):
+                self._left_out("an address of it names the file system in another way", entity)
+            if not all(_is_said(path) for path in own):
                 self._left_out("Ranger would read the path in another way", entity)
+            elif own:
+                self._paths[id] = tuple(sorted(own))
         self._inside = _inside(folders)
         self._at = {steps: id for steps, id in folders if id in self._paths}
         for outer in self._inside:
@@ -65,7 +73,7 @@ class Files:
 
     def innermost(self, path: str) -> int | None:
         """Of the entities that have a path, one whose folder holds this one, and lies deepest."""
-        steps = _steps(normpath("/" + path.lstrip("/")))
+        steps = _steps(_shortest(path))
         folders = (steps[:depth] for depth in range(len(steps), 0, -1))
         return next((self._at[one] for one in folders if one in self._at), None)
 
@@ -107,23 +115,58 @@ def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Se
             yield entity, addresses(document)
 
 
-def _path(address: str, file_system: str) -> str | None:
-    """The path of an address, in its shortest form; None in another file system.
+def _places(address: str, file_system: str) -> Iterator[tuple[str, bool]]:
+    """Where in the file system the files of an address may lie, in the shortest form.
 
-    An address without a host is in the file system that is the default one of all, and one with
-    another port in the same.
+    True: they lie there, as it is the file system's own address, or one without a host. False: the
+    same files are perhaps meant, by another name of the host, another port or another protocol.
+    None is known of an alias of the host.
 
-    >>> _path("hdfs://nn:8020/data/a/", "hdfs://nn:8020"), _path("/data//x/../a", "hdfs://nn:8020")
-    ('/data/a', '/data/a')
-    >>> _path("s3a://bucket/a", "hdfs://nn:8020")
+    >>> [*_places("hdfs://nn:8020/data/a/", "hdfs://nn:8020")]
+    [('/data/a', True)]
+    >>> [*_places("webhdfs://ops@NN.:9870/data//x/../a", "hdfs://nn:8020")]
+    [('/data/a', False)]
+    >>> [*_places("s3a://bucket/a", "hdfs://nn:8020"), *_places("file:/a", "hdfs://nn:8020")]
+    []
     """
-    scheme, _, rest = address.rpartition("://") if "://" in address else ("", "", address)
-    host, _, path = rest.partition("/")
-    if scheme:
-        governed = urlsplit(file_system)
-        same_host = not host or host.lower().partition(":")[0] == governed.hostname
-        if scheme.lower() != governed.scheme or not same_host:
-            return None
+    scheme, authority, path = _parts(address)
+    governed, own, _ = _parts(file_system)
+    if authority and not scheme:  # to Hadoop the first step is a host, to others it is none
+        yield _shortest(address), False
+    if path.startswith("/") or (authority and not path):
+        is_same = scheme in ("", governed)
+        is_alike = is_same or (scheme in _HDFS and governed in _HDFS)
+        port = _HDFS.get(governed, "")
+        is_own = is_same and _ported(authority, port) in ("", _ported(own, port))
+        if is_own or (is_alike and _host(authority) in ("", _host(own))):
+            yield _shortest(path), is_own
+
+
+def _parts(address: str) -> tuple[str, str, str]:
+    """Scheme, host with port, and path, divided as Hadoop does: `?` and `#` are of the path."""
+    scheme, path = "", address
+    before, colon, after = address.partition(":")
+    if colon and "/" not in before:
+        scheme, path = before.lower(), after
+    if not path.startswith("//"):
+        return scheme, "", path
+    authority, slash, rest = path[2:].partition("/")
+    return scheme, authority.lower(), slash + rest
+
+
+def _ported(authority: str, port: str) -> str:
+    return authority if not authority or _PORT.search(authority) else f"{authority}{port}"
+
+
+def _host(authority: str) -> str:
+    """The host without port and user; none where it cannot be read, which may be any."""
+    try:
+        return (urlsplit(f"//{authority}").hostname or "").removesuffix(".")
+    except ValueError:
+        return ""
+
+
+def _shortest(path: str) -> str:
     return normpath("/" + path.lstrip("/"))
 
 

@@ -63,7 +63,7 @@ class Lake:
 
     def settings(self, *folders: Path) -> Settings:
         found = {"database": self.url, "admin": "ana", "port": 0}
-        return Settings(**found, indexes=folders or (self.index,))
+        return Settings(**found, indexes=tuple(map(str, folders or (self.index,))))
 
     @contextmanager
     def service(self) -> Iterator[DecisionService]:
@@ -247,15 +247,15 @@ def test_without_what_reads_indexes_one_learns_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "lakewarden.pipeline.index.index", None)
     with pytest.raises(Unavailable, match=r"pip install 'lakewarden"):
-        compiled([lake.index])
+        compiled([str(lake.index)])
     assert compiled([]) == {}
 
 
 def test_reading_an_index_takes_no_spark(lake: Lake) -> None:
     text = (
-        "import sys; from pathlib import Path; from lakewarden.app.indexed import compiled;"
+        "import sys; from lakewarden.app.indexed import compiled;"
         "from lakewarden.service.state import People;"
-        f"one = compiled([Path({str(lake.index)!r})])[{REALM!r}];"
+        f"one = compiled([{str(lake.index)!r}])[{REALM!r}];"
         "one.snapshot(People());"
         "print(sorted(name for name in sys.modules if name.split('.')[0] in ('pyspark', 'pandas')))"
     )

@@ -51,7 +51,7 @@ def test_lists_are_written_with_commas_in_the_environment() -> None:
     )
     assert settings.gravitino.service_admins == ("ana", "bob")
     assert settings.trusted_proxies == ("10.0.0.0/8",)
-    assert settings.indexes == (Path("lake-index"), Path("/srv/hub index"))
+    assert settings.indexes == ("lake-index", "/srv/hub index")
     assert [key.get_secret_value() for key in settings.secret_keys] == [KEY, KEY]
 
 

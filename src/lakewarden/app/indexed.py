@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakewarden.kernel.errors import BadInput, Unavailable
@@ -15,31 +14,32 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.index.index import Index
 
 
-def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compiled]:
-    """The realms that have an index in one of these folders, by name.
+def compiled(places: Iterable[str], *, check: bool = True) -> dict[str, Compiled]:
+    """The realms that have an index at one of these paths or addresses, by name.
 
-    Raises `BadInput` for a folder that holds none that a store can go on from, for one made
+    Raises `BadInput` for a place that holds none that a store can go on from, for one made
     under another model than this release has, with `check` for a damaged file, and for two of
     one realm; `Unavailable` where what reads indexes is not installed.
     """
-    folders = tuple(folders)
-    if not folders:
+    places = tuple(places)
+    if not places:
         return {}
     try:
         from lakewarden.pipeline.index.index import open_index
+        from lakewarden.pipeline.storage.location import location
     except ImportError:
         needed = "an index requires `pyarrow`; run: pip install 'lakewarden[parquet]'"
         raise Unavailable(needed) from None
     by_realm: dict[str, Compiled] = {}
-    for folder in folders:
-        index = open_index(folder, check=check)
+    for place in places:
+        index = open_index(location(place), check=check)
         if index.revision is None:
             message = "was not created from a database; create it with the source `store`"
-            raise BadInput(message, where=str(folder))
+            raise BadInput(message, where=place)
         if index.realm in by_realm:
             other = by_realm[index.realm].where
             raise BadInput(
-                f"is an index of the realm `{index.realm}`, and so is `{other}`", where=str(folder)
+                f"is an index of the realm `{index.realm}`, and so is `{other}`", where=place
             )
         by_realm[index.realm] = Compiled(
             realm=index.realm,
@@ -47,7 +47,7 @@ def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compil
             mark=index.store,
             system=index.system,
             snapshot=_snapshot_of(index),
-            where=str(folder),
+            where=place,
         )
     return by_realm
 

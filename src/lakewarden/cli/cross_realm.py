@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import done, opened, operator
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import note
 from lakewarden.cli.question import Claims, Parts, Texts, question
 from lakewarden.cli.question_target import DATABASE, NO_SERVER, SERVER, ServerOptions, Url, Where
@@ -51,7 +52,7 @@ class Wherever:
         ),
     ] = ()
     links: Annotated[
-        Path | None,
+        Folder | None,
         Parameter(help="With --from: directory that `lakewarden pipeline link` wrote."),
     ] = None
     server_options: ServerOptions = NO_SERVER
@@ -74,7 +75,7 @@ class Wherever:
 
     def one(self) -> Where:
         """Where the question to one realm goes."""
-        first = Path(self.from_[0]) if self.from_ else None
+        first = location(self.from_[0]) if self.from_ else None
         return Where(first, self.server_options, realm=self.realm[0] if self.realm else None)
 
     def names(self) -> list[str] | None:
@@ -228,7 +229,7 @@ class Local:
         return self._state, self._actor, text, self._now
 
 
-def _of_files(texts: Sequence[str], links: Path | None) -> Local:
+def _of_files(texts: Sequence[str], links: Location | None) -> Local:
     """The realms of ingested directories. Raises `BadInput` for one that occurs twice."""
     import time
 

@@ -15,6 +15,7 @@ from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.page_size import MAX_PAGE
 
 End = Annotated[str, Parameter(help="An entity of a realm, `REALM=type:name`.")]
@@ -105,7 +106,7 @@ def listed(
     return YES if links else NO
 
 
-def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
+def load_links(directory: Location, *, prune: bool, at: At, format: As) -> int:
     """Brings the links of a directory into a store, as one revision; see `lakewarden load`."""
     from lakewarden.pipeline.link_directory import read
 

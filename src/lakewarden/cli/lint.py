@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
@@ -18,9 +17,11 @@ from lakewarden.analysis.lint.catalogue import RULES, chosen, rule
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.place import Place
 from lakewarden.cli.admin_target import NOWHERE, At
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.page_size import MAX_PAGE
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class LintedRealm:
 def lint(
     *,
     from_: Annotated[
-        tuple[Path, ...],
+        tuple[Folder, ...],
         Parameter(
             "--from",
             help="Directory that `lakewarden pipeline ingest` wrote; repeatable.",
@@ -137,7 +138,7 @@ def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> 
 
 
 def _linted(
-    folders: Sequence[Path], at: At, realm: str | None, rules: Sequence[Rule], since: int | None
+    folders: Sequence[Location], at: At, realm: str | None, rules: Sequence[Rule], since: int | None
 ) -> Iterator[LintedRealm]:
     """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
     if folders:
@@ -158,7 +159,7 @@ def _linted(
     yield LintedRealm(realm, look(realm, rules, since))
 
 
-def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> LintedRealm:
+def _of_folder(folder: Location, rules: Sequence[Rule], names: Mapping[str, int]) -> LintedRealm:
     from lakewarden.analysis.lint.lint_context import of_facts
     from lakewarden.analysis.lint.run import lint as look
     from lakewarden.pipeline.directory import load, set_aside

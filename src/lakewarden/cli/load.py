@@ -5,17 +5,18 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.directory import Loaded
@@ -27,7 +28,8 @@ SHOWN = 5
 
 def load(
     directory: Annotated[
-        Path, Parameter(help="Directory that `lakewarden pipeline ingest`, or `link`, wrote.")
+        Folder,
+        Parameter(help="Directory that `lakewarden pipeline ingest`, or `link`, wrote."),
     ],
     /,
     *,
@@ -71,7 +73,7 @@ def load(
     return YES
 
 
-def brought(directory: Path, realm: str, *, prune: bool, at: At) -> dict[str, Any]:
+def brought(directory: Location, realm: str, *, prune: bool, at: At) -> dict[str, Any]:
     """Brings an ingested directory into a realm of a database or a server; what happened."""
     from lakewarden.pipeline.directory import load as read
 
@@ -88,7 +90,7 @@ def brought(directory: Path, realm: str, *, prune: bool, at: At) -> dict[str, An
         return answer
 
 
-def quarantine_of(directory: Path, manifest: Manifest) -> Quarantine:
+def quarantine_of(directory: Location, manifest: Manifest) -> Quarantine:
     """What the pipeline rejected of the directory's input."""
     from lakewarden.pipeline.directory import set_aside
     from lakewarden.service.load import MAX_QUARANTINED, Quarantine, QuarantinedRow

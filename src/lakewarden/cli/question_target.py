@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Where:
     """Whom to ask: a directory, or a realm of a server or a database."""
 
     from_: Annotated[
-        Path | None,
+        Folder | None,
         Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote."),
     ] = None
     server_options: ServerOptions = NO_SERVER

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import YES, note, show
 from lakewarden.config import defaults
 
@@ -107,7 +108,7 @@ Level = Annotated[
     ),
 ]
 Indexes = Annotated[
-    tuple[Path, ...],
+    tuple[Folder, ...],
     Parameter(
         name="--index",
         show_default=False,
@@ -141,8 +142,13 @@ def serve(
     from lakewarden.app.preflight import preflight
     from lakewarden.config.settings import load
 
-    rest = {"database": database, "cdap_profile": cdap_profile, "log_level": log_level}
-    options = {**asdict(listening), **asdict(believing), **rest, "indexes": indexes or UNSAID}
+    rest: dict[str, object] = {
+        "database": database,
+        "cdap_profile": cdap_profile,
+        "log_level": log_level,
+        "indexes": tuple(map(str, indexes)) or UNSAID,
+    }
+    options = {**asdict(listening), **asdict(believing), **rest}
     options["ui"] = {"enabled": False} if options.pop("no_ui") else UNSAID
     settings = load(config, {key: value for key, value in options.items() if value != UNSAID})
     settings, remarks = preflight(settings)

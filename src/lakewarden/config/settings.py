@@ -46,10 +46,10 @@ from lakewarden.config.root_token import check_root_token
 from lakewarden.config.system_settings import SystemSettings
 from lakewarden.config.values import (
     CertificateName,
-    Folders,
     Hosts,
     Keys,
     Networks,
+    Places,
     Section,
     Words,
     merged,
@@ -285,9 +285,10 @@ class ServerSettings(BaseSettings):
         description="Whether `admin` becomes an administrator of a database that has others.",
     )
     workers: int = Field(default=defaults.WORKERS, ge=1, le=64, description="Number of processes.")
-    indexes: Folders = Field(
+    indexes: Places = Field(
         default=(),
-        description="Directories of `lakewarden pipeline index`; their realms start from them.",
+        description="Directories of `lakewarden pipeline index`, or their addresses on object"
+        " stores; their realms start from them.",
     )
     insecure: bool = Field(
         default=False,

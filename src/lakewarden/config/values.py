@@ -7,7 +7,6 @@ import binascii
 import ipaddress
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr
@@ -82,7 +81,9 @@ Hosts = Annotated[
     tuple[Annotated[str, BeforeValidator(host_name)], ...], NoDecode, BeforeValidator(as_words)
 ]
 CertificateName = Annotated[str, BeforeValidator(certificate_name)]
-Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(as_words)]
+Places = Annotated[
+    tuple[Annotated[str, BeforeValidator(str)], ...], NoDecode, BeforeValidator(as_words)
+]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(as_words)]
 Networks = Annotated[
     tuple[Annotated[str, BeforeValidator(network)], ...], NoDecode, BeforeValidator(as_words)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from lakewarden import __version__
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import MANIFEST
@@ -78,7 +79,7 @@ def _content(path: Location) -> tuple[str, int | None]:
     try:
         manifest = json.loads((path / MANIFEST).read_text("utf-8"))
         return str(manifest["version"]), sum(t["rows"] for t in manifest["tables"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, Unavailable):
         return "", None
 
 

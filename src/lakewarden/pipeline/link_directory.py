@@ -23,7 +23,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.directory_manifest import count
-from lakewarden.pipeline.next_version import NextVersion, next_version
+from lakewarden.pipeline.next_version import NextVersion, next_version, sweep_scratch
 from lakewarden.pipeline.storage.files import parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import read_table, write_table
@@ -168,6 +168,7 @@ def digest(rows: Sequence[Row]) -> str:
 class LinkDraft:
     """The next version of a directory; `previous` is the manifest that counts now."""
 
+    out: Location
     previous: Manifest | None
     new: NextVersion
 
@@ -190,6 +191,7 @@ class LinkDraft:
         text = json.dumps({"version": manifest.version, **report}, indent=2, ensure_ascii=False)
         (self.new.folder / REPORT).write_text(text + "\n", "utf-8")
         self.new.publish(manifest.text())
+        sweep_scratch(self.out, _SCRATCH, manifest.version)
         return manifest, True
 
 
@@ -205,7 +207,7 @@ def draft(out: Location) -> Iterator[LinkDraft]:
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput("expected an empty folder, or one of links", where=str(out))
     with next_version(out) as new:
-        link_draft = LinkDraft(read_manifest(out) if is_links(out) else None, new)
+        link_draft = LinkDraft(out, read_manifest(out) if is_links(out) else None, new)
         _sweep(link_draft)
         link_draft.scratch.mkdir()
         new.folder.mkdir()

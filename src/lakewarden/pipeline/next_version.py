@@ -24,6 +24,7 @@ from typing import Final, Protocol
 from lakewarden.kernel.errors import Conflict, Unavailable
 from lakewarden.pipeline.storage.files import remove_tree, write_whole
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.object_store import Tag
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import (
     MANIFEST,
@@ -128,7 +129,7 @@ class _RemoteVersion:
     """
 
     out: RemotePath
-    base: str | None
+    base: Tag | None
     number: int
     is_switched: bool = False
 
@@ -143,11 +144,14 @@ class _RemoteVersion:
             file.store.put_if(file.key, manifest.encode(), self.base)
         except Conflict:
             # The answer to a put of our own may have been lost, and the put been tried again.
-            if _read(file) != manifest.encode():
-                self.drop()
+            # If another version followed meanwhile, its writer has said that this one counted.
+            known = (_read(file), _read(_taken(self.out, self.number)))
+            if manifest.encode() not in known:
+                remove_tree(self.folder)
                 raise Conflict(f"another process wrote to `{self.out}`; try again") from None
         _taken(self.out, self.number).write_text(manifest, "utf-8")
-        _sweep_losers(self.out, self.number)
+        with suppress(Unavailable):  # the version counts; the next writer sweeps
+            _sweep_losers(self.out, self.number)
 
     def scratch(self, name: str) -> RemotePath:
         return self.out / name / str(self.number)
@@ -216,9 +220,10 @@ def _sweep_losers(out: RemotePath, newest: int) -> None:
 def sweep_scratch(out: Location, name: str, newest: int) -> None:
     """Removes the scratch folders of this name of writers that are done, or cannot win."""
     if isinstance(out, RemotePath):
-        for folder in (out / name).iterdir():
-            if folder.name.isdecimal() and int(folder.name) <= newest:
-                remove_tree(folder)
+        with suppress(Unavailable):  # the next writer sweeps
+            for folder in (out / name).iterdir():
+                if folder.name.isdecimal() and int(folder.name) <= newest:
+                    remove_tree(folder)
 
 
 def sweep_work(out: Location, name: str) -> None:
@@ -232,8 +237,11 @@ def sweep_work(out: Location, name: str) -> None:
             return
         for folder in folders:
             if not folder.name.endswith(f"-{now}"):
+                # First what says that a stage is finished: a kill must not leave that alone.
+                for marker in folder.glob("*.json"):
+                    marker.unlink(missing_ok=True)
                 remove_tree(folder)
 
 
-def _plain(tag: str | None) -> str:
-    return _FIRST if tag is None else re.sub(r"\W", "", tag)
+def _plain(tag: Tag | None) -> str:
+    return _FIRST if tag is None else re.sub(r"\W", "", tag.e_tag)

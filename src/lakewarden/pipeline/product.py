@@ -19,14 +19,14 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from lakewarden import __version__
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.next_version import NextVersion, next_version, sweep_work
@@ -276,6 +276,8 @@ def place(source: Location, where: Location) -> None:
         for file in entries(source):
             place(file, where / file.name)
         return
+    if isinstance(source, RemotePath) and not source.is_file():
+        return  # an empty folder is none there
     link_or_copy(source, where)
 
 
@@ -311,7 +313,8 @@ def draft(out: Location, kind: str, key: str, progress: Progress) -> Iterator[Ve
         version_draft.folder.mkdir()
         yield version_draft
         if isinstance(out, RemotePath):
-            sweep_work(out, _WORK)
+            with suppress(Unavailable):  # the next run sweeps
+                sweep_work(out, _WORK)
         else:
             _sweep(out, keep=None)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import urllib.request
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.pipeline.storage import files, object_store
+from lakewarden.pipeline.storage import files, object_store, remote_path
 from lakewarden.pipeline.storage.dataset import dataset
 from lakewarden.pipeline.storage.location import (
     Location,
@@ -23,6 +26,7 @@ from lakewarden.pipeline.storage.location import (
     uri_of,
     written_to,
 )
+from lakewarden.pipeline.storage.object_store import Tag
 from lakewarden.pipeline.storage.parquet import (
     metadata_of,
     parquet_file,
@@ -82,6 +86,33 @@ def test_a_place_does_what_a_path_does(bucket: RemotePath, tmp_path: Path) -> No
     assert seen[0] == seen[1]
 
 
+def test_what_only_this_machine_can_do_is_done_on_a_copy(
+    bucket: RemotePath, tmp_path: Path
+) -> None:
+    _fill(bucket)
+    with files.here(bucket / "part=1") as folder:
+        assert (folder / "deep" / "d").read_text("utf-8") == "text of part=1/deep/d"
+    assert not folder.exists()
+    with files.made_here(bucket / "new") as folder:
+        (folder / "deep").mkdir()
+        (folder / "deep" / "x").write_text("made", "utf-8")
+        assert not (bucket / "new").exists()
+    assert (bucket / "new/deep/x").read_text() == "made"
+    with files.here(tmp_path) as same, files.made_here(tmp_path) as again:
+        assert same == again == tmp_path
+
+
+def test_what_fails_on_this_machine_is_not_copied_back(bucket: RemotePath) -> None:
+    def fail() -> None:
+        with files.made_here(bucket / "new") as folder:
+            (folder / "x").write_text("half", "utf-8")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert not (bucket / "new").exists()
+
+
 def test_what_is_missing_is_not_found_as_a_file_is(bucket: RemotePath) -> None:
     missing = bucket / "none"
     for ask in (missing.read_bytes, missing.stat, missing.unlink, lambda: missing.open("rb")):
@@ -96,6 +127,70 @@ def test_half_a_file_is_never_written(bucket: RemotePath) -> None:
     out.write(b"half")
     out.__exit__(ZeroDivisionError, None, None)
     assert not (bucket / "half").exists()
+
+
+def test_half_a_text_and_what_is_forgotten_are_never_written(bucket: RemotePath) -> None:
+    text = (bucket / "text").open("w", encoding="utf-8")
+    text.write("half")
+    text.__exit__(ZeroDivisionError, None, None)
+    forgotten = (bucket / "b").open("wb")
+    forgotten_text = (bucket / "t").open("w", encoding="utf-8")
+    forgotten.write(b"half")
+    forgotten_text.write("half")
+    del forgotten, forgotten_text
+    gc.collect()
+    assert not bucket.exists()
+
+
+def test_a_file_that_is_written_while_it_is_read_is_a_conflict(bucket: RemotePath) -> None:
+    file = bucket / "rows.csv"
+    for later in (b"b" * 20, b"b" * 5):
+        file.write_bytes(b"a" * 20)
+        with file.open("rb") as stream:
+            file.write_bytes(later)
+            with pytest.raises(Conflict, match="was written meanwhile"):
+                stream.read()
+
+
+def test_large_files_leave_the_memory(bucket: RemotePath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_path, "_IN_MEMORY", 100)
+    content = bytes(range(256)) * 40_000  # of several parts
+    with (bucket / "large").open("wb") as out:
+        for start in range(0, len(content), 1_000_000):
+            out.write(content[start : start + 1_000_000])
+    with (bucket / "large").open("rb") as stream:
+        assert stream.read() == content
+
+
+def test_marks_of_folders_are_no_files(bucket: RemotePath, s3: str) -> None:
+    _fill(bucket)
+    seen = [files.files_below(bucket), bucket.glob("*"), (bucket / "part=1").glob("*")]
+    before = [list(map(str, one)) for one in seen]
+    for name in ("", "part=1/", "part=1/deep/"):
+        key = quote(f"{bucket.key}/{name}" if name else f"{bucket.key}/")
+        url = f"{s3}/{bucket.root.removeprefix('s3://')}/{key}"
+        request = urllib.request.Request(url, method="PUT", data=b"")  # noqa: S310 — loopback
+        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+    seen = [files.files_below(bucket), bucket.glob("*"), (bucket / "part=1").glob("*")]
+    assert [list(map(str, one)) for one in seen] == before
+    (bucket / "empty").write_bytes(b"")
+    (bucket / "z").write_bytes(b"")
+    assert {"empty", "z"} <= {file.name for file in files.files_below(bucket)}
+
+
+def test_google_is_told_the_version_of_an_object(
+    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+    monkeypatch.setattr("obstore.put", lambda *_, mode, **__: told.append(mode))
+    for tag in (None, Tag("a"), Tag("a", "7")):
+        bucket.store.put_if("k", b"", tag)
+    assert told == ["create", {"e_tag": "a"}, {"e_tag": "a", "version": "7"}]
+
+
+def test_a_folder_without_files_is_no_table(bucket: RemotePath) -> None:
+    with pytest.raises(BadInput, match="is missing"):
+        dataset(bucket / "none")
 
 
 def test_a_condition_holds_and_another_is_a_conflict(bucket: RemotePath) -> None:
@@ -153,6 +248,13 @@ def test_other_addresses_are_refused_by_name(address: str) -> None:
     with pytest.raises(BadInput, match="expected") as refused:
         location(address)
     assert refused.value.where == address
+
+
+@pytest.mark.parametrize("address", ["s3://key:secret@lake/a", "s3://key@lake/a"])
+def test_credentials_in_an_address_are_refused_and_not_shown(address: str) -> None:
+    with pytest.raises(BadInput, match="no credentials") as refused:
+        location(address)
+    assert "key" not in str(refused.value)
 
 
 def test_spark_is_told_the_scheme_that_hadoop_knows() -> None:

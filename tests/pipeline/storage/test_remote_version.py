@@ -24,6 +24,7 @@ from lakewarden.pipeline.product import (
 )
 from lakewarden.pipeline.storage import files
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.object_store import Tag
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of, numbers
 
@@ -127,7 +128,7 @@ def test_the_answer_to_a_switch_may_be_lost(
     store_type = type(bucket.store)
     put_if = store_type.put_if
 
-    def lost(store: object, key: str, content: bytes, tag: str | None) -> None:
+    def lost(store: object, key: str, content: bytes, tag: Tag | None) -> None:
         put_if(store, key, content, tag)  # type: ignore[arg-type]
         if tag is not None:
             raise Conflict("what a second try of the same put is told")
@@ -137,6 +138,25 @@ def test_the_answer_to_a_switch_may_be_lost(
     assert held(bucket) == "pear"
 
 
+def test_the_answer_may_be_lost_and_another_version_follow(
+    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_type = type(bucket.store)
+    put_if = store_type.put_if
+
+    def lost(store: object, key: str, content: bytes, tag: Tag | None) -> None:
+        put_if(store, key, content, tag)  # type: ignore[arg-type]
+        if key.endswith(MANIFEST):
+            monkeypatch.undo()
+            make(bucket, "next")
+            raise Conflict("what a second try of the same put is told")
+
+    monkeypatch.setattr(store_type, "put_if", lost)
+    assert make(bucket, "pear")[1]
+    assert held(bucket) == "next"
+    assert (bucket / "versions/1/rows/a").is_file()
+
+
 def test_a_switch_of_which_nothing_is_known_removes_nothing(
     bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +164,7 @@ def test_a_switch_of_which_nothing_is_known_removes_nothing(
     store_type = type(bucket.store)
     put_if = store_type.put_if
 
-    def away(store: object, key: str, content: bytes, tag: str | None) -> None:
+    def away(store: object, key: str, content: bytes, tag: Tag | None) -> None:
         put_if(store, key, content, tag)  # type: ignore[arg-type]
         if tag is not None:
             raise Unavailable("the connection was lost")

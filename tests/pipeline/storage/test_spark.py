@@ -48,9 +48,10 @@ def _products(place: Location, source: Path, jars: str) -> dict[str, object]:
     into = ("--source", "csv", "--model", "gravitino", "--realm", "gravitino", source)
     run("ingest", *into, "--out", place / "lake")
     run("index", place / "lake", "--out", place / "index")
-    run("export", place / "index", "--out", place / "export")
+    run("export", place / "index", "--out", place / "export", "--operations", "access")
+    run("access", place / "export", "--out", place / "access")
     manifests: dict[str, object] = {}
-    for name in ("lake", "index", "export"):
+    for name in ("lake", "index", "export", "access"):
         manifest = json.loads((place / name / MANIFEST).read_text("utf-8"))
         # Names of Spark's files are drawn; digests of tables are not.
         told = ("version", "tables", "facts")

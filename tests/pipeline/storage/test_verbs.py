@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.app.indexed import compiled
 from lakewarden.cli import main
+from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import MANIFEST
@@ -35,10 +37,16 @@ def _estate(place: Location, source: Location) -> dict[str, dict[str, object]]:
     }
 
 
-def test_products_are_the_same(
+def test_products_are_the_same_and_are_read(
     bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared.spare(monkeypatch)
     (tmp_path / "source").mkdir()
     made = [_estate(place, place / "source") for place in (bucket, tmp_path)]
     assert made[0] == made[1]
+    for place in (bucket, tmp_path):
+        asked = ("check", "ana", "table.load", "table:lk:c.s.t", "--from", str(place / "lake"))
+        assert main([*asked, "--quiet"]) == 1  # an unknown user owns nothing
+        # Read, and then refused: a server needs one that was made of its database.
+        with pytest.raises(BadInput, match="not created from a database"):
+            compiled([str(place / "index")])

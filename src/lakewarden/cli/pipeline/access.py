@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
@@ -18,12 +19,12 @@ from lakewarden.cli.question import As
 
 def access(  # noqa: PLR0913 — a parameter for each option
     export: Annotated[
-        Path,
+        Folder,
         Parameter(help="Folder that `lakewarden pipeline export --operations access` wrote."),
     ],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     pairs: Annotated[
         Literal["all", "sensitive", "none"],
         Parameter(help="Assets of which the table `access` names every person."),
@@ -36,14 +37,14 @@ def access(  # noqa: PLR0913 — a parameter for each option
         ),
     ] = 5_000_000,
     before: Annotated[
-        Path | None,
+        Folder | None,
         Parameter(
             help="Folder of an earlier report: what changed since. The output folder itself is"
             " compared with its newest version."
         ),
     ] = None,
     used: Annotated[
-        Path | None,
+        Folder | None,
         Parameter(
             help="Folder that `lakewarden pipeline unused` wrote for the same index: access that"
             " was never used."

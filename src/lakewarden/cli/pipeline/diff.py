@@ -11,10 +11,10 @@ from cyclopts import Parameter
 
 from lakewarden import __version__
 from lakewarden.cli import policy_file
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import NO, YES, show_json
 from lakewarden.cli.pipeline import diff_summary
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
@@ -58,11 +58,11 @@ NO_FILES: Final = Files()
 
 
 def diffing(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
-    later: Annotated[Place | None, Parameter(help="Another such folder, of a later time.")] = None,
+    index: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    later: Annotated[Folder | None, Parameter(help="Another such folder, of a later time.")] = None,
     /,
     *,
-    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     files: Files = NO_FILES,
     fail_on: Annotated[FailOn, Parameter(help="Exit with 1 for these changes.")] = "any",
     spark: Spark = LOCAL,

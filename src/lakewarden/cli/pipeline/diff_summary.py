@@ -110,9 +110,10 @@ def part(row: Mapping[str, Any]) -> Part:
 def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
     """The parts with the most pairs, of privileges, and how many there are in all."""
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    rows = pq.read_table(folder, columns=list(COLUMNS), filters=pc.field("kind") == PRIVILEGE)
+    from lakewarden.pipeline.storage.parquet import read_table
+
+    rows = read_table(folder, columns=list(COLUMNS), filters=pc.field("kind") == PRIVILEGE)
     order = [(name, "ascending") for name in ("gained", "name", "type", "example")]
     largest = rows.sort_by([("pairs", "descending"), *order]).slice(0, most).to_pylist()
     return [part(row) for row in largest], rows.num_rows

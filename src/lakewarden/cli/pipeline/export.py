@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.review import names
@@ -17,10 +17,10 @@ from lakewarden.pipeline.review.question import CLASSES_FOR_SQL
 
 
 def tables(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     privileges: Annotated[
         Texts,
         Parameter(help="Privileges, separated by commas, or `none`; default: all."),

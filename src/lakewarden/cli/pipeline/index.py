@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
@@ -16,11 +16,11 @@ from lakewarden.cli.question import As
 
 def indexing(
     directory: Annotated[
-        Place, Parameter(help="Directory that `lakewarden pipeline ingest` wrote.")
+        Folder, Parameter(help="Directory that `lakewarden pipeline ingest` wrote.")
     ],
     /,
     *,
-    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     now: Annotated[
         float | None,
         Parameter(

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, People, SourceCredentials, check_people
 from lakewarden.cli.pipeline.ingest_sources import (
     LOCAL,
@@ -22,7 +23,6 @@ from lakewarden.cli.pipeline.ingest_sources import (
     source_of,
     url_of,
 )
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
@@ -50,7 +50,7 @@ def ingest(  # noqa: PLR0913 — each is an option
     /,
     *,
     source: Annotated[Kind, Parameter(help="Kind of source.")],
-    out: Annotated[Place, Parameter(help="Output directory, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output directory, created if missing.")],
     model: Annotated[
         str | None,
         Parameter(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.cross_realm import named_directory
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import YES, show, show_json, show_table
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
@@ -35,7 +35,7 @@ def linking(
             " each realm of the rules.",
         ),
     ],
-    out: Annotated[Place, Parameter(help="Output directory, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output directory, created if missing.")],
     spark: Spark = LOCAL,
     tables: TableOptions = AS_FILES,
     format: As = "table",

@@ -7,20 +7,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findings
 from lakewarden.cli.outcome import note
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def linting(
-    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     from_: Annotated[
         Path | None,
         Parameter(

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
@@ -16,14 +16,15 @@ from lakewarden.cli.question import As
 
 def ownership(  # noqa: PLR0913 — a parameter for each option
     directory: Annotated[
-        Path,
+        Folder,
         Parameter(help="Directory of a DataHub realm that `lakewarden pipeline ingest` wrote."),
     ],
     /,
     *,
     rules: Annotated[Path, Parameter(help="TOML file with rules: patterns and their owners.")],
     out: Annotated[
-        Place, Parameter(help="Output directory; may be the same, which gets a new version.")
+        Folder,
+        Parameter(help="Output directory; may be the same, which gets a new version."),
     ],
     semantics: Annotated[
         Literal["OVERWRITE", "PATCH"] | None,

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.formatting import principal_name
 from lakewarden.cli.outcome import NO, YES, note, show_csv, show_json, show_table
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.question import AsRows
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import WAYS
@@ -22,7 +22,7 @@ KIND: Final = "review"
 
 
 def people(
-    review: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline review` wrote.")],
+    review: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline review` wrote.")],
     asset: Annotated[
         str | None,
         Parameter(help="The asset, `type:name` or its name; default: all, page by page."),

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
@@ -28,10 +28,10 @@ Sensitive = Annotated[
 
 
 def reviewing(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     privileges: Annotated[
         Texts,
         Parameter(help="Privileges, separated by commas, or `none`; default: all."),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 def streaming(  # noqa: PLR0913 — each is an option
     events: Annotated[
-        Place | None,
+        Folder | None,
         Parameter(help="Folder that `lakewarden changes` writes to; not with --source kafka."),
     ] = None,
     /,
     *,
-    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     source: Annotated[Literal["files", "kafka"], Parameter(help="Source of the events.")] = "files",
     option: Annotated[
         Texts, Parameter(help="Option of Spark's Kafka source, `NAME=VALUE`; repeatable.")
     ] = (),
     checkpoint: Annotated[
-        Place | None,
+        Folder | None,
         Parameter(help="Folder that records what was read; default: `.stream` in the index."),
     ] = None,
     available_now: Annotated[

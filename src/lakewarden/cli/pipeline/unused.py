@@ -11,15 +11,16 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
+from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
-from lakewarden.cli.pipeline.place import Place
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.location import Location, location
+from lakewarden.pipeline.storage.object_store import SCHEMES
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.unused.run import Log
@@ -28,7 +29,7 @@ _USAGE: Final = "usage"
 
 
 def unused(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Place, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    index: Annotated[Folder, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
     log: Annotated[
@@ -40,7 +41,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         ),
     ],
     days: Annotated[int, Parameter(help="Grants without a use in this number of days are unused.")],
-    out: Annotated[Place, Parameter(help="Output folder, created if missing.")],
+    out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     mapping: Annotated[
         Path | None, Parameter(help="TOML file that maps names in logs to names of the realm.")
     ] = None,
@@ -110,7 +111,7 @@ def _logs(index: Location, texts: Sequence[str]) -> Iterator[list[Log]]:
             kind, _, where = text.partition(":")
             if not where:
                 raise BadInput(f"expected `KIND:PATH`, got `{text}`", where="--log")
-            if kind == _USAGE and "://" in where:
+            if kind == _USAGE and "://" in where and where.partition("://")[0] not in SCHEMES:
                 copy = Path(folder, f"{number}.parquet")
                 parsed.append(Log(kind, copy, _copied(index, where, copy)))
             else:

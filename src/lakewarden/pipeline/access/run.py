@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.model import WAYS, Model
 from lakewarden.models import own
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.access.combinations import Combination, check_names, read_combinations
@@ -28,7 +29,8 @@ from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
 from lakewarden.pipeline.review.labels import Sensitive
-from lakewarden.pipeline.storage.location import Location, on_this_machine
+from lakewarden.pipeline.storage.files import here, made_here
+from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
 
@@ -69,13 +71,13 @@ class Options:
 
 
 def make_access(
-    source: Path,
-    out: Path,
+    source: Location,
+    out: Location,
     options: Options,
     *,
     spark: SparkSession,
-    used: Path | None = None,
-    before: Path | None = None,
+    used: Location | None = None,
+    before: Location | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Names who can see, read and change what, from the export `source`, in the folder `out`.
@@ -112,31 +114,23 @@ def make_access(
         "sensitive": " ".join(labels.terms),
         "combinations": _digest(options.combinations),
     }
-    folders = {
-        name: on_this_machine(folder_of(folder, manifest)) for name, folder, manifest in others
-    }
-    unrolled = Inputs(
-        on_this_machine(folder_of(source, export)),
-        system.model,
-        labels,
-        unused=folders.get("--used"),
-        earlier=folders.get("--before"),
-    )
+    folders = {"": folder_of(source, export)}
+    folders |= {name: folder_of(folder, manifest) for name, folder, manifest in others}
     job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, asked, progress)
     job.most_rows = local_mode.ROWS
-    reporting = _Reporting(job, unrolled, options, str(export.facts["realm"]))
+    reporting = _Reporting(job, folders, system.model, labels, options, str(export.facts["realm"]))
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: export.facts[name] for name in names}
     return job.run(STAGES, reporting, facts=lambda: {**facts, **reporting.found()})
 
 
-def _opened(folder: Path, kind: str) -> Manifest:
+def _opened(folder: Location, kind: str) -> Manifest:
     manifest = read_manifest(folder, kind)
     check_files(folder, manifest)
     return manifest
 
 
-def _system(manifest: Manifest, folder: Path) -> System:
+def _system(manifest: Manifest, folder: Location) -> System:
     facts = manifest.facts
     text = own.of_table(facts.get("model_text"), str(folder))
     system = load_system(str(facts["model"]), dict(facts["settings"]), text)
@@ -171,7 +165,9 @@ class _Reporting:
     """What the stages share."""
 
     job: Job
-    inputs: Inputs
+    folders: Mapping[str, Location]
+    model: Model
+    labels: Sensitive
     options: Options
     realm: str
 
@@ -180,9 +176,21 @@ class _Reporting:
         return {"toxic": self.job.counts("unroll")["toxic"]}
 
     def unroll(self, place: Location) -> Counts:
-        folder = on_this_machine(place)
+        with ExitStack() as stack:
+            # DuckDB reads and spills on this machine.
+            folders = {n: stack.enter_context(here(one)) for n, one in self.folders.items()}
+            inputs = Inputs(
+                folders[""],
+                self.model,
+                self.labels,
+                unused=folders.get("--used"),
+                earlier=folders.get("--before"),
+            )
+            return self._unroll(inputs, stack.enter_context(made_here(place)))
+
+    def _unroll(self, inputs: Inputs, folder: Path) -> Counts:
         spill = folder / "spill"
-        database = Database(self.inputs, spill)
+        database = Database(inputs, spill)
         try:
             owned = database.owned_pairs()
             if owned > self.options.most:
@@ -210,19 +218,20 @@ class _Reporting:
         file = self.options.combinations
         if file is None:
             return []
-        model = self.inputs.model
-        combinations = read_combinations(file, frozenset(w for w in WAYS if model.access.get(w)))
+        combinations = read_combinations(
+            file, frozenset(w for w in WAYS if self.model.access.get(w))
+        )
         check_names(combinations, database.exists)
         return combinations
 
     def write(self, place: Location) -> Counts:
-        folder, source = on_this_machine(place), on_this_machine(self.job.folder("unroll"))
-        spreadsheets = folder / SPREADSHEETS
-        spreadsheets.mkdir()
-        rows = self.options.rows_per_file
-        count = sum(put_csv(source / name, spreadsheets, name, rows) for name in SCHEMAS)
-        sizes = self.job.counts("unroll")
-        (folder / REPORT).write_text(page(source, sizes, self.realm), "utf-8")
+        with here(self.job.folder("unroll")) as source, made_here(place) as folder:
+            spreadsheets = folder / SPREADSHEETS
+            spreadsheets.mkdir()
+            rows = self.options.rows_per_file
+            count = sum(put_csv(source / name, spreadsheets, name, rows) for name in SCHEMAS)
+            sizes = self.job.counts("unroll")
+            (folder / REPORT).write_text(page(source, sizes, self.realm), "utf-8")
         return {"files": count + 1}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
@@ -23,8 +23,8 @@ from lakewarden.pipeline.ingest.report import Report, Rows
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
-from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
-from lakewarden.pipeline.storage.files import copy_tree, remove_tree
+from lakewarden.pipeline.ingest.version import TAKEN_ALONG, DirectoryDraft, draft
+from lakewarden.pipeline.storage.files import copy_tree, files_below, name_below, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
@@ -173,16 +173,35 @@ def _report(before: Manifest, counts: Counts, stages: Stages) -> Report:
     )
 
 
+def _copy_once(written: Location, out: RemotePath, previous: Manifest | None) -> None:
+    sources = {name_below(written, file): file for file in files_below(written)}
+    there = {name_below(out, file) for file in files_below(out)}
+    if previous is not None:
+        if sources and not there:
+            message = "people wrote statements there, and none are in `--out`; copy them first"
+            raise BadInput(message, where=str(written))
+        return
+    # A run that was killed may have copied some.
+    for name, file in sources.items():
+        place, content = out / name, file.read_bytes()
+        if name in there and place.read_bytes() == content:
+            continue
+        place.store.put_if(place.key, content, None)
+    if there - set(sources):
+        raise Conflict(f"`{out}` holds other statements than `{written}`")
+
+
 def _take_along(written: Location, out: Location, previous: Manifest | None) -> None:
     """What people wrote, into a directory where nobody wrote anything yet.
 
-    On an object store only into a new one, since there it is not done in one step.
+    On an object store only into a new one, since there it is not done in one step. Raises
+    `BadInput` there where a version counts that would be seen without them, `Conflict` where
+    others are there.
     """
     if isinstance(out, RemotePath):
-        if previous is None:
-            copy_tree(written, out)
+        _copy_once(written, out, previous)
     elif written.is_dir() and not out.exists():
-        new = out.with_name(f".{out.name}-new")
+        new = out.with_name(TAKEN_ALONG)
         remove_tree(new, ignore_errors=True)
         copy_tree(written, new)
         new.rename(out)

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SCRATCH: Final = ".scratch"
-_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, CURRENT, LOCK, _SCRATCH, NEW})
+TAKEN_ALONG: Final = f"{NEW}-{STATEMENTS}"
+"""Where statements of another directory are while they are taken along."""
+_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, TAKEN_ALONG, CURRENT, LOCK, _SCRATCH, NEW})
 _GLOB = re.compile(r"([{}\[\]*?\\])")
 
 

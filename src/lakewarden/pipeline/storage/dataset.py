@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.remote_path import RemotePath
@@ -21,6 +22,8 @@ def dataset(folder: Location) -> ds.Dataset:
         return ds.dataset(folder, format="parquet")
     parquet = ds.ParquetFileFormat()
     files = [file.open("rb") for file in parquet_files(folder)]
+    if not files:
+        raise BadInput("is missing; make the version anew", where=str(folder))
     fragments = [parquet.make_fragment(file) for file in files]
     return ds.FileSystemDataset(fragments, fragments[0].physical_schema, parquet)
 

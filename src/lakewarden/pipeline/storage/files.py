@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.remote_path import RemotePath
@@ -53,10 +55,35 @@ def remove_tree(folder: Location, *, ignore_errors: bool = False) -> None:
 
 def copy_tree(source: Location, target: Location) -> None:
     """Copies a folder with all that is in it."""
+    if isinstance(source, Path) and isinstance(target, Path):
+        shutil.copytree(source, target, dirs_exist_ok=True)
+        return
     for file in files_below(source):
         copy = target / name_below(source, file)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy_file(file, copy)
+
+
+@contextmanager
+def here(place: Location) -> Iterator[Path]:
+    """A folder of this machine with what is in the place, if need be a copy for the block."""
+    if isinstance(place, Path):
+        yield place
+        return
+    with TemporaryDirectory(prefix="lakewarden-") as folder:
+        copy_tree(place, Path(folder))
+        yield Path(folder)
+
+
+@contextmanager
+def made_here(place: Location) -> Iterator[Path]:
+    """A folder of this machine whose files are in the place when the block has ended."""
+    if isinstance(place, Path):
+        yield place
+        return
+    with TemporaryDirectory(prefix="lakewarden-") as folder:
+        yield Path(folder)
+        copy_tree(Path(folder), place)
 
 
 def copy_file(source: Location, target: Location) -> None:
@@ -107,7 +134,9 @@ def _name(file: Location) -> str:
 
 def name_below(folder: Location, file: Location) -> str:
     """What a file is called that is in the folder or below it."""
-    return file.as_posix().removeprefix(folder.as_posix()).lstrip("/")
+    if isinstance(folder, RemotePath):
+        return file.as_posix().removeprefix(folder.as_posix()).lstrip("/")
+    return PurePath(str(file)).relative_to(folder).as_posix()
 
 
 def size_of(file: Location) -> int:
@@ -122,4 +151,4 @@ def modified_at(file: Location) -> float:
 
 def identity_of(file: Location) -> int | str:
     """Two names of one file, see `link_or_copy`, have the same; files that differ another one."""
-    return file.stat().tag if isinstance(file, RemotePath) else file.stat().st_ino
+    return file.stat().tag.e_tag if isinstance(file, RemotePath) else file.stat().st_ino

@@ -8,13 +8,13 @@ is `Unavailable`: only the store's own "not found" means that an object is missi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import lru_cache, partial
 from itertools import islice
 from os import environ
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 
@@ -34,13 +34,20 @@ _DELETED_AT_ONCE: Final = 1_000
 _ADDRESS: Final = re.compile(r"\bhttps?://\S+")
 
 
+class Tag(NamedTuple):
+    """Tells one content of an object from another; Google's conditions need its version, too."""
+
+    e_tag: str
+    version: str | None = None
+
+
 class Stat(NamedTuple):
-    """What a store says of an object: key, bytes, time of writing in seconds, and entity tag."""
+    """What a store says of an object: key, bytes, time of writing in seconds, and its tag."""
 
     key: str
     size: int
     modified: float
-    tag: str
+    tag: Tag
 
 
 class ObjectStore(Protocol):
@@ -62,20 +69,20 @@ class ObjectStore(Protocol):
         """Every object below a key, however deep."""
         ...
 
-    def read(self, key: str) -> tuple[bytes, str]:
-        """The bytes of an object, and its entity tag."""
+    def read(self, key: str) -> tuple[bytes, Tag]:
+        """The bytes of an object, and its tag."""
         ...
 
-    def read_range(self, key: str, start: int, length: int) -> bytes:
-        """Some bytes of an object."""
+    def read_range(self, key: str, start: int, length: int, tag: Tag) -> bytes:
+        """Some bytes of an object. Raises `Conflict` when it was written since it had the tag."""
         ...
 
-    def put(self, key: str, content: bytes) -> None:
+    def put(self, key: str, content: bytes | IO[bytes]) -> None:
         """Writes an object whole, in place of what was there."""
         ...
 
-    def put_if(self, key: str, content: bytes, tag: str | None) -> None:
-        """Writes an object while its entity tag is `tag`, or None: while there is none.
+    def put_if(self, key: str, content: bytes, tag: Tag | None) -> None:
+        """Writes an object while its tag is `tag`, or None: while there is none.
 
         Raises `Conflict` otherwise.
         """
@@ -120,44 +127,41 @@ class _ObjectStore:
 
     def children(self, key: str) -> Sequence[tuple[str, int | None]]:
         found = self._ask(key, lambda: _obstore().list_with_delimiter(self._store, key))
-        sizes = {_last(prefix): None for prefix in found["common_prefixes"]}
-        return sorted(
-            (sizes | {_last(one["path"]): one["size"] for one in found["objects"]}).items()
-        )
+        folders = {_last(prefix): None for prefix in found["common_prefixes"]}
+        # Consoles mark a folder by an object of its name.
+        files = (one for one in found["objects"] if one["path"] != key)
+        objects = {_last(one["path"]): one["size"] for one in files}
+        return sorted((objects | folders).items())
 
     def below(self, key: str) -> Iterator[Stat]:
         with self._errors(key):
-            for found in _obstore().list(self._store, key):
-                yield from (_stat(one) for one in found)
+            stats = (_stat(one) for found in _obstore().list(self._store, key) for one in found)
+            yield from _without_markers(stat for stat in stats if stat.key != key)
 
-    def read(self, key: str) -> tuple[bytes, str]:
-        def get() -> tuple[bytes, str]:
+    def read(self, key: str) -> tuple[bytes, Tag]:
+        def get() -> tuple[bytes, Tag]:
             found = _obstore().get(self._store, key)
-            return bytes(found.bytes()), str(found.meta["e_tag"])
+            return bytes(found.bytes()), _tag(found.meta)
 
         return self._ask(key, get)
 
-    def read_range(self, key: str, start: int, length: int) -> bytes:
-        return self._ask(
-            key,
-            lambda: bytes(_obstore().get_range(self._store, key, start=start, length=length)),
+    def read_range(self, key: str, start: int, length: int, tag: Tag) -> bytes:
+        options = {"range": (start, start + length), "if_match": tag.e_tag}
+        return self._on_condition(
+            key, lambda: bytes(_obstore().get(self._store, key, options=options).bytes())
         )
 
-    def put(self, key: str, content: bytes) -> None:
+    def put(self, key: str, content: bytes | IO[bytes]) -> None:
         self._ask(key, lambda: _obstore().put(self._store, key, content))
 
-    def put_if(self, key: str, content: bytes, tag: str | None) -> None:
-        from obstore.exceptions import AlreadyExistsError, PreconditionError
-
-        mode: Any = "create" if tag is None else {"e_tag": tag}
-
-        def put() -> None:
-            try:
-                _obstore().put(self._store, key, content, mode=mode, use_multipart=False)
-            except (AlreadyExistsError, PreconditionError):
-                raise Conflict(f"`{self._root}/{key}` was written meanwhile") from None
-
-        self._ask(key, put)
+    def put_if(self, key: str, content: bytes, tag: Tag | None) -> None:
+        told = {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
+        self._on_condition(
+            key,
+            lambda: _obstore().put(
+                self._store, key, content, mode=told or "create", use_multipart=False
+            ),
+        )
 
     def copy(self, source: str, target: str) -> None:
         self._ask(source, lambda: _obstore().copy(self._store, source, target))
@@ -173,6 +177,17 @@ class _ObjectStore:
     def _delete_one(self, key: str) -> None:
         with suppress(FileNotFoundError):
             self._ask(key, lambda: _obstore().delete(self._store, key))
+
+    def _on_condition(self, key: str, question: Callable[[], Answer]) -> Answer:
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        def ask() -> Answer:
+            try:
+                return question()
+            except (AlreadyExistsError, PreconditionError):
+                raise Conflict(f"`{self._root}/{key}` was written meanwhile") from None
+
+        return self._ask(key, ask)
 
     def _ask(self, key: str, question: Callable[[], Answer]) -> Answer:
         with self._errors(key):
@@ -198,7 +213,24 @@ def _obstore() -> Any:
 
 
 def _stat(found: Any) -> Stat:
-    return Stat(found["path"], found["size"], found["last_modified"].timestamp(), found["e_tag"])
+    return Stat(found["path"], found["size"], found["last_modified"].timestamp(), _tag(found))
+
+
+def _tag(found: Any) -> Tag:
+    return Tag(str(found["e_tag"]), found["version"])
+
+
+def _without_markers(stats: Iterable[Stat]) -> Iterator[Stat]:
+    """All but the empty objects by which consoles mark a folder; they come before its files."""
+    marker: Stat | None = None
+    for stat in stats:
+        if marker is not None and not stat.key.startswith(f"{marker.key}/"):
+            yield marker
+        marker = stat if stat.size == 0 else None
+        if marker is None:
+            yield stat
+    if marker is not None:
+        yield marker
 
 
 def _last(path: str) -> str:

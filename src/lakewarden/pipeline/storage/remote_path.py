@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import IO, Any, Final, Literal, overload
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final, Literal, cast, overload
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.storage.object_store import SCHEMES, ObjectStore, Stat, store_of
+from lakewarden.pipeline.storage.object_store import SCHEMES, ObjectStore, Stat, Tag, store_of
 
-_BUFFER: Final = 1 << 20
+_BUFFER: Final = 1 << 23
+_IN_MEMORY: Final = 1 << 26
+"""Bytes of a file that is written; of more, a temporary file has them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,15 +124,15 @@ class RemotePath:
         """The content. Raises `FileNotFoundError`."""
         return self.store.read(self.key)[0]
 
-    def read_tagged(self) -> tuple[bytes, str]:
-        """The content, and its entity tag. Raises `FileNotFoundError`."""
+    def read_tagged(self) -> tuple[bytes, Tag]:
+        """The content, and its tag. Raises `FileNotFoundError`."""
         return self.store.read(self.key)
 
     def read_text(self, encoding: str = "utf-8") -> str:
         """The content as text. Raises `FileNotFoundError`."""
         return self.read_bytes().decode(encoding)
 
-    def write_bytes(self, content: bytes) -> None:
+    def write_bytes(self, content: bytes | IO[bytes]) -> None:
         """Writes the file whole."""
         self.store.put(self.key, content)
 
@@ -158,17 +161,21 @@ class RemotePath:
 
     def open(self, mode: str = "r", **text: Any) -> IO[Any]:
         """The file, to be read as it is asked for, or to be written whole when it is closed."""
-        raw: Any = _Written(self) if "w" in mode else io.BufferedReader(_Read(self), _BUFFER)
-        return raw if "b" in mode else io.TextIOWrapper(raw, **text)
+        if "w" in mode:
+            written = _Written(self)
+            return written if "b" in mode else _WrittenText(written, **text)
+        read = io.BufferedReader(_Read(self), _BUFFER)
+        return read if "b" in mode else io.TextIOWrapper(read, **text)
 
 
 class _Read(io.RawIOBase):
-    """An object, of which ranges are read."""
+    """An object, of which ranges are read: all of one content, or `Conflict` is raised."""
 
     def __init__(self, place: RemotePath) -> None:
         super().__init__()
         self._place = place
-        self._size = place.stat().size
+        stat = place.stat()
+        self._size, self._tag = stat.size, stat.tag
         self._at = 0
 
     def readable(self) -> bool:
@@ -189,28 +196,53 @@ class _Read(io.RawIOBase):
         length = min(len(buffer), self._size - self._at)
         if length <= 0:
             return 0
-        buffer[:length] = self._place.store.read_range(self._place.key, self._at, length)
+        store, key = self._place.store, self._place.key
+        buffer[:length] = store.read_range(key, self._at, length, self._tag)
         self._at += length
         return length
 
 
-class _Written(io.BytesIO):
-    """What is written, and put when it is closed."""
+class _Written(SpooledTemporaryFile[bytes]):
+    """What is written, and put when it is closed; nothing is put of what fails on the way."""
 
     def __init__(self, place: RemotePath) -> None:
-        super().__init__()
-        self._place = place
+        super().__init__(_IN_MEMORY)
+        self._place: RemotePath | None = place
+
+    def drop(self) -> None:
+        """From now on nothing is put."""
+        self._place = None
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            super().close()  # half a file is none
+            self.drop()
         self.close()
 
+    def __del__(self) -> None:
+        self.drop()
+
     def close(self) -> None:
-        if not self.closed:
-            content = self.getvalue()
-            super().close()
-            self._place.write_bytes(content)
+        place, self._place = self._place, None
+        if place is not None and not self.closed:
+            self.seek(0)
+            place.write_bytes(cast("IO[bytes]", self))
+        super().close()
+
+
+class _WrittenText(io.TextIOWrapper):
+    """As `_Written`, of text."""
+
+    def __init__(self, written: _Written, **text: Any) -> None:
+        super().__init__(cast("IO[bytes]", written), **text)
+        self._written = written
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._written.drop()
+        self.close()
+
+    def __del__(self) -> None:
+        self._written.drop()
 
 
 def remote_path(address: str) -> RemotePath | None:
@@ -230,6 +262,8 @@ def remote_path(address: str) -> RemotePath | None:
         raise BadInput(f"expected a path, or an address of {', '.join(SCHEMES)}", where=address)
     bucket, _, key = rest.partition("/")
     parts = key.strip("/").split("/")
+    if ":" in bucket or ("@" in bucket and not scheme.startswith("abfs")):
+        raise BadInput("expected no credentials in an address", where=f"{scheme}://…")
     if not bucket or any(part in ("", ".", "..") for part in parts):
         raise BadInput("expected `SCHEME://BUCKET/FOLDER`", where=address)
     return RemotePath(f"{SCHEMES[scheme]}://{bucket}", "/".join(parts))

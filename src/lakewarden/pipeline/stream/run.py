@@ -25,7 +25,7 @@ from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
-from lakewarden.pipeline.storage.files import copy_file, write_whole
+from lakewarden.pipeline.storage.files import write_whole
 from lakewarden.pipeline.storage.location import Location, location, on_this_machine, written_to
 from lakewarden.pipeline.stream.batch import apply
 from lakewarden.pipeline.stream.events import Line
@@ -232,14 +232,11 @@ def take_there(
 def _shared(checkpoint: Location) -> Path:
     """An archive of this package beside the checkpoint, where a Connect server sees it, too."""
     place = on_this_machine(checkpoint)  # Python imports from no object store
-    with TemporaryDirectory(prefix="lakewarden-") as folder:
+    with TemporaryDirectory(prefix=".package-", dir=place) as folder:
         archive = package.archived(Path(folder))
-        shared = place / archive.name
-        for older in place.glob("lakewarden-*.zip"):
-            if older != shared:
-                older.unlink()
-        copy_file(archive, shared)
-        return shared
+        for older in set(place.glob("lakewarden-*.zip")) - {place / archive.name}:
+            older.unlink()
+        return archive.replace(place / archive.name)
 
 
 def _refusal(error: WardenError) -> dict[str, str]:

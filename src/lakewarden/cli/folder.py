@@ -1,4 +1,4 @@
-"""Folders and files of the pipeline on the command line: paths, or addresses of object stores."""
+"""Folders of the pipeline on the command line: paths, or addresses of object stores."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def _placed(_: type, tokens: tuple[Token, ...]) -> Location:
     return location(tokens[0].value)
 
 
-Place = Annotated[Location, Parameter(converter=_placed, n_tokens=1, accepts_keys=False)]
+Folder = Annotated[Location, Parameter(converter=_placed, n_tokens=1, accepts_keys=False)]
 """`/data/lake`, or an address such as `s3://bucket/lake`."""

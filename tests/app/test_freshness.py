@@ -13,6 +13,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.store import open_store
+from lakewarden.store.compatibility import Outgrown
 from lakewarden.store.store import SqlStore
 
 
@@ -22,6 +23,7 @@ class Cut(SqlStore):
     def __init__(self, store: SqlStore) -> None:
         super().__init__(store.engine)
         self.is_cut = False
+        self.is_outgrown = False
         self.questions = 0
         self.answers = 0
         self.may_answer = threading.Event()
@@ -31,6 +33,8 @@ class Cut(SqlStore):
         self.questions += 1
         if self.is_cut:
             raise Unavailable("the store does not answer")
+        if self.is_outgrown:
+            raise Outgrown("the store requires a newer release")
         found = super().revision()
         self.answers += 1
         assert self.may_answer.wait(10)
@@ -173,6 +177,16 @@ def test_while_the_store_is_away_the_last_state_answers_for_a_while_and_says_so(
         asyncio.run(freshness.state())
     store.is_cut = False
     assert asyncio.run(freshness.state()).stale is None
+
+
+def test_a_release_that_is_shut_out_answers_nothing_from_before(
+    store: Cut, executor: ThreadPoolExecutor
+) -> None:
+    freshness = Freshness(_service(store), executor, stale_seconds=600.0)
+    freshness.opened()
+    store.is_outgrown = True
+    with pytest.raises(Outgrown):
+        asyncio.run(freshness.state())
 
 
 def test_while_the_store_is_away_a_newer_revision_is_not_made_up(

@@ -75,19 +75,22 @@ def look(*missing: str, target: PushTarget = TARGET) -> Look:
     return Look(target, drift)
 
 
+ONE = look("a").digest
+
+
 def test_each_change_is_one_event(sent: Sent, stored: Any) -> None:
     events = DriftEvents(stored, sent, 60.0)
     for one in (look(), look("a"), look("a"), look("a", "b"), look(), look()):
         assert events.announce(one, 5.0) == ""
     assert sent.told == [
-        ("push.drift", "lake/pg/1", 1),
-        ("push.drift", "lake/pg/2", 2),
-        ("push.resolved", "lake/pg/3", 0),
+        ("push.drift", f"lake/pg/1/{ONE}", 1),
+        ("push.drift", f"lake/pg/2/{look('a', 'b').digest}", 2),
+        ("push.resolved", "lake/pg/3/resolved", 0),
     ]
     (first, *_) = sent.events
     assert first == {
-        "event": "push.drift", "id": "lake/pg/1", "time": 5.0, "realm": "lake", "target": "pg",
-        "kind": "postgresql", "catalog": "m.c", "truncated": False, "foreign": [],
+        "event": "push.drift", "id": f"lake/pg/1/{ONE}", "time": 5.0, "realm": "lake",
+        "target": "pg", "kind": "postgresql", "catalog": "m.c", "truncated": False, "foreign": [],
         "counts": {"missing": 1, "added": 0, "foreign": 0, "denied": 0},
         "differences": [{"name": "a"}],
     }  # fmt: skip
@@ -99,7 +102,23 @@ def test_what_nobody_took_is_sent_at_the_next_look_with_the_same_id(
     sent.failures = 1
     assert DriftEvents(stored, sent, 60.0).announce(look("a"), 0.0) == "the webhook is down"
     assert DriftEvents(stored, sent, 60.0).announce(look("a"), 1.0) == ""  # of another process
-    assert sent.told == [("push.drift", "lake/pg/1", 1)]
+    assert sent.told == [("push.drift", f"lake/pg/1/{ONE}", 1)]
+
+
+def test_what_is_found_before_the_first_was_taken_is_another_event(sent: Sent, stored: Any) -> None:
+    """The first may have come, though its answer was lost."""
+    tried: list[str] = []
+
+    def lost(event: Mapping[str, Any]) -> None:
+        tried.append(event["id"])
+        raise Unavailable("the answer was lost")
+
+    assert DriftEvents(stored, lost, 0.0).announce(look("a"), 0.0)
+    assert DriftEvents(stored, sent, 0.0).announce(look("a", "b"), 1.0) == ""
+    assert [*tried, *(id for _, id, _ in sent.told)] == [
+        f"lake/pg/1/{ONE}",
+        f"lake/pg/1/{look('a', 'b').digest}",
+    ]
 
 
 def test_a_webhook_that_is_away_delays_no_other_target(sent: Sent, stored: Any) -> None:
@@ -109,7 +128,7 @@ def test_a_webhook_that_is_away_delays_no_other_target(sent: Sent, stored: Any) 
     assert events.announce(look("a"), 0.0) == "the webhook is down"
     assert events.announce(look("a", target=other), 59.0) == "the webhook is away"
     assert events.announce(look("a", target=other), 60.0) == ""
-    assert sent.told == [("push.drift", "lake/rg/1", 1)]
+    assert sent.told == [("push.drift", f"lake/rg/1/{ONE}", 1)]
 
 
 def test_an_event_is_of_bounded_size(sent: Sent, stored: Any) -> None:

@@ -161,7 +161,9 @@ def test_a_newer_release_waits_for_older_ones_or_shuts_them_out(
                     open_store(url)
             ran = cli("migrate", "--database", url)
             assert (ran.code, ran.out) == (3, "")
-            assert "`lakewarden migrate --wait SECONDS` waits for them" in ran.err
+            assert (
+                "`lakewarden migrate --wait DURATION`, for example `15m`, waits for them" in ran.err
+            )
             with pytest.raises(upgrade.InUse):
                 migrate(url, wait=0.3)
         _write(older)

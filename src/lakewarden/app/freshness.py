@@ -11,6 +11,7 @@ so they wait for the next one.
 | a number of seconds                | any state proven newest no longer ago than that    |
 | at least a revision                | a state of that revision or later, else 409        |
 | the store cannot be reached        | the last proven state, and says so; then 503       |
+| the store is of a newer release    | nothing: 503                                       |
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable
 from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.service.state import State
+from lakewarden.store.compatibility import Outgrown
 
 AT_LEAST: Final = "lakewarden-at-least"
 """Request header: the revision that the answer must not be older than."""
@@ -128,8 +130,9 @@ class Freshness:
     async def state(self, wish: Consistency = NEWEST) -> FreshState:
         """A state that will do.
 
-        Raises `StaleRevision` for a revision that is not there within the time allowed, and
-        `Unavailable` once the store has been out of reach for too long.
+        Raises `StaleRevision` for a revision that is not there within the time allowed,
+        `Unavailable` once the store has been out of reach for too long, and `Outgrown` at once
+        where a newer release shut this one out.
         """
         begun = self._clock()
         while True:
@@ -138,6 +141,8 @@ class Freshness:
                 return FreshState(ready)
             try:
                 state = await asyncio.wait_for(self._newest(), self._wait_seconds)
+            except Outgrown:  # the store is there, and its answer is no
+                raise
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
                 last = self._last(wish)
                 if last is not None:

@@ -1,8 +1,8 @@
 """Events of drift: what a watch found in a target, for somebody who is not looking.
 
 An event is sent when a look finds something else than the last event said, and the store remembers
-it once it was accepted. So an event that nobody took is sent again at the next look, by whichever
-process looks then. One may come twice: its `id` is the same.
+it once it was accepted. So where nobody took one, the next look sends what it finds, by whichever
+process looks then. One may come twice: its `id` is the same, and that of other findings another.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from lakewarden.service.push_watch import Look
 
 DRIFT: Final = "push.drift"
 RESOLVED: Final = "push.resolved"
+
+_NOTHING: Final = "resolved"
+"""In the place of the digest of what was found."""
 
 MOST: Final = 20
 """So many findings of each kind an event has at most; `counts` has the numbers of all."""
@@ -70,7 +73,7 @@ def event_of(look: Look, number: int, now: float) -> dict[str, Any]:
     found = {key: list(table.get(key, ())) for key in ("differences", "foreign")}
     return {
         "event": DRIFT if look.digest else RESOLVED,
-        "id": f"{target.realm}/{target.name}/{number}",
+        "id": f"{target.realm}/{target.name}/{number}/{look.digest or _NOTHING}",
         "time": now,
         "realm": target.realm,
         "target": target.name,

@@ -166,7 +166,7 @@ def _check_unused(connection: sa.Connection, target: str) -> None:
         raise InUse(
             f"schema `{target}` cannot be used by older releases that have the store open"
             f" ({', '.join(map(str, older))}); stop them, then try again: `lakewarden migrate"
-            " --wait SECONDS` waits for them, `--force` shuts them out"
+            " --wait DURATION`, for example `15m`, waits for them, `--force` shuts them out"
         )
 
 

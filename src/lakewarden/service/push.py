@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -261,13 +261,15 @@ class Pushing:
         """
 
         def work() -> tuple[PushPlan, int]:
+            asked = self.service.clock()
             with self._connected(realm, name) as session:
                 made = self._planned(session, realm, adopts)
                 if made.digest != digest and not made.continues(digest):
                     raise Conflict("the realm or the target changed since the plan; plan again")
                 self._begin(made)
                 count = session.apply(made)
-                self._record(made.done(), statements=count, residue=made.residues.count)
+                done = replace(made.done(), pushed_at=asked)
+                self._record(done, statements=count, residue=made.residues.count)
                 return made, count
 
         return self._on(APPLY, realm, work)
@@ -276,11 +278,12 @@ class Pushing:
         """Takes back everything that is ours; how many statements that took."""
 
         def work() -> int:
+            asked = self.service.clock()
             with self._connected(realm, name) as session:
                 made = session.reset_plan()
                 self._begin(made)
                 count = session.apply(made)
-                self._record(made.done(), statements=count)
+                self._record(replace(made.done(), pushed_at=asked), statements=count)
                 return count
 
         return self._on(APPLY, realm, work)

@@ -96,7 +96,7 @@ class Delivery:
     # --- the target ---
 
     def _push(self, target: PushTarget) -> int:
-        state = self.service.catch_up()
+        asked, state = self.service.clock(), self.service.catch_up()
         realm = state.realm(target.realm)
         with self.service.reading() as reading:
             target = push_target.whole(reading, target)
@@ -111,7 +111,9 @@ class Delivery:
                 count = session.apply(made)
                 self._write(lambda work: _record(work, made, count))
         is_other = not made.is_pending and made.done().pushed != target.pushed
-        self._write(lambda work: _settle(work, made, state.revision, over=over, is_other=is_other))
+        # What begins or ends by itself from the moment of the question on is told once more.
+        told = replace(made.done(), revision=state.revision, pushed_at=asked, journal={})
+        self._write(lambda work: _settle(work, told, over=over, is_other=is_other))
         return count
 
     @contextmanager
@@ -203,24 +205,23 @@ def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
     raise Unknown("target", done.name, "it was removed meanwhile")
 
 
-def _settle(
-    work: WriteTransaction, made: PushPlan, revision: int, *, over: bool, is_other: bool
-) -> None:
+def _settle(work: WriteTransaction, done: PushTarget, *, over: bool, is_other: bool) -> None:
     """Takes out the entry of a target that was told, unless there is more to tell.
 
     `is_other`: what it holds is not what was remembered of it.
     """
-    done = made.done()
     current = next(push_target.stored(work.store, done), None)
     if current is None:
         return
     entry = push_outbox.pending(work.store, [done]).get(done.name)
-    after = replace(current, pushed=done.pushed, revision=revision, pushed_at=work.now, journal={})
+    after = replace(
+        current, pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={}
+    )
     if over:
         _leave(work, after)
         return
     work.change(done.realm, *(push_target.told(after) if is_other else (push_target.put(after),)))
-    if entry is not None and entry.revision > revision:
+    if entry is not None and entry.revision > done.revision:
         left = replace(entry, since=work.now, attempts=0, due=0.0, error="", holder="", until=0.0)
         work.change(done.realm, push_outbox.put(after, left))
     else:

@@ -281,10 +281,10 @@ def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
 
 
 def record(transaction: WriteTransaction, done: PushTarget, **details: object) -> Denied | None:
-    """Stores what a target was told, and that it was."""
+    """Stores what a target was told, as it was at its `pushed_at`."""
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
-        transaction.change(done.realm, *told(replace(done, pushed_at=transaction.now)))
+        transaction.change(done.realm, *told(done))
     return refused
 
 

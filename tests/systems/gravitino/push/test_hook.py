@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.service import push_outbox
+from lakewarden.service import push_delivery, push_outbox
 from lakewarden.service.push_outbox import LEASE_SECONDS, MOST_SECONDS
 from tests.pushdown.relay import AWAY, HANGING, OPEN, columns
 from tests.systems.gravitino.push.hooked import (
@@ -124,6 +124,23 @@ def test_a_target_that_is_away_is_tried_again_after_pauses(hook: Hooked) -> None
     assert entry is None
     assert target.pushed_at == hook.now
     assert hook.may()
+
+
+def test_a_target_was_told_as_of_the_question(
+    hook: Hooked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Access that ends by itself while a slow target is told is then noticed, and told again.
+    record, asked = push_delivery._record, hook.now
+
+    def slow(*arguments: Any) -> None:
+        hook.now += 60
+        record(*arguments)
+
+    monkeypatch.setattr(push_delivery, "_record", slow)
+    hook.grant()
+    assert hook.delivery().deliver_due() == 1
+    ((target, _),) = hook.targets()
+    assert target.pushed_at == asked
 
 
 def test_one_of_several_processes_delivers(hook: Hooked) -> None:

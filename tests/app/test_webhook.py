@@ -8,6 +8,7 @@ import pytest
 
 from lakewarden.app.json_post import post_json
 from lakewarden.app.webhook import PAUSES_SECONDS, Webhook
+from lakewarden.config.effective import effective
 from lakewarden.config.settings import load
 from lakewarden.kernel.errors import BadInput, Unavailable
 from tests.app.json_receiver import receiver
@@ -83,7 +84,10 @@ def test_a_file_without_a_token_is_no_token(content: bytes | None, tmp_path: Pat
 
 def test_the_address_is_encrypted_or_this_machine() -> None:
     def given(url: str) -> str:
-        return load(options={"push": {"webhook_url": url}}, environment={}).push.webhook_url
+        settings = load(options={"push": {"webhook_url": url}}, environment={})
+        assert settings.push.webhook_url is not None
+        assert url not in str(effective(settings))
+        return settings.push.webhook_url.get_secret_value()
 
     assert given("https://hooks.test/x") == "https://hooks.test/x"
     assert given("http://127.0.0.1:9/x") == "http://127.0.0.1:9/x"

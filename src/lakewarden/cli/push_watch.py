@@ -94,9 +94,9 @@ def _events(
     from lakewarden.app.webhook import Webhook
     from lakewarden.service.drift_event import DriftEvents
 
-    if not push.webhook_url:
+    if push.webhook_url is None or not push.webhook_url.get_secret_value():
         return None
-    webhook = Webhook(push.webhook_url, push.webhook_token_file, stop.wait)
+    webhook = Webhook(push.webhook_url.get_secret_value(), push.webhook_token_file, stop.wait)
     return DriftEvents(pushing, webhook, interval)
 
 

@@ -246,9 +246,10 @@ class Push(Section):
         description="Whether the server tells followed targets what changed; off where"
         " `lakewarden push deliver` does.",
     )
-    webhook_url: str = Field(
-        default="",
-        description="Address to which `lakewarden push watch` posts an event when drift changes.",
+    webhook_url: SecretStr | None = Field(
+        default=None,
+        description="Address to which `lakewarden push watch` posts an event when drift changes;"
+        " a secret, as many receivers know the sender by it.",
     )
     webhook_token_file: Path | None = Field(
         default=None, description="File with the bearer token that the webhook asks for."
@@ -552,7 +553,8 @@ def check(settings: Settings) -> None:
         if oidc.client_id:
             _check_code_flow(oidc)
     _check_posted("audit.anchor_url", settings.audit.anchor_url)
-    _check_posted("push.webhook_url", settings.push.webhook_url)
+    if settings.push.webhook_url is not None:
+        _check_posted("push.webhook_url", settings.push.webhook_url.get_secret_value())
     root = settings.root_token
     if root is not None:
         check_root_token(root.get_secret_value())

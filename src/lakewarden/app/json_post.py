@@ -26,7 +26,7 @@ def post_json(url: str, body: bytes, what: str, headers: Mapping[str, str] | Non
     """Posts it; `what` it is stands in errors. Raises `Unavailable` unless it was accepted."""
     opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
     sent = {"Content-Type": "application/json", **(headers or {})}
-    # The settings take https, or this machine.
+    # S310: the settings take https, or this machine.
     request = urllib.request.Request(url, body, sent, method="POST")  # noqa: S310
     parts = urlsplit(url)
     try:

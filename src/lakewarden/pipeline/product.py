@@ -36,6 +36,7 @@ from lakewarden.pipeline.storage.files import (
     link_or_copy,
     name_below,
     remove_tree,
+    sha256_of_file,
     write_whole,
 )
 from lakewarden.pipeline.storage.location import Location
@@ -53,7 +54,6 @@ from lakewarden.pipeline.version_folder import (
 FORMAT: Final = 1
 _WORK, _DONE = ".work", ".done.json"
 _SWEPT: Final = "swept-"
-_CHUNK: Final = 1 << 20
 
 
 class Content(NamedTuple):
@@ -147,15 +147,7 @@ def check_files(out: Location, manifest: Manifest) -> None:
 def _digests(files: Sequence[Location]) -> list[str]:
     """The digest of each file, taken on all cores: hashing and reading leave Python alone."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(_sha256, files))
-
-
-def _sha256(file: Location) -> str:
-    hasher = hashlib.sha256()
-    with file.open("rb") as content:
-        while chunk := content.read(_CHUNK):
-            hasher.update(chunk)
-    return hasher.hexdigest()
+        return list(pool.map(sha256_of_file, files))
 
 
 class FinishedStage(NamedTuple):

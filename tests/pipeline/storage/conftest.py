@@ -55,5 +55,5 @@ def bucket(s3: str, told: Callable[[str], None]) -> RemotePath:
     told(s3)
     name = f"lake-{next(_NUMBERS)}"
     request = urllib.request.Request(f"{s3}/{name}", method="PUT")  # noqa: S310 — loopback
-    urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+    urllib.request.urlopen(request, timeout=30).close()  # noqa: S310 — loopback
     return RemotePath(f"s3://{name}", "estates/lake one")

@@ -170,7 +170,7 @@ def test_marks_of_folders_are_no_files(bucket: RemotePath, s3: str) -> None:
         key = quote(f"{bucket.key}/{name}" if name else f"{bucket.key}/")
         url = f"{s3}/{bucket.root.removeprefix('s3://')}/{key}"
         request = urllib.request.Request(url, method="PUT", data=b"")  # noqa: S310 — loopback
-        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310 — loopback
     seen = [files.files_below(bucket), bucket.glob("*"), (bucket / "part=1").glob("*")]
     assert [list(map(str, one)) for one in seen] == before
     (bucket / "empty").write_bytes(b"")

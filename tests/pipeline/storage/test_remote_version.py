@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,8 +129,8 @@ def test_the_answer_to_a_switch_may_be_lost(
     store_type = type(bucket.store)
     put_if = store_type.put_if
 
-    def lost(store: object, key: str, content: bytes, tag: Tag | None) -> None:
-        put_if(store, key, content, tag)  # type: ignore[arg-type]
+    def lost(store: Any, key: str, content: bytes, tag: Tag | None) -> None:
+        put_if(store, key, content, tag)
         if tag is not None:
             raise Conflict("what a second try of the same put is told")
 
@@ -144,8 +145,8 @@ def test_the_answer_may_be_lost_and_another_version_follow(
     store_type = type(bucket.store)
     put_if = store_type.put_if
 
-    def lost(store: object, key: str, content: bytes, tag: Tag | None) -> None:
-        put_if(store, key, content, tag)  # type: ignore[arg-type]
+    def lost(store: Any, key: str, content: bytes, tag: Tag | None) -> None:
+        put_if(store, key, content, tag)
         if key.endswith(MANIFEST):
             monkeypatch.undo()
             make(bucket, "next")
@@ -164,8 +165,8 @@ def test_a_switch_of_which_nothing_is_known_removes_nothing(
     store_type = type(bucket.store)
     put_if = store_type.put_if
 
-    def away(store: object, key: str, content: bytes, tag: Tag | None) -> None:
-        put_if(store, key, content, tag)  # type: ignore[arg-type]
+    def away(store: Any, key: str, content: bytes, tag: Tag | None) -> None:
+        put_if(store, key, content, tag)
         if tag is not None:
             raise Unavailable("the connection was lost")
 

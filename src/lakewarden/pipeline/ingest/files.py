@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -12,7 +11,7 @@ import pyarrow as pa
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.storage.files import files_below, name_below, size_of
+from lakewarden.pipeline.storage.files import files_below, name_below, sha256_of_file, size_of
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 
@@ -60,8 +59,7 @@ def inputs_of(files: Sequence[File]) -> list[Input]:
 def _sha256(file: Location) -> str:
     """The digest of a file. Raises `BadInput` when it cannot be read."""
     try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # it can
+        return sha256_of_file(file)
     except OSError as error:
         raise unreadable(error, str(file)) from None
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.remote_path import RemotePath
+
+_CHUNK: Final = 1 << 20
 
 
 def write_whole(file: Location, text: str) -> None:
@@ -137,6 +141,15 @@ def name_below(folder: Location, file: Location) -> str:
     if isinstance(folder, RemotePath):
         return file.as_posix().removeprefix(folder.as_posix()).lstrip("/")
     return PurePath(str(file)).relative_to(folder).as_posix()
+
+
+def sha256_of_file(file: Location) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal. Raises `OSError` for one that is missing."""
+    hasher = hashlib.sha256()
+    with file.open("rb") as content:
+        while chunk := content.read(_CHUNK):
+            hasher.update(chunk)
+    return hasher.hexdigest()
 
 
 def size_of(file: Location) -> int:

@@ -53,7 +53,7 @@ _ADDRESS: Final = re.compile(
 )
 """Stricter than clients of databases are, so that they find the same host in it."""
 
-_OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode"})
+_OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode", "zone"})
 """Options of an address that name no file of the server, and no host to connect to."""
 
 
@@ -100,6 +100,13 @@ def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
     """The targets of these realms, in order of realms and names."""
     for realm in sorted(realms):
         yield from _whole(reading, briefly(reading, realm))
+
+
+def pushed_beside(reading: Reading, of: PushTarget) -> frozenset[str]:
+    """The guids of policies that other Ranger targets of the realm were told."""
+    beside = (one for one in briefly(reading, of.realm) if one.name != of.name)
+    others = _whole(reading, [one for one in beside if one.kind == RANGER])
+    return frozenset(str(guid) for one in others for guid in one.pushed.get("guids", {}).values())
 
 
 def briefly(reading: Reading, realm: str) -> list[PushTarget]:

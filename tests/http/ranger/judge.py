@@ -67,8 +67,14 @@ def judged(
 
 def without_schedules(policies: Mapping[str, Any]) -> dict[str, Any]:
     """The document: worlds have a clock of their own, whose moments are long past."""
-    kept = [
-        {key: value for key, value in policy.items() if key != "validitySchedules"}
-        for policy in policies["policies"]
-    ]
-    return {**policies, "policies": kept}
+
+    def kept(some: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            {key: value for key, value in policy.items() if key != "validitySchedules"}
+            for policy in some
+        ]
+
+    zones = policies.get("securityZones") or {}
+    timeless = {name: {**zone, "policies": kept(zone["policies"])} for name, zone in zones.items()}
+    own = {"policies": kept(policies["policies"])}
+    return {**policies, **own, **({"securityZones": timeless} if zones else {})}

@@ -38,8 +38,10 @@ class Refusal(Exception):
 class Ranger:
     """What the admin holds.
 
-    `lose` says of each change whether its connection is lost, and when: "before" it is done,
-    "after" it, or "" for neither. Every request gets the `status`, where it is not 0.
+    `zones` are security zones, each with its resources of the service; without `sees_zones` the
+    account may not see them. `lose` says of each change whether its connection is lost, and when:
+    "before" it is done, "after" it, or "" for neither. Every request gets the `status`, where it is
+    not 0.
     """
 
     type: str
@@ -49,6 +51,8 @@ class Ranger:
     roles: dict[int, Json] = field(default_factory=dict)
     plugins: list[Json] = field(default_factory=list)
     users: set[str] = field(default_factory=set)
+    zones: dict[str, list[Json]] = field(default_factory=dict)
+    sees_zones: bool = True
     status: int = 0
     version: int = 1
     requests: list[str] = field(default_factory=list)
@@ -66,13 +70,27 @@ class Ranger:
 
     def download(self) -> Json:
         """What plugins download of the policies."""
+        by_zone: dict[str, list[Json]] = {}
+        for one in self.policies.values():
+            if one["isEnabled"]:
+                by_zone.setdefault(_zone(one), []).append(one)
+        zones = {
+            name: {
+                "zoneName": name,
+                "resources": resources,
+                "policies": by_zone.get(name, []),
+                "containsAssociatedTagService": False,
+            }
+            for name, resources in self.zones.items()
+        }
         return {
             "serviceName": self.service,
             "serviceId": 1,
             "policyVersion": self.version,
-            "policies": [one for one in self.policies.values() if one["isEnabled"]],
+            "policies": by_zone.get("", []),
             "serviceDef": self.definition,
             "auditMode": "audit-default",
+            **({"securityZones": zones} if zones else {}),
         }
 
     def download_roles(self) -> Json:
@@ -91,11 +109,16 @@ class Ranger:
         """As somebody creates or updates one."""
         if id is not None and id not in self.policies:
             raise Refusal(404, f"no policy found with ID {id}")
+        zone = _zone(policy)
+        if zone and zone not in self.zones:
+            raise Refusal(400, f"zone name does not exist: {zone}")
+        if id is not None and _zone(self.policies[id]) != zone:
+            raise Refusal(400, "zone name of a policy cannot be changed")
         signature = _signature(policy)
         for one in self.policies.values():
             if one["id"] == id:
                 continue
-            if one["name"] == policy["name"]:
+            if one["name"] == policy["name"] and _zone(one) == zone:
                 raise Refusal(400, f"another policy already exists for this name: {one['name']}")
             if one["resourceSignature"] == signature:
                 message = "another policy already exists for matching resource"
@@ -189,10 +212,14 @@ class Ranger:
                 return self.definition
             case "GET", ["service", name, "policy"]:
                 self._known(name)
-                return _page([self.policies[id] for id in sorted(self.policies)], query)
+                return _page([self.policies[id] for id in sorted(self._in_zone(query))], query)
             case "GET", ["service", name, "policy", own]:
                 self._known(name)
-                return _one(self.policies.values(), own)
+                return _one(self._in_zone(query).values(), own)
+            case "GET", ["zones"]:
+                if not self.sees_zones:
+                    raise Refusal(400, "user is not authorized to access zone")
+                return _page([self._zone_row(one) for one in sorted(self.zones)], query)
             case "GET", ["roles"]:
                 return _page([self.roles[id] for id in sorted(self.roles)], query)
             case "GET", ["roles", "name", own]:
@@ -217,6 +244,15 @@ class Ranger:
                 return self.delete_role(int(id))
         raise Refusal(404, "not found")
 
+    def _in_zone(self, query: dict[str, str]) -> dict[int, Json]:
+        """The policies of the zone that is asked for, else those in none."""
+        zone = query.get("zoneName", "")
+        return {id: one for id, one in self.policies.items() if _zone(one) == zone}
+
+    def _zone_row(self, name: str) -> Json:
+        services = {self.service: {"resources": self.zones[name], "resourcesBaseInfo": []}}
+        return {"id": 2, "name": name, "services": services, "tagServices": [], "adminUsers": []}
+
     def _known(self, service: str) -> None:
         if service != self.service:
             raise Refusal(404, f"no service found with name: {service}")
@@ -233,13 +269,18 @@ _DEFAULTS: Json = {
 }  # fmt: skip
 
 
+def _zone(policy: Json) -> str:
+    return str(policy.get("zoneName") or "")
+
+
 def _signature(policy: Json) -> str:
     resources = {
         level: [sorted(one["values"]), one.get("isExcludes"), one.get("isRecursive")]
         for level, one in policy["resources"].items()
     }
     schedules = policy.get("validitySchedules") or []
-    return json.dumps([policy.get("policyType") or 0, resources, schedules], sort_keys=True)
+    parts = [policy.get("policyType") or 0, resources, schedules, _zone(policy)]
+    return json.dumps(parts, sort_keys=True)
 
 
 def _page(rows: list[Json], query: dict[str, str]) -> list[Json]:

@@ -6,7 +6,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,11 +65,14 @@ class Told:
     slept: float = 0.0
     located: Located = ()
     file_system: str = ""
+    zone: str = ""
+    beside: Sequence[Told] = ()
 
     @contextmanager
     def session(self, realm: RealmState | None = None) -> Iterator[RangerSession]:
         """A session whose store has this realm."""
-        address = replace(read_address(self.ranger.address), file_system=self.file_system)
+        address = read_address(self.ranger.address)
+        address = replace(address, file_system=self.file_system, zone=self.zone)
         admin = Admin(address, self._sleep)
         try:
             yield RangerSession(admin, self.target, partial(self._stored, realm))
@@ -81,13 +84,19 @@ class Told:
         """A store that has no documents but these: columns have the types that they carry."""
         assert realm is not None
         assert realm.realm.name == name
-        yield (
-            realm,
-            SimpleNamespace(
-                documents=lambda realm, entities: {},
-                documents_of=lambda realm, type: _documents_of(self.located, type),
-            ),
-        )
+        others = [one.target for one in self.beside]
+        roles = {Entity("push-roles", one.name): {"roles": one.pushed} for one in others}
+
+        def documents_of(realm: str, type: str) -> Iterator[tuple[Entity, dict[str, Any]]]:
+            if type == "push-target":
+                for one in others:
+                    yield Entity(type, one.name), asdict(replace(one, pushed={}))
+            yield from _documents_of(self.located, type)
+
+        def documents(realm: str, entities: Sequence[Entity]) -> dict[Entity, dict[str, Any]]:
+            return {one: roles[one] for one in entities if one in roles}
+
+        yield realm, SimpleNamespace(documents=documents, documents_of=documents_of)
 
     def _sleep(self, seconds: float) -> None:
         self.slept += seconds
@@ -124,8 +133,10 @@ def stored(target: PushTarget) -> PushTarget:
     return replace(target, pushed=pushed, journal=journal)
 
 
-def told(ranger: Ranger, metalake: str, catalog: str = "", style: str = "") -> Told:
-    return Told(ranger, PushTarget("rg", "lake", "ranger", metalake, catalog, style=style))
+def told(
+    ranger: Ranger, metalake: str, catalog: str = "", style: str = "", name: str = "rg"
+) -> Told:
+    return Told(ranger, PushTarget(name, "lake", "ranger", metalake, catalog, style=style))
 
 
 def folder_of(path: Path, name: str) -> Path:

@@ -15,7 +15,7 @@ KIND: Final = "ranger"
 
 _SCHEMES: Final = {"ranger": "https", "ranger+https": "https", "ranger+http": "http"}
 _EXPECTED: Final = "ranger+https://USER:PASSWORD@HOST:PORT/SERVICE"
-_OPTIONS: Final = ("ca", "file_system", "rate")
+_OPTIONS: Final = ("ca", "file_system", "rate", "zone")
 
 REQUESTS_PER_SECOND: Final = 50.0
 """So many requests are sent at most, unless the address has another `rate`."""
@@ -26,7 +26,8 @@ class RangerAddress:
     """The address of the admin, the account, and the service there.
 
     `ca` is the file of the certificate authority, "" for those of the system; `rate` is the most
-    requests per second. `file_system` is the address of the one that a service of HDFS is.
+    requests per second. `file_system` is the address of the one that a service of HDFS is. `zone`
+    is the security zone that is told, "" for what lies in none.
     """
 
     base: str
@@ -36,6 +37,7 @@ class RangerAddress:
     ca: str = ""
     rate: float = REQUESTS_PER_SECOND
     file_system: str = ""
+    zone: str = ""
 
     def verification(self) -> ssl.SSLContext:
         """What certificates of the admin are verified by. Raises `BadInput` for a bad file."""
@@ -76,6 +78,7 @@ def read_address(text: str) -> RangerAddress:
         ca=options.get("ca", [""])[0],
         rate=_rate(options.get("rate", [str(REQUESTS_PER_SECOND)])[0]),
         file_system=_file_system(options.get("file_system", [""])[0]),
+        zone=options.get("zone", [""])[0],
     )
 
 

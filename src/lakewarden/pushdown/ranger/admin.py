@@ -7,7 +7,7 @@ Source: apache/ranger, `security-admin/src/main/java/org/apache/ranger/rest/Publ
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -17,6 +17,7 @@ import msgspec
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
 from lakewarden.pushdown.ranger.address import RangerAddress
+from lakewarden.pushdown.ranger.state import ZONE_NAME
 
 Json = dict[str, Any]
 
@@ -31,6 +32,7 @@ _AGAIN: Final = frozenset({429, 502, 503, 504})
 """Statuses by which somebody between says that the admin is busy or away."""
 
 _REFUSED: Final = frozenset({400, 409})
+_WRAPPED: Final = ("policies", "roles", "securityZones")
 _MOST_PAGES: Final = 100_000
 _MESSAGE_CHARACTERS: Final = 300
 
@@ -50,6 +52,7 @@ class Admin:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.service, self.file_system = address.service, address.file_system
+        self.zone = address.zone
         self._user, self._sleep, self._clock = address.user, sleep, clock
         self._seconds_between, self._next = 1 / address.rate, 0.0
         self.requests = 0
@@ -80,14 +83,38 @@ class Admin:
         """The definition of a service type."""
         return self._object(self._send("GET", f"/servicedef/name/{quote(type, safe='')}"))
 
-    def policies(self) -> Iterator[Json]:
-        """The policies of the service, in order of ids, each once."""
+    def policies(self, zones: Iterable[str] = ()) -> Iterator[Json]:
+        """The policies of the service in no zone and in these, in order of ids, each once.
+
+        Ranger lists those of a zone for whoever asks for that zone alone.
+        """
         path = f"/service/{quote(self.service, safe='')}/policy"
         seen: set[object] = set()
-        for policy in self._paged(path, {"sortBy": "policyId"}):
-            if policy.get("id") not in seen:
-                seen.add(policy.get("id"))
-                yield policy
+        for zone in ("", *zones):
+            query = {"sortBy": "policyId"} | ({ZONE_NAME: zone} if zone else {})
+            for policy in self._paged(path, query):
+                if policy.get("id") not in seen:
+                    seen.add(policy.get("id"))
+                    yield policy
+
+    def zones(self) -> list[Json] | None:
+        """All security zones; None where the account may not see them.
+
+        A Ranger without zones has none. One that says no to an account says 400.
+        """
+        found: dict[str, Json] = {}
+        hidden = (HTTPStatus.FORBIDDEN, HTTPStatus.BAD_REQUEST)
+        for _ in range(_MOST_PAGES):
+            window = {"startIndex": str(len(found)), "pageSize": str(PAGE)}
+            answer = self._send("GET", "/zones", params=window, allowed=hidden)
+            if answer.status_code in hidden:
+                return None
+            rows = [] if answer.status_code == HTTPStatus.NOT_FOUND else self._list(answer)
+            new = {str(one.get("name", "")): one for one in rows}
+            if new.keys() <= found.keys():
+                return [*found.values()]
+            found |= new
+        raise Unavailable("Ranger's list of security zones has no end")
 
     def roles(self) -> Iterator[Json]:
         """All roles."""
@@ -106,8 +133,10 @@ class Admin:
         """Creates one; one that is there already as it should be is the answer, too."""
         answer = self._send("POST", "/policy", json=policy)
         if answer.status_code in _REFUSED:
+            zone = str(policy.get(ZONE_NAME) or "")
             found = self._named(
-                f"/service/{quote(self.service, safe='')}/policy/{quote(policy['name'], safe='')}"
+                f"/service/{quote(self.service, safe='')}/policy/{quote(policy['name'], safe='')}",
+                {ZONE_NAME: zone} if zone else {},
             )
             if found is not None:
                 return found
@@ -146,8 +175,8 @@ class Admin:
 
     # --- requests ---
 
-    def _named(self, path: str) -> Json | None:
-        answer = self._send("GET", path)
+    def _named(self, path: str, query: Mapping[str, str] | None = None) -> Json | None:
+        answer = self._send("GET", path, params=query)
         return self._object(answer) if answer.is_success else None
 
     def _paged(self, path: str, query: Mapping[str, str]) -> Iterator[Json]:
@@ -165,7 +194,7 @@ class Admin:
     def _list(self, answer: httpx.Response) -> list[Json]:
         rows = self._body(answer)
         if isinstance(rows, dict):  # some versions wrap what they found
-            rows = next((rows[key] for key in ("policies", "roles") if key in rows), None)
+            rows = next((rows[key] for key in _WRAPPED if key in rows), None)
         if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
             raise Unavailable("expected a list from Ranger; is this the address of its admin?")
         return rows

@@ -10,6 +10,7 @@ from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.state import (
     EVERYBODY,
     ITEMS,
+    ZONE_NAME,
     Held,
     Json,
     digest_of,
@@ -82,7 +83,8 @@ def foreign(
         by_privilege.setdefault(grant.privilege, []).append(grant)
     may: dict[Grant, frozenset[str]] = {}
     for policy in found.others:
-        name = str(policy.get("name", ""))
+        name, zone = str(policy.get("name", "")), str(policy.get(ZONE_NAME) or "")
+        name += f" in the security zone {zone}" if zone else ""
         for item, grant in grants_of(policy_content(policy)):
             for who in _grantees(item):
                 reached = _reached(who, users, roles)

@@ -26,7 +26,8 @@ class RangerPlan:
     """What a service of Ranger holds of ours, what it should hold, and the requests between.
 
     `digest` is the same only for the same requests from the same holdings. `given` are the guids
-    that Ranger gave policies while they were pushed, by name.
+    that Ranger gave policies while they were pushed, by name. `allowed` is what the realm allows,
+    in whatever security zone it lies.
     """
 
     target: PushTarget
@@ -35,6 +36,7 @@ class RangerPlan:
     residues: Residues
     revision: int
     given: dict[str, str] = field(default_factory=dict)
+    allowed: Held = field(default_factory=Held)
 
     @cached_property
     def steps(self) -> Sequence[RangerStep]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -18,7 +18,9 @@ from lakewarden.pushdown.ranger.drift import differences, foreign
 from lakewarden.pushdown.ranger.order import ROLE_ACTS, RangerAct, RangerStep
 from lakewarden.pushdown.ranger.plan import RangerPlan, counted
 from lakewarden.pushdown.ranger.state import (
+    ZONE_NAME,
     Held,
+    Json,
     from_data,
     held,
     holders,
@@ -29,9 +31,10 @@ from lakewarden.pushdown.ranger.state import (
     role_sent,
 )
 from lakewarden.pushdown.ranger.style import style_of
-from lakewarden.pushdown.ranger.wanted import Stored, service_of, wanted
+from lakewarden.pushdown.ranger.wanted import Stored, Zones, service_of, wanted
+from lakewarden.pushdown.ranger.zones import zones_of
 from lakewarden.service.push import Reads
-from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target import PushTarget, pushed_beside
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 
@@ -47,6 +50,7 @@ class RangerSession:
     def __init__(self, admin: Admin, target: PushTarget, reading: Reads) -> None:
         self._admin, self._target, self._reading = admin, target, reading
         self._label = ""
+        self._beside: frozenset[str] = frozenset()
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now, for the realm as it is when Ranger has answered."""
@@ -55,13 +59,31 @@ class RangerSession:
     def _planned(self, realm_name: str, now: float) -> tuple[RangerPlan, RealmState]:
         """The plan, and the realm it is of: it may change while Ranger is read, which is slow."""
         service = self._service()
-        found = self._held()
+        zones = self._zones(service)
+        found = self._held(zones=zones.names)
         with self._reading(realm_name) as (realm, reading):
             style = style_of(realm, self._target)
             self._label = "" if style is None else style.label
-            stored = Stored(reading, self._admin.file_system)
-            wish, residues = wanted(realm, self._target, service, found, now, stored, style)
-        return RangerPlan(self._target, found, wish, residues, realm.matrix.revision), realm
+            self._beside = pushed_beside(reading, self._target)
+            told = frozenset(str(one.get(ZONE_NAME) or "") for one in self._told(found.others))
+            zones = replace(zones, told=told)
+            stored = Stored(reading, self._admin.file_system, zones)
+            wish = wanted(realm, self._target, service, found, now, stored, style)
+        revision = realm.matrix.revision
+        made = RangerPlan(self._target, found, *wish[:2], revision, allowed=wish.allowed)
+        return made, realm
+
+    def _zones(self, service: RangerService) -> Zones:
+        """The security zones of the service; raises `BadInput` without the one that is told."""
+        admin, rows = self._admin, self._admin.zones()
+        known = None if rows is None else zones_of(rows, admin.service, folds=service.folds)
+        zones = Zones(admin.zone, known)
+        zones.required(admin.service)
+        return zones
+
+    def _told(self, others: Iterable[Json]) -> Iterator[Json]:
+        """The policies that other targets of the realm were told: they are for those to look at."""
+        return (one for one in others if str(one.get("guid", "")) in self._beside)
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
         """Raises `BadInput`: policies of others are never touched."""
@@ -134,7 +156,15 @@ class RangerSession:
         pushed, found = from_data(self._target.pushed), current.held
         journal = self._target.journal
         own: list[Difference] = [*differences(pushed, found, journal.get("states", {}))]
-        others = foreign(found, users_of(newest), holders(current.wanted))
+        beside = {str(one.get("guid", "")) for one in self._told(found.others)}
+        own_zone = self._admin.zone
+        strange = tuple(
+            one
+            for one in found.others
+            if str(one.get("guid", "")) not in beside
+            and (not own_zone or one.get(ZONE_NAME) == own_zone)
+        )
+        others = foreign(replace(found, others=strange), users_of(newest), holders(current.allowed))
         return Drift(
             differences=own,
             foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
@@ -147,7 +177,7 @@ class RangerSession:
     def missing_rights(self) -> list[str]:
         """What the account lacks, or what is wrong with the service."""
         try:
-            self._service()
+            self._zones(self._service())
             for _ in self._admin.policies():
                 break
             for _ in self._admin.roles():
@@ -169,11 +199,14 @@ class RangerSession:
         return [_arrived(one.get("hostName"), one.get("appType"), one.get("info") or {})
                 for one in plugins]  # fmt: skip
 
-    def _held(self, guids: dict[str, str] | None = None) -> Held:
+    def _held(
+        self, guids: dict[str, str] | None = None, zones: Iterable[str] | None = None
+    ) -> Held:
+        admin, name, is_styled = self._admin, self._target.name, bool(self._target.style)
         known = from_data(self._target.pushed).guids if guids is None else guids
-        policies, roles = self._admin.policies(), self._admin.roles()
-        name, is_styled = self._target.name, bool(self._target.style)
-        return held(name, known, policies, roles, styled=is_styled)
+        own = (admin.zone,) if admin.zone else ()
+        policies, roles = admin.policies(own if zones is None else zones), admin.roles()
+        return held(name, known, policies, roles, styled=is_styled, zone=admin.zone)
 
 
 def _arrived(host: object, kind: object, info: dict[str, object]) -> str:

@@ -36,6 +36,9 @@ LABEL: Final = "lakewarden"
 _OUTERMOST_FIRST: Final = ("catalog", "database", "schema", "table", "column")
 """The levels of Ranger's that lie in one another."""
 
+ZONE_NAME: Final = "zoneName"
+"""Where a policy says the security zone that it is in."""
+
 ALL: Final = "*"
 EVERYBODY: Final = "public"
 
@@ -134,11 +137,14 @@ def held(
     roles: Iterable[Json],
     *,
     styled: bool = False,
+    zone: str = "",
 ) -> Held:
     """What there is, from all policies of the service and all roles of Ranger.
 
     `guids` are those that a push was given, by names of policies: one that somebody renamed is
     ours all the same. Names of a `styled` target have no form of ours, so its marks count.
+    Names are those of one security zone: another may have the same, so that only in that of the
+    target names and marks count.
     """
     pushed = {guid: name for name, guid in guids.items()}
     ours: dict[str, Json] = {}
@@ -148,9 +154,9 @@ def held(
     for policy in policies:
         own, guid = str(policy.get("name", "")), str(policy.get("guid", ""))
         name = pushed.get(guid, own)
-        is_ours = is_our_policy(target, name) or guid in pushed
+        is_told = str(policy.get(ZONE_NAME) or "") == zone
         is_marked = styled and mark(target) in (policy.get("policyLabels") or ())
-        is_ours = is_ours or is_marked
+        is_ours = guid in pushed or (is_told and (is_marked or is_our_policy(target, name)))
         if is_ours and name not in ours:
             ours[name] = policy_content(policy)
             ids[name], found[name] = int(policy["id"]), guid
@@ -192,7 +198,7 @@ def policy_content(policy: Json) -> Json:
             for one in policy["validitySchedules"]
         ]
     defaults = {"isEnabled": True, "isAuditEnabled": True, "isDenyAllElse": False}
-    for key, default in (*defaults.items(), ("policyPriority", 0), ("zoneName", "")):
+    for key, default in (*defaults.items(), ("policyPriority", 0), (ZONE_NAME, "")):
         value = policy.get(key)
         if value is not None and value != default:
             content[key] = value
@@ -253,6 +259,7 @@ def policy_sent(service: str, content: Json, description: str) -> Json:
         },
         **{key: [] for key in (*ITEMS.values(), *_OTHER_ITEMS)},
         "validitySchedules": content.get("validitySchedules", []),
+        **{key: content[key] for key in (ZONE_NAME,) if key in content},
     }
     items = ITEMS[content["type"]]
     policy[items] = [_item_sent(one) for one in content.get(items, ())]
@@ -296,7 +303,7 @@ def role_sent(name: str, content: Json, description: str) -> Json:
 
 def signature(content: Json) -> bytes:
     """What no two policies of a service may have in common: Ranger refuses the second one."""
-    keys = ("type", "resources", "validitySchedules", "policyPriority", "zoneName", "conditions")
+    keys = ("type", "resources", "validitySchedules", "policyPriority", ZONE_NAME, "conditions")
     return msgspec.json.encode(
         {key: content[key] for key in keys if key in content}, order="sorted"
     )

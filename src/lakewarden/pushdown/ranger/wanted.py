@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
@@ -15,6 +15,7 @@ from lakewarden.pushdown.ranger.state import (
     ACCESS,
     ITEMS,
     LABEL,
+    ZONE_NAME,
     Held,
     Json,
     mark,
@@ -26,6 +27,7 @@ from lakewarden.pushdown.ranger.state import (
     signature,
 )
 from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
+from lakewarden.pushdown.ranger.zones import Zone
 from lakewarden.service.column_types import types_by_table
 from lakewarden.service.ports import Reading
 from lakewarden.service.push_target import PushTarget
@@ -85,11 +87,52 @@ def service_of(
 
 
 @dataclass(frozen=True, slots=True)
+class Zones:
+    """The security zones of the service, and the one that is told, "" for what lies in none.
+
+    Without `all` the account may not see them. Those that are `told` have a target of their own.
+    """
+
+    own: str = ""
+    all: Sequence[Zone] | None = ()
+    told: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> list[str]:
+        """The zones that there are."""
+        return [one.name for one in self.all or ()]
+
+    def required(self, service: str) -> None:
+        """Raises `BadInput` where the zone that is told is not one of the service."""
+        if not self.own or self.own in self.names:
+            return
+        message = f"the service `{service}` has no resources in a security zone `{self.own}`"
+        if self.all is None:
+            message = "the account may not see security zones; let it into Ranger's module of them"
+        raise BadInput(message, where="url")
+
+
+_NO_ZONES: Final = Zones()
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
-    """The store, and the address of the file system that the service is, "" for none."""
+    """The store, and what Ranger does not say of the service or says elsewhere.
+
+    `file_system` is the address of the one that the service is, "" for none.
+    """
 
     reading: Reading
     file_system: str = ""
+    zones: Zones = _NO_ZONES
+
+
+class Wish(NamedTuple):
+    """What there should be, what is left out, and what the realm allows in whatever zone."""
+
+    held: Held
+    residues: Residues
+    allowed: Held
 
 
 def wanted(
@@ -100,7 +143,7 @@ def wanted(
     now: float,
     stored: Stored,
     style: RangerStyle | None = None,
-) -> tuple[Held, Residues]:
+) -> Wish:
     """The policies and roles there should be beside those of others, and what is left out.
 
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot, `BadInput`
@@ -122,15 +165,57 @@ def wanted(
             raise BadInput(f"{message} `{service.type}`", where="style")
         form = style.forms[service.type]
         made_form = form(realm, mapping, service, naming, now, residues, found.other_roles)
-        return _styled(target, style.label, made_form, found)
+        return _styled(target, style.label, made_form, found, stored.zones)
     types = types_by_table(stored.reading, realm)
     made = documents(realm, mapping, service, naming, now, residues, types)
     names = _role_names(target.name, made.roles["rangerRoles"])
-    policies = _merged(target.name, made.policies["policies"], names)
-    policies = _beside(policies, found, residues)
+    whole = _merged(target.name, made.policies["policies"], names)
     roles = {names[role["name"]]: _renamed_role(role, names) for role in made.roles["rangerRoles"]}
+    policies = {}
+    for content in _zoned(whole, stored.zones, residues).values():
+        name = policy_name(target.name, signature(content))
+        policies[name] = {**content, "name": name}
+    return _wish(whole, policies, roles, found, residues)
+
+
+def _wish(
+    whole: Mapping[str, Json],
+    policies: Mapping[str, Json],
+    roles: Mapping[str, Json],
+    found: Held,
+    residues: Residues,
+) -> Wish:
+    policies = _beside(policies, found, residues)
     used = _used(policies, roles)
-    return Held(policies, {name: roles[name] for name in sorted(used)}), residues
+    held = Held(policies, {name: roles[name] for name in sorted(used)})
+    return Wish(held, residues, Held(whole, roles))
+
+
+def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Mapping[str, Json]:
+    """The policies for the zone that is told: those that may be about something in it.
+
+    Without one all that are not wholly about what lies in zones: policies in no zone do not decide
+    there. Filters and masks that stay are one with the access that stays, since all are judged
+    alike.
+    """
+    if zones.own:
+        (own,) = (one for one in zones.all or () if one.name == zones.own)
+        return {
+            name: {**content, ZONE_NAME: own.name}
+            for name, content in policies.items()
+            if own.meets(content)
+        }
+    if zones.all is None:
+        residues.add(Residue("the account may not see which security zones decide about resources"))
+    kept = {}
+    for name, content in policies.items():
+        zone = next((one.name for one in zones.all or () if one.has(content)), None)
+        if zone is None:
+            kept[name] = content
+        elif zone not in zones.told:
+            why = f"the security zone `{zone}` decides there, which a target with `?zone=` tells"
+            residues.add(Residue(why, entity=_place(content)))
+    return kept
 
 
 def _naming(
@@ -147,16 +232,15 @@ def _naming(
     return Naming("", target.metalake, {}, target.catalog, files, folded=service.folds)
 
 
-def _styled(target: PushTarget, label: str, form: RangerForm, found: Held) -> tuple[Held, Residues]:
+def _styled(target: PushTarget, label: str, form: RangerForm, found: Held, zones: Zones) -> Wish:
     """The policies and roles of a form, with the marks by which they are ours."""
     labels = [label, LABEL, mark(target.name)]
     policies = {
         one["name"]: policy_content({**one, "policyLabels": labels}) for one in form.policies
     }
-    policies = dict(_beside(policies, found, form.residues))
     roles = {one["name"]: role_content(one) for one in form.roles}
-    used = _used(policies, roles)
-    return Held(policies, {name: roles[name] for name in sorted(used)}), form.residues
+    zoned = _zoned(policies, zones, form.residues)
+    return _wish(policies, zoned, roles, found, form.residues)
 
 
 def _role_names(target: str, roles: list[Json]) -> Mapping[str, str]:
@@ -194,11 +278,12 @@ def _beside(policies: Mapping[str, Json], found: Held, residues: Residues) -> Ma
     Where that is a filter or a mask, nothing is given on the table either.
     """
     taken = {signature(policy_content(one)): str(one.get("name")) for one in found.others}
-    names = {str(one.get("name")) for one in found.others}
+    names = {(str(one.get(ZONE_NAME) or ""), str(one.get("name"))) for one in found.others}
     unlimited = []
     kept = {}
     for name, content in policies.items():
-        other = taken.get(signature(content)) or (name if name in names else None)
+        is_taken = (content.get(ZONE_NAME, ""), name) in names
+        other = taken.get(signature(content)) or (name if is_taken else None)
         if other is None:
             kept[name] = content
             continue

@@ -1,0 +1,97 @@
+"""Security zones of Ranger: which of them decides about what a policy names.
+
+The policies of a zone alone decide about its resources, and about nothing else; about what a
+resource of a zone lies in, those that are in no zone do. So a policy may be in the zone of a target
+although it names more, and is needed there wherever it may be about something of the zone.
+
+Source: apache/ranger, `RangerSecurityZoneMatcher.java` and `RangerPolicyEngineImpl.java` at
+8e7716cd3c36, and what its engine answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+from lakewarden.kernel.wildcard import matches
+from lakewarden.pushdown.ranger.state import ALL
+
+Json = dict[str, Any]
+
+_OPEN: Final = frozenset("*?{")
+"""Signs by which a value stands for more than one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A security zone: the resources that it has of a service, each with values by levels.
+
+    With a resource a zone has all that lies below it. `folds`: names in capital letters are the
+    same ones.
+    """
+
+    name: str
+    resources: Sequence[Mapping[str, Sequence[str]]]
+    folds: bool = False
+
+    def has(self, content: Json) -> bool:
+        """Whether everything that a policy of ours names is certainly in the zone."""
+        return all(any(self._has(one, path) for one in self.resources) for path in _paths(content))
+
+    def meets(self, content: Json) -> bool:
+        """Whether a policy of ours may be about something that is in the zone."""
+        return any(self._meets(one, path) for one in self.resources for path in _paths(content))
+
+    def _has(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
+        return bool(resource) and all(
+            level in path and any(self._covers(one, path[level]) for one in values)
+            for level, values in resource.items()
+        )
+
+    def _covers(self, pattern: str, value: str) -> bool:
+        if pattern in (ALL, value) or (pattern == "/*" and value.startswith("/")):
+            return True
+        if _OPEN & {*value}:
+            return False
+        if value.startswith("/"):
+            return not _OPEN & {*pattern} and value.startswith(pattern.rstrip("/") + "/")
+        is_plain = self.folds and pattern.isascii() and value.isascii()
+        return matches(*((pattern.lower(), value.lower()) if is_plain else (pattern, value)))
+
+    def _meets(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
+        common = resource.keys() & path.keys()
+        return bool(common) and all(
+            any(_may_meet(one, path[level]) for one in resource[level]) for level in common
+        )
+
+
+def _may_meet(one: str, other: str) -> bool:
+    if _OPEN & {*one, *other}:
+        return True
+    if one.startswith("/"):
+        first, second = one.rstrip("/") + "/", other.rstrip("/") + "/"
+        return first.startswith(second) or second.startswith(first)
+    return one.casefold() == other.casefold()
+
+
+def _paths(content: Json) -> Iterator[Mapping[str, str]]:
+    """What a policy names, one by one."""
+    levels = [*content["resources"]]
+    for values in product(*(content["resources"][level]["values"] for level in levels)):
+        yield dict(zip(levels, values, strict=True))
+
+
+def zones_of(rows: Iterable[Json], service: str, *, folds: bool) -> list[Zone]:
+    """The zones that have resources of a service, from what Ranger lists."""
+    found = []
+    for row in rows:
+        own = (row.get("services") or {}).get(service) or {}
+        resources = [
+            {str(level): [*map(str, values or ())] for level, values in one.items()}
+            for one in own.get("resources") or ()
+        ]
+        if own:
+            found.append(Zone(str(row.get("name", "")), resources, folds))
+    return found

@@ -22,7 +22,7 @@ from lakewarden.kernel.errors import BadInput
 if TYPE_CHECKING:
     from lakewarden.pushdown.drift import Difference, ForeignGrant
     from lakewarden.pushdown.grants import Grant, RowPolicy
-    from lakewarden.service.push import Pushing, PushPlan
+    from lakewarden.service.push import PushAdoption, Pushing, PushPlan
     from lakewarden.service.push_target import PushTarget
 
 ADDRESS = "LAKEWARDEN_TARGET_URL"
@@ -198,11 +198,25 @@ def apply(
     return NO if made.residues.count else YES
 
 
-def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int:
+def drift(
+    name: Target,
+    /,
+    *,
+    adopt: Annotated[
+        Path | None,
+        Parameter(
+            "--adopt",
+            help="File for what `lakewarden push adopt` proposes for the grants of others.",
+        ),
+    ] = None,
+    database: Url = None,
+    format: As = "table",
+) -> int:
     """Shows what others changed in a target since the last push.
 
     What is ours and missing or added is repaired by the next push. What users of the realm hold
-    beside it is reported, and never touched. Exits with 1 where there is any.
+    beside it is reported, and never touched; with --adopt a policy file for it is written, which
+    `lakewarden plan` and `apply` take. Exits with 1 where there is any.
 
     For example:
 
@@ -210,6 +224,9 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
     """
     with _work(database, name) as (pushing, target):
         found = done(pushing.drift(target.realm, name))
+        proposal = done(pushing.adoption(target.realm, name)) if adopt else None
+    if adopt and proposal is not None:
+        _write_proposal(adopt, proposal)
     if format == "json":
         show_json(found.table())
     else:
@@ -226,6 +243,8 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
             show(f"the realm changed since the last push; run `lakewarden push plan {name}`")
         if not (found.differences or found.foreign):
             show(f"`{name}` is as it was pushed")
+        if proposal is not None:
+            _show_adoption(name, proposal.table())
     return NO if found.differences or found.foreign else YES
 
 
@@ -247,13 +266,11 @@ def adopt(
 
         lakewarden push adopt pg --out adopted.toml --database sqlite:///estate.db
     """
-    from lakewarden.service.policy_text import written
-
     with _work(database, name) as (pushing, target):
         proposal = done(pushing.adoption(target.realm, name))
     table = proposal.table()
     if out is not None:
-        out.write_text(written(table["policy"], "toml"), "utf-8")
+        _write_proposal(out, proposal)
     if format == "json":
         show_json(table)
     else:
@@ -319,6 +336,12 @@ def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget
         target = pushing.target(name)
         with working("push", (f"ask {target.kind}",)):
             yield pushing, target
+
+
+def _write_proposal(file: Path, proposal: PushAdoption) -> None:
+    from lakewarden.service.policy_text import written
+
+    file.write_text(written(proposal.policy(), "toml"), "utf-8")
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -82,17 +82,30 @@ class Adoption:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class GrantedByOthers:
+    """Grants of others, as acts of the engine, and the grantee that stands for everyone.
+
+    `acts` are those that some privilege of the target stands for; all of them without. Whoever
+    holds anything on an object may do what is `seen` of it.
+    """
+
+    grants: Sequence[ForeignGrant]
+    everyone: str
+    acts: frozenset[str] | None = None
+    seen: Mapping[Path, frozenset[str]] = field(default_factory=dict)
+
+
 def adoption(
     realm: RealmState,
     mapping: EngineMapping,
     scope: Scope,
     target: str,
-    foreign: Sequence[ForeignGrant],
-    everyone: str,
+    others: GrantedByOthers,
     now: float,
 ) -> Adoption:
     """The proposal for grants that the realm denies to some who hold them."""
-    return _Proposal(realm, mapping, scope, target, foreign, everyone, now).made()
+    return _Proposal(realm, mapping, scope, target, others, now).made()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +141,13 @@ class _Proposal:
         mapping: EngineMapping,
         scope: Scope,
         target: str,
-        foreign: Sequence[ForeignGrant],
-        everyone: str,
+        others: GrantedByOthers,
         now: float,
     ) -> None:
+        self._acts = frozenset(mapping.engine.acts) if others.acts is None else others.acts
+        self._seen, self._foreign = others.seen, others.grants
         self._realm, self._mapping, self._scope, self._now = realm, mapping, scope, now
-        self._target, self._everyone = target, everyone
-        self._foreign = foreign
+        self._target, self._everyone = target, others.everyone
         self._left: list[NotAdopted] = []
         self._entities = self._placed()
 
@@ -205,6 +218,7 @@ class _Proposal:
         if len(entities) != 1:
             return self._nothing(one, "the realm has nothing of that name")
         held = {each.grant.privilege for each in beside if each.grant.path == one.grant.path}
+        held |= self._seen.get(one.grant.path, frozenset())
         alike = self._alike(operation, entities[0].type) - held
         needs: set[Need] = set()
         for user in one.denied:
@@ -224,13 +238,12 @@ class _Proposal:
         rule, matrix = operation.rule_or_none(type), self._realm.matrix
         return {
             act
-            for act in self._mapping.engine.acts
+            for act in self._acts
             if matrix.operation(self._mapping.operation(act)).rule_or_none(type) == rule
         }
 
     def _opened(self, way: Way) -> set[str]:
-        acts = self._mapping.engine.acts
-        return {act for act in acts if self._mapping.operation(act) in way.opens}
+        return {act for act in self._acts if self._mapping.operation(act) in way.opens}
 
     def _nothing(self, one: ForeignGrant, why: str) -> frozenset[Need]:
         self._leave_out(one, why)
@@ -242,14 +255,14 @@ class _Proposal:
     def _placed(self) -> Mapping[Path, list[Entity]]:
         """The stored entities of the database, by their names in it."""
         tree, parts = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling.parts
-        top = self._scope.metalake, self._scope.catalog
+        top = tuple(filter(None, (self._scope.metalake, self._scope.catalog)))
         paths = {one.grant.path for one in self._foreign if one.denied}
         found: dict[Path, list[Entity]] = {}
         for id in tree.stored:
             entity = tree.entity(id)
             names = tuple(parts(entity))
-            if names[:2] == top and names[2:] in paths:
-                found.setdefault(names[2:], []).append(entity)
+            if names[: len(top)] == top and names[len(top) :] in paths:
+                found.setdefault(names[len(top) :], []).append(entity)
         return found
 
 

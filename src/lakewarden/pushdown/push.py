@@ -15,7 +15,7 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import USER
 from lakewarden.pushdown import mariadb, postgresql
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.adopt import Adoption, adoption, redundant, with_gains
+from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, redundant, with_gains
 from lakewarden.pushdown.division import divided
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
 from lakewarden.pushdown.grants import Grant, Roles, as_data, from_data
@@ -283,7 +283,8 @@ def proposal(database: Database, realm: RealmState, target: PushTarget, now: flo
     found, before = drift(database, realm, target, now), plan(database, realm, target, now)
     mapping, everyone = of_model(realm.realm.model)[target.kind], database.holdings().everyone
     scope = Scope(target.metalake, target.catalog)
-    made = adoption(realm, mapping, scope, target.name, found.foreign, everyone, now)
+    others = GrantedByOthers(found.foreign, everyone)
+    made = adoption(realm, mapping, scope, target.name, others, now)
     after = replace(realm, matrix=matrix_with_draft(realm, made.draft, now))
     allowed = plan(database, after, target, now).wanted.holders()
     return with_gains(made, before.wanted.holders(), allowed, found.foreign)

@@ -16,6 +16,7 @@ import pytest
 
 from lakewarden.engines import ranger_service
 from lakewarden.kernel.entity import Entity
+from lakewarden.pushdown.adopt import Adoption
 from lakewarden.pushdown.push import Drift
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
@@ -121,6 +122,20 @@ class Told:
         count = session.apply(made)
         self.target = stored(made.done())
         return count
+
+    def adopting(self, realm: RealmState, now: float = NOW) -> RangerPlan:
+        """The plan with policies of others that it takes the place of."""
+        with self.session(realm) as session:
+            return session.adopting(session.plan(realm, now))
+
+    def adopt(self, realm: RealmState, now: float = NOW) -> int:
+        """Plans and applies that."""
+        with self.session(realm) as session:
+            return self._apply(session, session.adopting(session.plan(realm, now)))
+
+    def adoption(self, realm: RealmState, now: float = NOW) -> Adoption:
+        with self.session(realm) as session:
+            return session.adoption(realm, now)
 
     def drift(self, realm: RealmState, now: float = NOW) -> Drift:
         with self.session(realm) as session:

@@ -53,7 +53,7 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
                 parts.add((name, f"{of[:-1]} {one}" + (", who may change it" * is_admin), None))
         return parts
     for item, grant in grants_of(content):
-        for who in _grantees(item):
+        for who in grantees(item):
             parts.add((name, who, grant))
     own = ("resources", ITEMS[content["type"]])
     for field, value in content.items():
@@ -63,7 +63,8 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
     return parts
 
 
-def _grantees(item: Json) -> Iterator[str]:
+def grantees(item: Json) -> Iterator[str]:
+    """To whom an item gives something, each with what it is before the name."""
     for kind in ("users", "groups", "roles"):
         for one in item.get(kind, ()):
             yield f"{kind[:-1]} {one}"
@@ -86,19 +87,18 @@ def foreign(
         name, zone = str(policy.get("name", "")), str(policy.get(ZONE_NAME) or "")
         name += f" in the security zone {zone}" if zone else ""
         for item, grant in grants_of(policy_content(policy)):
-            for who in _grantees(item):
-                reached = _reached(who, users, roles)
+            for who in grantees(item):
+                held = reached(who, users, roles)
                 if grant not in may:
                     may[grant] = _may(grant, allowed, by_privilege)
-                denied = reached - may[grant]
+                denied = held - may[grant]
                 yield ForeignGrant(
-                    f"{who} by {name}", grant, tuple(sorted(reached)), tuple(sorted(denied))
+                    f"{who} by {name}", grant, tuple(sorted(held)), tuple(sorted(denied))
                 )
 
 
-def _reached(
-    who: str, users: frozenset[str], roles: Mapping[str, frozenset[str]]
-) -> frozenset[str]:
+def reached(who: str, users: frozenset[str], roles: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The users to whom it is given then; of groups those of `public` alone are known."""
     kind, _, name = who.partition(" ")
     if kind == "group":
         return users if name == EVERYBODY else frozenset()

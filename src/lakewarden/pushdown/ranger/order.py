@@ -34,6 +34,7 @@ _NOTHING: Final[Mapping[str, Json]] = {}
 class RangerAct(StrEnum):
     """What a request does."""
 
+    DELETE_FOREIGN = "delete policy of others"
     NARROW_POLICY = "narrow policy"
     DELETE_POLICY = "delete policy"
     CREATE_POLICY = "create policy"
@@ -48,7 +49,10 @@ ROLE_ACTS: Final = frozenset({RangerAct.CREATE_ROLE, RangerAct.UPDATE_ROLE, Rang
 
 @dataclass(frozen=True, slots=True)
 class RangerStep:
-    """One request: what an object says after it; None where it is deleted."""
+    """One request: what an object says after it; None where it is deleted.
+
+    A policy of others has its id for a name.
+    """
 
     act: RangerAct
     name: str
@@ -57,7 +61,8 @@ class RangerStep:
     @property
     def key(self) -> str:
         """The object, as `Held.objects` has it."""
-        return f"{'role' if self.act in ROLE_ACTS else 'policy'} {self.name}"
+        kind = "role" if self.act in ROLE_ACTS else "policy"
+        return f"{'foreign' if self.act is RangerAct.DELETE_FOREIGN else kind} {self.name}"
 
 
 def steps(held: Held, wanted: Held) -> Sequence[RangerStep]:

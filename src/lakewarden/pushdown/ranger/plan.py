@@ -10,12 +10,23 @@ from typing import Any
 
 import msgspec
 
+from lakewarden.pushdown.drift import ForeignGrant
 from lakewarden.pushdown.plan import AccessChange, holder_changes
 from lakewarden.pushdown.push import FORMAT
-from lakewarden.pushdown.ranger.order import RangerStep, steps
+from lakewarden.pushdown.ranger.order import RangerAct, RangerStep, steps
 from lakewarden.pushdown.ranger.state import Held, digest_of, holders
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A policy of others that is deleted: its id there, its name, and what it gives."""
+
+    id: int
+    name: str
+    grants: tuple[ForeignGrant, ...]
+
 
 GONE = ""
 """Stands in a journal for an object that is not there."""
@@ -27,7 +38,8 @@ class RangerPlan:
 
     `digest` is the same only for the same requests from the same holdings. `given` are the guids
     that Ranger gave policies while they were pushed, by name. `allowed` is what the realm allows,
-    in whatever security zone it lies.
+    in whatever security zone it lies. `adopted` are policies of others that are deleted, since ours
+    take their place.
     """
 
     target: PushTarget
@@ -37,16 +49,19 @@ class RangerPlan:
     revision: int
     given: dict[str, str] = field(default_factory=dict)
     allowed: Held = field(default_factory=Held)
+    adopted: tuple[Adopted, ...] = ()
 
     @cached_property
     def steps(self) -> Sequence[RangerStep]:
         """The requests, in order."""
-        return steps(self.held, self.wanted)
+        deleted = [RangerStep(RangerAct.DELETE_FOREIGN, str(one.id)) for one in self.adopted]
+        return [*deleted, *steps(self.held, self.wanted)]
 
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.target.journal) or not self.held.same(self.wanted)
+        is_changed = not self.held.same(self.wanted)
+        return is_changed or bool(self.adopted or self.target.journal)
 
     @property
     def access(self) -> Sequence[AccessChange]:
@@ -56,7 +71,8 @@ class RangerPlan:
     @cached_property
     def digest(self) -> str:
         """Tells this plan from every other one."""
-        parts = [self.target.realm, self.target.name, self.held.digests(), self.wanted.digests()]
+        own = [self.target.realm, self.target.name, self.held.digests(), self.wanted.digests()]
+        parts = [*own, self.adopted] if self.adopted else own
         return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
     def begun(self) -> PushTarget | None:
@@ -103,7 +119,15 @@ class RangerPlan:
             "digest": self.digest,
             "steps": counted(self.steps),
             "unfinished": bool(self.target.journal),
-            "adopted": [],
+            "adopted": [
+                {
+                    "grantee": one.grantee,
+                    "path": list(one.grant.path),
+                    "privilege": one.grant.privilege,
+                }
+                for policy in self.adopted
+                for one in policy.grants
+            ],
             "access": [msgspec.to_builtins(change) for change in self.access],
             "residue": {
                 "count": self.residues.count,

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lakewarden.engines.ranger_service import RangerService
-from lakewarden.kernel.errors import BadInput, Conflict, WardenError
-from lakewarden.pushdown.adopt import Adoption
+from lakewarden.kernel.errors import Conflict, WardenError
+from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, with_gains
 from lakewarden.pushdown.drift import Difference
+from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.plan import holder_changes
 from lakewarden.pushdown.push import Drift, users_of
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
+from lakewarden.pushdown.ranger.adopt import EVERYONE, Others, others_of, redundant
 from lakewarden.pushdown.ranger.drift import differences, foreign
 from lakewarden.pushdown.ranger.order import ROLE_ACTS, RangerAct, RangerStep
-from lakewarden.pushdown.ranger.plan import RangerPlan, counted
+from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan, counted
 from lakewarden.pushdown.ranger.state import (
     ZONE_NAME,
     Held,
@@ -30,15 +32,108 @@ from lakewarden.pushdown.ranger.state import (
     role_content,
     role_sent,
 )
-from lakewarden.pushdown.ranger.style import style_of
-from lakewarden.pushdown.ranger.wanted import Stored, Zones, service_of, wanted
+from lakewarden.pushdown.ranger.style import RangerStyle, style_of
+from lakewarden.pushdown.ranger.wanted import (
+    Stored,
+    Wish,
+    Zones,
+    mapping_of,
+    naming_of,
+    service_of,
+    wanted,
+)
 from lakewarden.pushdown.ranger.zones import zones_of
+from lakewarden.pushdown.wanted import Scope
+from lakewarden.service.ports import Reading
+from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads
 from lakewarden.service.push_target import PushTarget, pushed_beside
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 
-_NOT_TAKEN = "policies of others in Ranger are not taken over; change or remove them in Ranger"
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What there is in Ranger: the service, its security zones, and policies and roles."""
+
+    service: RangerService
+    zones: Zones
+    found: Held
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A realm and what there is in Ranger, at one moment.
+
+    `strange` are policies of others, without those that other targets of the realm were told.
+    """
+
+    target: PushTarget
+    realm: RealmState
+    stored: Stored
+    looked: _Looked
+    strange: tuple[Json, ...]
+    style: RangerStyle | None
+    now: float
+
+    def wish(self, without: Collection[int] = (), realm: RealmState | None = None) -> Wish:
+        """What there should be, as if others did not have these policies."""
+        found = self.looked.found
+        if without:
+            kept = tuple(one for one in found.others if int(one["id"]) not in without)
+            found = replace(found, others=kept)
+        service, of = self.looked.service, self.realm if realm is None else realm
+        return wanted(of, self.target, service, found, self.now, self.stored, self.style)
+
+    def _others(self) -> Others:
+        realm, service = self.realm, self.looked.service
+        found = replace(self.looked.found, others=self.strange)
+        mapping = mapping_of(realm, service)
+        naming = naming_of(realm, self.target, service, self.stored, Residues())
+        zones = self.stored.zones
+        return others_of(realm, mapping, service, naming, found, users_of(realm), zones)
+
+    def adopting(self) -> tuple[Wish, tuple[Adopted, ...]]:
+        """What there should be, and the policies of others whose place it takes.
+
+        A policy that stays may keep ours out, and with it others that would go.
+        """
+        others, wish = self._others(), self.wish()
+        chosen = redundant(others, _lasting(wish.allowed))
+        while True:
+            adopted = tuple(self._adopted(others, chosen))
+            wish = self.wish({one.id for one in adopted})
+            kept = chosen & redundant(others, _lasting(wish.held))
+            if kept == chosen:
+                return wish, adopted
+            chosen = kept
+
+    def _adopted(self, others: Others, names: Collection[str]) -> Iterator[Adopted]:
+        held = [*zip(others.holdings, others.held(), strict=True)]
+        for one in self.strange:
+            name, zone = str(one.get("name")), str(one.get(ZONE_NAME) or "")
+            if name in names and zone == self.stored.zones.own:
+                grants = (grant for holding, grant in held if holding.policy == name)
+                yield Adopted(int(one["id"]), name, tuple(grants))
+
+    def adoption(self) -> Adoption:
+        """The policies of others as statements, and what these would give beyond."""
+        realm, others = self.realm, self._others()
+        mapping = mapping_of(realm, self.looked.service)
+        scope = Scope(self.target.metalake, self.target.catalog)
+        foreign = others.grants(realm, mapping, self.now)
+        granted = GrantedByOthers(foreign, EVERYONE, others.acts, others.seen)
+        made = adoption(realm, mapping, scope, self.target.name, granted, self.now)
+        made = replace(made, left=sorted({*made.left, *others.left}))
+        after = replace(realm, matrix=matrix_with_draft(realm, made.draft, self.now))
+        before, coming = self.wish().allowed, self.wish(realm=after).allowed
+        return with_gains(made, holders(before), holders(coming), others.held())
+
+
+def _lasting(of: Held) -> Mapping[Grant, frozenset[str]]:
+    """Who has what by policies of ours that do not end."""
+    kept = {name: one for name, one in of.policies.items() if "validitySchedules" not in one}
+    return holders(replace(of, policies=kept))
 
 
 class RangerSession:
@@ -49,29 +144,44 @@ class RangerSession:
 
     def __init__(self, admin: Admin, target: PushTarget, reading: Reads) -> None:
         self._admin, self._target, self._reading = admin, target, reading
-        self._label = ""
+        self._label, self._now = "", 0.0
         self._beside: frozenset[str] = frozenset()
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now, for the realm as it is when Ranger has answered."""
+        self._now = now
         return self._planned(realm.realm.name, now)[0]
 
-    def _planned(self, realm_name: str, now: float) -> tuple[RangerPlan, RealmState]:
+    def _planned(
+        self, realm_name: str, now: float, *, adopts: bool = False
+    ) -> tuple[RangerPlan, RealmState]:
         """The plan, and the realm it is of: it may change while Ranger is read, which is slow."""
+        looked = self._looked()
+        with self._reading(realm_name) as (realm, reading):
+            work = self._work(realm, reading, looked, now)
+            wish, adopted = work.adopting() if adopts else (work.wish(), ())
+        revision, found = realm.matrix.revision, looked.found
+        made = RangerPlan(
+            self._target, found, wish.held, wish.residues, revision,
+            allowed=wish.allowed, adopted=adopted,
+        )  # fmt: skip
+        return made, realm
+
+    def _looked(self) -> _Looked:
+        """What there is in Ranger."""
         service = self._service()
         zones = self._zones(service)
-        found = self._held(zones=zones.names)
-        with self._reading(realm_name) as (realm, reading):
-            style = style_of(realm, self._target)
-            self._label = "" if style is None else style.label
-            self._beside = pushed_beside(reading, self._target)
-            told = frozenset(str(one.get(ZONE_NAME) or "") for one in self._told(found.others))
-            zones = replace(zones, told=told)
-            stored = Stored(reading, self._admin.file_system, zones)
-            wish = wanted(realm, self._target, service, found, now, stored, style)
-        revision = realm.matrix.revision
-        made = RangerPlan(self._target, found, *wish[:2], revision, allowed=wish.allowed)
-        return made, realm
+        return _Looked(service, zones, self._held(zones=zones.names))
+
+    def _work(self, realm: RealmState, reading: Reading, looked: _Looked, now: float) -> _Work:
+        style = style_of(realm, self._target)
+        self._label = "" if style is None else style.label
+        self._beside = pushed_beside(reading, self._target)
+        told = (str(one.get(ZONE_NAME) or "") for one in self._told(looked.found.others))
+        zones = replace(looked.zones, told=frozenset(told))
+        stored = Stored(reading, self._admin.file_system, zones)
+        strange = tuple(one for one in looked.found.others if not self._is_told(one))
+        return _Work(self._target, realm, stored, looked, strange, style, now)
 
     def _zones(self, service: RangerService) -> Zones:
         """The security zones of the service; raises `BadInput` without the one that is told."""
@@ -83,15 +193,21 @@ class RangerSession:
 
     def _told(self, others: Iterable[Json]) -> Iterator[Json]:
         """The policies that other targets of the realm were told: they are for those to look at."""
-        return (one for one in others if str(one.get("guid", "")) in self._beside)
+        return filter(self._is_told, others)
+
+    def _is_told(self, policy: Json) -> bool:
+        return str(policy.get("guid", "")) in self._beside
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
-        """Raises `BadInput`: policies of others are never touched."""
-        raise BadInput(_NOT_TAKEN)
+        """The plan for the realm as it is now, and deleting policies whose place it takes."""
+        return self._planned(self._target.realm, self._now, adopts=True)[0]
 
     def adoption(self, realm: RealmState, now: float) -> Adoption:
-        """Raises `BadInput`: policies of others are not read as statements."""
-        raise BadInput(_NOT_TAKEN)
+        """The policies of others as statements of the realm."""
+        looked = self._looked()
+        with self._reading(realm.realm.name) as (newest, reading):
+            work = self._work(newest, reading, looked, now)
+            return work.adoption()
 
     def reset_plan(self) -> RangerPlan:
         """What takes everything back that is ours."""
@@ -119,6 +235,9 @@ class RangerSession:
 
     def _send(self, step: RangerStep, ids: dict[str, int], guids: dict[str, str]) -> None:
         admin, text = self._admin, self._description(self._label)
+        if step.act is RangerAct.DELETE_FOREIGN:
+            admin.delete_policy(int(step.name))
+            return
         if step.content is None:
             delete = admin.delete_role if step.act in ROLE_ACTS else admin.delete_policy
             delete(ids[step.key])

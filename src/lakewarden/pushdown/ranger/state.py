@@ -344,7 +344,7 @@ def grants_of(content: Json) -> Iterator[tuple[Json, Grant]]:
     """What each item of a policy gives, on each of its resources; nothing of one that is off."""
     if not content.get("isEnabled", True):
         return
-    levels = sorted(content["resources"], key=_depth)
+    levels = sorted(content["resources"], key=depth)
     paths = [*product(*(content["resources"][level]["values"] for level in levels))]
     for item in content.get(ITEMS[content["type"]], ()):
         if "filter" in item:
@@ -358,7 +358,8 @@ def grants_of(content: Json) -> Iterator[tuple[Json, Grant]]:
                 yield item, Grant(path, privilege)
 
 
-def _depth(level: str) -> tuple[int, str]:
+def depth(level: str) -> tuple[int, str]:
+    """What levels of Ranger are sorted by in paths of grants."""
     return _OUTERMOST_FIRST.index(level) if level in _OUTERMOST_FIRST else 0, level
 
 

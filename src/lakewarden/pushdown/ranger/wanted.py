@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
-from lakewarden.engines.mapping import ON
+from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.engines.ranger_service import CATALOG, FILE_SYSTEM, RangerService
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pushdown.ranger.state import (
@@ -149,16 +149,12 @@ def wanted(
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot, `BadInput`
     where the realm has no rules for the engine.
     """
-    mapping = mappings.of_model(realm.realm.model).get(service.engine.name)
-    setting = service.engine.name
-    if mapping is None or realm.system.model.settings.get(setting) != ON:
-        message = f"set `{setting}` to `on` for the realm `{realm.realm.name}`"
-        raise BadInput(f"{message}; the service of Ranger is of type `{service.type}`")
+    mapping = mapping_of(realm, service)
     if service.governs == CATALOG and not target.catalog:
         message = f"a service of type `{service.type}` is one catalog; add the target with"
         raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
     residues = Residues()
-    naming = _naming(realm, target, service, stored, residues)
+    naming = naming_of(realm, target, service, stored, residues)
     if style is not None:
         if service.type not in style.forms:
             message = f"the style `{target.style}` has no form for the service type"
@@ -218,7 +214,17 @@ def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Ma
     return kept
 
 
-def _naming(
+def mapping_of(realm: RealmState, service: RangerService) -> EngineMapping:
+    """The rules of a realm for the engine of a service; raises `BadInput` without."""
+    mapping = mappings.of_model(realm.realm.model).get(service.engine.name)
+    setting = service.engine.name
+    if mapping is None or realm.system.model.settings.get(setting) != ON:
+        message = f"set `{setting}` to `on` for the realm `{realm.realm.name}`"
+        raise BadInput(f"{message}; the service of Ranger is of type `{service.type}`")
+    return mapping
+
+
+def naming_of(
     realm: RealmState,
     target: PushTarget,
     service: RangerService,

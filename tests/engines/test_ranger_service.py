@@ -60,13 +60,20 @@ def test_the_accesses_are_those_of_rangers_own_definition(type: str) -> None:
 
 
 @pytest.mark.parametrize("type", ranger_service.TYPES)
-def test_no_act_that_an_access_opens_takes_the_whole_of_a_table(type: str) -> None:
-    """It would have to be left out for whom a filter or a mask binds."""
+def test_only_files_are_the_whole_of_a_table(type: str) -> None:
+    """Whom a filter or a mask binds is given none: of other acts the engine applies them."""
     service = ranger_service.load(type)
     opened = {
-        act for one in service.accesses.values() for acts in one.opens.values() for act in acts
+        (act, level)
+        for one in service.accesses.values()
+        for level, acts in one.opens.items()
+        for act in acts
     }
-    opened |= {act for level in service.levels.values() for act in level.any}
-    assert not [act for act in opened if service.engine.acts[act].whole]
+    for act, level in opened:
+        is_file = level == "table" and service.levels[level].located
+        assert service.engine.acts[act].whole is is_file, act
+    assert service.takes_whole(act for act, _ in opened) is (type == "hdfs")
+    acts = {act for act, _ in opened}
+    acts |= {act for level in service.levels.values() for act in level.any}
     operations = of_model("gravitino")[service.engine.name].operations
-    assert {f"{service.engine.name}.{act}" for act in opened} <= operations.keys()
+    assert {f"{service.engine.name}.{act}" for act in acts} <= operations.keys()

@@ -71,6 +71,20 @@ class RangerRealm(EngineRealm):
         " type `hdfs` the address of the file system (`hdfs://namenode:8020`).",
     )
 
+    append_only: frozenset[str] = Field(
+        default=frozenset(),
+        description="Catalogs, as Trino calls them, whose connector changes no rows that are"
+        " there. `insert` is given there to who may add rows: the plugin asks for it before an"
+        " UPDATE, too.",
+    )
+
+    @model_validator(mode="after")
+    def _check_append_only(self) -> Self:
+        """Only services of Trino have catalogs with connectors."""
+        if self.append_only and "trino" not in self.services.values():
+            raise ValueError("`append_only` takes a service of type `trino`")
+        return self
+
     @model_validator(mode="after")
     def _check_governed(self) -> Self:
         """Each service that stands for one thing says for which, and no other does."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -61,6 +61,7 @@ class Access:
 
     Acts `within` are about what the level's thing lies in, as creating it is: the access is given
     on what is stored there. `left` is why it is not given on all that the acts may be about.
+    Those that are `changes` touch rows that are there, which tables that only grow do not have.
     `reads` is the level at which row filters and column masks bind it.
     """
 
@@ -70,6 +71,7 @@ class Access:
     never: str
     within: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left: str = ""
+    changes: frozenset[str] = frozenset()
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -103,6 +105,14 @@ class RangerService:
     def reading(self) -> Access | None:
         """The access that row filters and column masks bind; None where there are none."""
         return next((access for access in self.accesses.values() if access.reads), None)
+
+    def takes_whole(self, acts: Iterable[str]) -> bool:
+        """Whether one of these acts takes all rows and values of a table, as its files have them.
+
+        >>> load("hdfs").takes_whole(["ReadFiles"]), load("hdfs").takes_whole(["ReadTableFiles"])
+        (False, True)
+        """
+        return any(self.engine.acts[act].whole for act in acts)
 
     def type_of(self, type: str) -> str | None:
         """What the engine calls a type of a catalog; None where that is not certain.
@@ -222,6 +232,7 @@ def _access(name: str, section: Section, levels: Mapping[str, Level], engine: En
         name=name,
         opens=opens,
         within=within,
+        changes=frozenset(section.choices("changes", engine.acts, required=False)),
         left=section.text("left", ""),
         reads=section.choice("reads", {"": "", **levels}, ""),
         never=section.text("never", ""),

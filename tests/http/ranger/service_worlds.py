@@ -30,15 +30,16 @@ from tests.http.ranger.test_judged import COLUMNS, limit
 from tests.http.ranger.typed_masks import carried_types, with_typed_masks
 
 SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
-MEMBERS = {"hive": ("table", "view", "function"), "kafka": ("topic",), "hdfs": ("fileset",)}
+MEMBERS = {"hive": ("table", "view", "function"), "kafka": ("topic",), "hdfs": ("fileset", "table")}
 """What the schemas of each service are filled with, so that there is something to ask about."""
 
 PRIVILEGES = {
     "hive": ("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE", "INSERT_ROWS", "EXECUTE_FUNCTION"),
     "kafka": ("CONSUME_TOPIC", "PRODUCE_TOPIC"),
-    "hdfs": ("READ_FILESET", "WRITE_FILESET"),
+    "hdfs": ("READ_FILESET", "WRITE_FILESET", "SELECT_TABLE"),
 }
 FOLDERS = ("/data", "/data/a", "/data/a/b", "/data/ab", "/lake/x", "/lake/x/", "/lake/./y")
+WAREHOUSE = ("/wh/s.db/a", "/wh/s.db/b", "/wh/s.db", "/wh/t.db/c", "/wh/t.db/d", "/wh/u/e")
 FILE_SYSTEM_ADDRESS = "hdfs://nn:8020"
 ODD = ("s3a://bucket/data", "/data/*", "hdfs://other:8020/data", "hdfs://nn/lake/z", "/", "/d {a}")
 
@@ -48,7 +49,7 @@ class ServiceWorld:
     """A random realm, one service of it, and the documents of that.
 
     `stored` are the paths of what the service could name, by type, in the realm's names.
-    `folders` are the paths of filesets, as the test draws them, and `located` are the addresses.
+    `folders` are the paths of filesets and tables, as the test draws them, `located` the addresses.
     """
 
     service: RangerService
@@ -78,13 +79,20 @@ class ServiceWorld:
                 entity = Entity("metalake", self.naming.metalake)
             else:
                 return access.decides(declared, {})
+        if declared.whole and access.is_limited(entity):
+            return False
         return access.decides_on(declared, entity)
 
     def has_rule(self, act: str, type: str) -> bool:
         return type in self.state.matrix.operation(self.mapping.operation(act)).rules
 
     def opens(self, user: str, level: Level, acts: tuple[str, ...], entity: Entity) -> bool:
-        """Whether all acts that have a rule for the entity are allowed, and it is seen."""
+        """Whether all acts that have a rule for the entity are allowed, and it is seen.
+
+        What lies in another metalake is no business of the service.
+        """
+        if self.state.system.spelling.parts(entity)[0] != self.naming.metalake:
+            return False
         asked = [act for act in acts if self.has_rule(act, entity.type)]
         return (
             bool(asked)
@@ -203,7 +211,7 @@ def _grants(
 ) -> Iterator[Statement]:
     people = sorted(facts.principals)
     using = frozenset({"USE_CATALOG", "USE_SCHEMA"})
-    reading = frozenset(PRIVILEGES[type][:2])
+    reading = frozenset(PRIVILEGES[type][: 3 if type == "hdfs" else 2])
     yield Statement("reading", Effect.ALLOW, reading, On(catalog), frozenset(people[::3]))
     yield Statement("using", Effect.ALLOW, using, On(catalog), frozenset(people))
     for number in range(20):
@@ -222,15 +230,19 @@ Located = tuple[Entity, Sequence[str]]
 def _placed(
     rng: random.Random, state: RealmState, stored: Mapping[tuple[str, ...], Entity]
 ) -> tuple[dict[str, tuple[Entity, ...]], list[Located]]:
-    """Places of the filesets, some of them in one another, and of a table now and then."""
+    """Places of the filesets, some of them in one another, of tables, and of one beside all."""
     filesets = sorted(one for one in stored.values() if one.type == "fileset")
     drawn: list[Located] = [
         (one, rng.sample([*FOLDERS, *FOLDERS, *ODD], rng.choice((1, 1, 2)))) for one in filesets
     ]
+    warehouse = [*WAREHOUSE, *WAREHOUSE, *FOLDERS, *ODD]
+    own = sorted(one for one in stored.values() if one.type == "table")
+    drawn += [(table, rng.sample(warehouse, 1)) for table in own]
     tree = state.matrix.snapshot.coded.tree
     tables = sorted(tree.entity(id) for id in tree.stored if tree.entity(id).type == "table")
-    if tables and rng.random() < 0.3:
-        drawn.append((tables[0], ["/data/a/b/of_a_table"]))
+    beside = [one for one in tables if one not in stored.values()]
+    if beside and rng.random() < 0.3:
+        drawn.append((beside[0], ["/data/a/b/of_a_table"]))
     folders: dict[str, tuple[Entity, ...]] = {}
     for entity, addresses in drawn:
         for one in addresses:

@@ -18,9 +18,11 @@ FILE_SYSTEM = "hdfs://nn:8020"
 
 
 class Placed:
-    """Filesets with the addresses of their files, and a table."""
+    """Filesets with the addresses of their files, a table, and the schema with all of them."""
 
-    def __init__(self, *addresses: str, table: str = "", file_system: str = FILE_SYSTEM) -> None:
+    def __init__(
+        self, *addresses: str, table: str = "", schema_at: str = "", file_system: str = FILE_SYSTEM
+    ) -> None:
         system = load_system("gravitino")
         schema = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s")]
         filesets = [Entity("fileset", f"lk:c.s.{name}") for name in NAMES]
@@ -29,10 +31,13 @@ class Placed:
         facts = Facts(entities=[EntityRow(one, system.spelling.parent(one)) for one in entities])
         tree = Matrix(compile(facts, system.model, system.spelling)).snapshot.coded.tree
         self.ids = {name: tree.find(one) or 0 for name, one in zip(NAMES, filesets, strict=True)}
+        self.ids |= {"t": tree.find(of_table) or 0}
         self.residues = Residues()
         located = [(one, (at,)) for one, at in zip(filesets, addresses, strict=False)]
         if table:
             located.append((of_table, (table,)))
+        if schema_at:
+            located.append((schema[-1], (schema_at,)))
         self.files = Files(tree, located, file_system, self.residues)
 
     def paths(self, name: str) -> tuple[str, ...]:
@@ -145,7 +150,23 @@ def test_two_at_one_place_take_the_right_on_both() -> None:
 def test_files_that_cannot_be_named_and_those_of_tables_close_the_folder() -> None:
     assert Placed("/data", "/data/o*").opened("a") == set()
     assert Placed("/data", table="hdfs://nn/data/t").opened("a") == set()
+    assert Placed("/data/t/a", table="/data/t").opened("t") == set()
     assert Placed("/", "/b").opened("a") == set()
+
+
+def test_a_table_is_at_its_own_place() -> None:
+    placed = Placed("/data", table="hdfs://nn/wh/s.db/t")
+    assert placed.paths("t") == ("/wh/s.db/t",)
+    assert placed.opened("t") == {"t"}
+    assert placed.files.innermost("/wh/s.db/t/day=1/part-0") == placed.ids["t"]
+
+
+def test_the_folder_of_a_schema_may_hold_tables_whose_place_is_not_stored() -> None:
+    placed = Placed("/wh", table="/wh/s.db", schema_at="/wh/s.db")
+    assert placed.opened("a", "t") == set()
+    below = Placed(table="/wh/s.db/t", schema_at="/wh/s.db")
+    assert below.opened("t") == {"t"}
+    assert not [*below.residues]
 
 
 def test_the_innermost_folder_has_the_file() -> None:

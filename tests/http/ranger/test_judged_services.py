@@ -85,7 +85,9 @@ def resources(
     elif level.located:
         for folder in sorted({*FOLDERS, *world.folders, "/data/a/b/of_a_table"}):
             for path in (folder.rstrip("/") or "/", f"{folder.rstrip('/')}/more", f"{folder}x"):
-                yield {names[0]: path}, _innermost(world, path)
+                entities = _innermost(world, path)
+                if level is _level(world, entities, level):
+                    yield {names[0]: path}, entities
     else:
         types = {"schema": ("schema",), "table": ("table", "view")}.get(level.part, (level.part,))
         found: dict[tuple[str, ...], tuple[Entity, ...]] = {}
@@ -98,6 +100,13 @@ def resources(
         for key, entities in sorted(found.items()):
             resource = dict(zip(names, key, strict=False))
             yield {**resource, **dict.fromkeys(level.rest, "some_column")}, entities
+
+
+def _level(world: ServiceWorld, entities: tuple[Entity, ...], level: Level) -> Level:
+    """The level of what lies at a path: one path is asked about once, for all that is there."""
+    located = [one for one in world.service.levels.values() if one.located]
+    types = {one.type for one in entities}
+    return next((one for one in located if types == {one.part}), located[0])
 
 
 def _visible(world: ServiceWorld, level: Level, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -113,7 +122,8 @@ def _innermost(world: ServiceWorld, path: str) -> tuple[Entity, ...]:
 
 
 def check(type: str, seed: int, folder: Path) -> Counter[str]:
-    return check_of(world_of(type, seed), seed, folder)
+    limits = 3 if type == "hdfs" else 0  # files have all rows, so limits decide there
+    return check_of(world_of(type, seed, limits), seed, folder)
 
 
 def check_of(world: ServiceWorld, seed: int, folder: Path) -> Counter[str]:

@@ -217,6 +217,50 @@ def test_documents_of_hdfs_follow_where_filesets_are_stored(plugin: Trino) -> No
         change("DELETE", f"{filesets}/{name}")
 
 
+def test_files_of_a_table_are_read_by_who_reads_all_of_it(plugin: Trino, tmp_path: Path) -> None:
+    token = plugin.served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
+    assert isinstance(token, dict)
+    tables = "/r/gravitino/api/metalakes/lk/catalogs/lake/schemas/sales/tables"
+    path = "service/plugins/policies/download/files"
+    body = {
+        "name": "visits",
+        "columns": [{"name": "iban", "type": "string", "nullable": True}],
+        "properties": {"location": "hdfs://nn:8020/wh/sales.db/visits"},
+    }
+
+    def readers(at: str) -> set[tuple[str, str]]:
+        policies, roles = document(plugin, path), document(plugin, "service/roles/download/files")
+        asked = [(user, access) for user in ("ana", "olga", "gone")
+                 for access in ("read", "write", "execute")]  # fmt: skip
+        requests = [{"user": user, "groups": [], "roles": [], "access": access,
+                     "resource": {"path": at}} for user, access in asked]  # fmt: skip
+        answers = judged(policies, roles, requests, tmp_path)
+        return {one for one, answer in zip(asked, answers, strict=True) if answer["allowed"]}
+
+    answer = plugin.served.ask("POST", tables, body, token=token["token"])
+    assert answer.status == 200, answer.body
+    of_ana, of_olga = ({(user, one) for one in ("read", "execute")} for user in ("ana", "olga"))
+    file = "/wh/sales.db/visits/day=1/part-0"
+    try:
+        assert readers(file) == of_ana | of_olga
+        assert readers("/wh/sales.db") == readers("/wh/sales.db/visits2") == set()
+        event = {"repo": "files", "reqUser": "ana", "access": "read", "action": "read",
+                 "resource": file, "resType": "path", "result": 1}  # fmt: skip
+        where = "/r/gravitino/ranger/api/audit/access?serviceName=files"
+        kept = plugin.served.ask("POST", where, [event], token=plugin.engine).json()
+        assert isinstance(kept, dict)
+        assert kept["kept"] == 1
+        put(plugin, "mask", "hidden", on="column:lk:lake.sales.visits.iban", expression="null",
+            **{"except": ["user:olga"]})  # fmt: skip
+        assert readers(file) == of_olga
+        residue = document(plugin, "residue/files")["residue"]
+        assert "table:lk:lake.sales.visits" in {one["entity"] for one in residue}
+    finally:
+        drop(plugin, "hidden")
+        plugin.served.ask("DELETE", f"{tables}/visits", token=token["token"])
+    assert readers(file) == set()
+
+
 def test_what_a_service_governs_is_part_of_its_settings() -> None:
     with pytest.raises(ValueError, match="`a` governs is not said"):
         RangerRealm(services={"a": "hive"})

@@ -104,16 +104,16 @@ class Acts:
 
     def _act(self, event: Event) -> Act | None:
         user, type, resource = map(_text, (event.user, event.type, event.resource))
-        level = self._level(type.removeprefix("@"))
-        if not user or level is None:
+        if not user:
             return None
         principal = self._download.realm.system.identities.user(user)
         is_allowed = event.result == _ALLOWED
         if is_allowed and not self._is_stored(principal):
             return None
-        entity = self._download.places.named(level, self._parts(level, resource))
-        if entity is None:
+        found = self._thing(type.removeprefix("@"), resource)
+        if found is None:
             return None
+        level, entity = found
         for access in (event.action, event.access):
             operation = self._operation(_text(access).lower(), level, entity)
             if operation:
@@ -125,11 +125,17 @@ class Acts:
         memberships = self._download.realm.matrix.snapshot.coded.memberships
         return memberships.ids.get(principal) in memberships.stored
 
-    def _level(self, leaf: str) -> Level | None:
-        """The level whose things have that last part; of a column its table's."""
+    def _thing(self, leaf: str, resource: str) -> tuple[Level, Entity] | None:
+        """What is called so, on the level whose things have that last part; of a column its table.
+
+        Files may be those of a fileset or of a table.
+        """
         levels = (level for level in self._service.levels.values() if level.part)
-        found = (one for one in levels if not one.hidden and leaf in (one.named, *one.rest))
-        return next(found, None)
+        for level in (one for one in levels if not one.hidden and leaf in (one.named, *one.rest)):
+            entity = self._download.places.named(level, self._parts(level, resource))
+            if entity is not None:
+                return level, entity
+        return None
 
     def _parts(self, level: Level, resource: str) -> tuple[str, ...]:
         if level.located:

@@ -164,7 +164,14 @@ def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading |
             files, governs = files_of(reading, realm, governs, residues), ""
     mapping = mapping_of(realm, service.engine.name, service.title)
     settings = polled.settings
-    naming = Naming(polled.name, settings.metalake, settings.catalogs, governs, files)
+    naming = Naming(
+        polled.name,
+        settings.metalake,
+        settings.catalogs,
+        governs,
+        files,
+        growing=settings.append_only,
+    )
     return documents(realm, mapping, service, naming, now, residues, types)
 
 

@@ -16,8 +16,10 @@ from lakewarden.kernel.expression import Node
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE, Operation
+from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
+from lakewarden.service.limited_tables import touched
 from lakewarden.service.ranger.places import Places
 
 
@@ -61,14 +63,43 @@ class Allowed:
     def on(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
         """The places on which each of the acts is allowed that has a rule for their type.
 
-        At least one has to have one. And whatever they lie in has to be seen.
+        At least one has to have one. And whatever they lie in has to be seen. An act that takes
+        the whole of a table is not for whom a row filter or a column mask binds there.
         """
         allowed = BitMap()
         for type in self._places.types(level):
             allowed |= self._of_type(principal, type, acts)
         if not allowed:
             return allowed
-        return self._places.with_all_inside(level, allowed & self.seen(principal, level))
+        allowed = allowed & self.seen(principal, level)
+        if self._service.takes_whole(acts):
+            allowed = allowed - self._limited(principal, allowed)
+        return self._places.with_all_inside(level, allowed)
+
+    def _limited(self, principal: Principal, ids: BitMap) -> BitMap:
+        """Of these, those on which a row filter or a column mask binds the principal."""
+        tree = self._matrix.snapshot.coded.tree
+        asked = (
+            (id, Request(principal, "", tree.entity(id), self._now)) for id in ids & self.touched
+        )
+        return BitMap([id for id, request in asked if is_limited(self._matrix, request)])
+
+    @cached_property
+    def touched(self) -> BitMap:
+        """The tables on which a row filter or a column mask may bind somebody."""
+        snapshot = self._matrix.snapshot
+        return touched(snapshot, snapshot)
+
+    def growing(self, principal: Principal, level: Level, access: Access) -> BitMap:
+        """The places of tables that only grow on which all is allowed that an access opens there.
+
+        Acts that change what is there it does not open.
+        """
+        places = self._places.growing(level) if access.changes else BitMap()
+        if not places:
+            return places
+        acts = [act for act in access.opens[level.name] if act not in access.changes]
+        return places & self.on(principal, level, acts)
 
     def inside(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
         """The places in what the acts are all allowed on, of those that are seen."""
@@ -175,7 +206,7 @@ def _ids(principal: Principal, level: Level, access: Access, allowed: Allowed) -
     if level.part:
         ids = allowed.inside(principal, level, within) if within else None
         if acts:
-            own = allowed.on(principal, level, acts)
+            own = allowed.on(principal, level, acts) | allowed.growing(principal, level, access)
             ids = own if ids is None else ids & own
         return BitMap() if ids is None else ids
     return NOWHERE if allowed.everywhere(principal, level, acts) else BitMap()

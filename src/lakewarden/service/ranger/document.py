@@ -36,6 +36,7 @@ _ACCESS, _MASK, _FILTER = 0, 1, 2
 _EVERYBODY: Final = "public"
 _ALL: Final = "*"
 _UNBOUND: Final = Bound("", ())
+_WHOLE: Final = "whom a row filter or a column mask binds gets no files: they have all of its rows"
 _BEGINNING: Final = "1970/01/01 00:00:00"
 
 Json = dict[str, Any]
@@ -136,11 +137,24 @@ class _Builder:
             if access.left:
                 self._residues.add(Residue(access.left, access=access.name))
             for level, acts in access.opens.items():
+                self._never_whole(level, access.name, acts)
                 for act in acts:
                     operation = self._mapping.operations[self._mapping.operation(act)]
                     if operation.get("rule") == NOBODY:
                         why = f"on a {level} it opens {act}, too: {operation['note']}"
                         self._residues.add(Residue(why, access=access.name))
+
+    def _never_whole(self, level: str, access: str, acts: Sequence[str]) -> None:
+        """Of an access that takes whole tables, those that it does not open for everybody."""
+        if not self._service.takes_whole(acts):
+            return
+        limited = self._now.touched
+        if self._later is not None:
+            limited = limited | self._later.touched
+        tree = self._realm.matrix.snapshot.coded.tree
+        for id in limited & self._places.ids(self._service.levels[level]):
+            entity = tree.entity(id)
+            self._residues.add(Residue(_WHOLE, f"{entity.type}:{entity.name}", access=access))
 
     def _given(self, number: int, one: Readers) -> Iterator[Given]:
         """What the readers are given, but for reads whose limits cannot be said.

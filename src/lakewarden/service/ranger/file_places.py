@@ -1,7 +1,8 @@
 """At which paths of one file system the files of entities lie, and which lie in which.
 
 A policy on a path covers all that lies below. So whoever is given a folder has to have the same
-right on all that is stored in it: of filesets by their own rules, of tables nobody has it.
+right on all that is stored in it, of one kind: nobody has it on a schema's folder, nor on one in
+which both filesets and tables lie.
 """
 
 from __future__ import annotations
@@ -63,9 +64,10 @@ class Files:
                 self._paths[id] = tuple(sorted(own))
         self._inside = _inside(folders)
         self._at = {steps: id for steps, id in folders if id in self._paths}
-        for outer in self._inside:
-            self._left_out("files of others lie in it: it takes the right on them, too",
-                           tree.entity(outer))  # fmt: skip
+        for outer, inside in self._inside.items():
+            if inside - tree.subtree(outer):
+                self._left_out("files of others lie in it: it takes the right on them, too",
+                               tree.entity(outer))  # fmt: skip
 
     def paths(self, id: int) -> tuple[str, ...]:
         """The paths of an entity, sorted; none where it has none that can be said."""

@@ -33,7 +33,7 @@ _DOT_ABOVE: Final = "\u0307"
 class Place:
     """Something that policies can name: the names of what it lies in, from the outermost, its own.
 
-    A fileset has one or more, the paths at which its files lie.
+    A fileset or a table of a file system has one or more, the paths at which its files lie.
     """
 
     id: int
@@ -52,7 +52,7 @@ class Naming:
 
     Without a catalog it governs all of them. `files` are the places of files, where it is a file
     system. `folded`: Ranger takes a name for one that differs in case alone, so that none of the
-    two can be named.
+    two can be named. `growing` are catalogs of the engine whose tables take new rows alone.
     """
 
     service: str
@@ -61,6 +61,7 @@ class Naming:
     governs: str = ""
     files: Files | None = None
     folded: bool = False
+    growing: frozenset[str] = frozenset()
 
 
 class Places:
@@ -115,6 +116,13 @@ class Places:
             inside = self._inside[level.name] = grouped
         return BitMap.union(BitMap(), *(inside[id] for id in above if id in inside))
 
+    def growing(self, level: Level) -> BitMap:
+        """The places of a level in catalogs whose tables take new rows alone."""
+        catalogs = self._naming.growing
+        if not catalogs:
+            return BitMap()
+        return BitMap([id for id, place in self.of(level).items() if place.path[0] in catalogs])
+
     def with_all_inside(self, level: Level, ids: BitMap) -> BitMap:
         """Of these, those with which a policy opens no files of others than these."""
         files = self._naming.files if level.located else None
@@ -125,6 +133,7 @@ class Places:
         if level.located:
             files = self._naming.files
             id = None if files is None or len(parts) != 1 else files.innermost(parts[0])
+            id = id if id in self.of(level) else None
         else:
             known = self._by_name.get(level.name)
             if known is None:
@@ -175,7 +184,7 @@ class Places:
                     self._left_out("Ranger would take another name for it, in other case", entity)
                     continue
                 if place is not None:
-                    # Filesets may lie at the same place: `with_all_inside` minds them.
+                    # Several may lie at the same place: `with_all_inside` minds them.
                     key = (str(id),) if level.hidden or level.located else place.path
                     by_path.setdefault(key, []).append(place)
         places = {}

@@ -13,13 +13,17 @@ def _of_fileset(document: Document) -> tuple[str, ...]:
     return tuple((document.get("storageLocations") or {}).values())
 
 
-def _of_table(document: Document) -> tuple[str, ...]:
+def _of_properties(document: Document) -> tuple[str, ...]:
     location = (document.get("properties") or {}).get("location")
     return (location,) if location else ()
 
 
 LOCATED: Final[Mapping[str, Callable[[Document], tuple[str, ...]]]] = {
     "fileset": _of_fileset,
-    "table": _of_table,
+    "schema": _of_properties,
+    "table": _of_properties,
 }
-"""The types of entities that have files, each with what its document says of their addresses."""
+"""The types of entities that have files, each with what its document says of their addresses.
+
+A table whose own address is not stored may lie below that of its schema.
+"""

@@ -29,7 +29,7 @@ GROUP: Final = "lakewarden.systems"
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
     *("search", "dbt", "owner_rules", "passwords", "policies", "documents", "locations"),
-    *("column_types", "push_styles"),
+    *("column_types", "column_name", "push_styles"),
 )
 """The parts of a system that are one reference each."""
 
@@ -58,6 +58,8 @@ class SystemDefinition:
     - `documents`: a module that is a `lakewarden.service.statement_document.StatementDocuments`
     - `locations`: by type, a function of an entity's document that returns where its files lie
     - `column_types`: a `lakewarden.service.column_types.ColumnTypes`
+    - `column_name`: a function of a column that returns what expressions call it, where that is not
+      the last part of its name
     - `push_styles`: by kinds of targets, the `lakewarden.pushdown.style.Style` of its own plug-in
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
@@ -89,6 +91,7 @@ class SystemDefinition:
     documents: str = ""
     locations: str = ""
     column_types: str = ""
+    column_name: str = ""
     push_styles: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)

@@ -73,10 +73,15 @@ def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[
 
 def _carried(realm: RealmState, table: Entity) -> Iterator[ColumnType]:
     coded = realm.matrix.snapshot.coded
+    system = registry().shipping(realm.realm.model)
+    called: Callable[[Entity], str] | None = None
+    if system is not None and system.column_name:
+        called = system.load(system.column_name)
     id, types = coded.tree.find(table), coded.model.types
     below = BitMap() if id is None else coded.tree.below(BitMap([id])) & coded.tree.stored
     for column in below:
         entity = coded.tree.entity(column)
         written = coded.attributes.get(column, {}).get(COLUMN_TYPE, ())
         if types[entity.type].masked and len(written) == 1:
-            yield ColumnType(entity, coded.spelling.parts(entity)[-1], written[0])
+            name = coded.spelling.parts(entity)[-1] if called is None else called(entity)
+            yield ColumnType(entity, name, written[0])

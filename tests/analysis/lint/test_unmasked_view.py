@@ -99,3 +99,39 @@ def test_a_deny_on_the_view_counts() -> None:
     deny = {"id": "d", "effect": "deny", "privileges": ["SELECT_VIEW"], "on": VIEW}
     world["statement"] += [{**deny, "to": ["user:ana"]}]
     assert [one.says for one in found(RULE, world)] == [SAYS.replace("`ana`, ", "")]
+
+
+def dataset(name: str) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:trino,lake.sales.{name},PROD)"
+
+
+@pytest.fixture(name="hub")
+def _hub() -> dict[str, Any]:
+    """A view of DataHub that reads a masked column."""
+    iban = f"schemaField:urn:li:schemaField:({dataset('orders')},iban)"
+    view, ana = f"dataset:{dataset('payments')}", "user:urn:li:corpuser:ana"
+    return {
+        "model": "datahub",
+        "entities": [f"dataset:{dataset('orders')}", view],
+        "users": ["urn:li:corpuser:ana"],
+        "attributes": {view: {"reads": [f"dataset:{dataset('orders')}", iban]}},
+        "statement": [
+            {"id": "hide", "effect": "mask", "on": iban, "to": [ana], "expression": "null"},
+            {"id": "read", "privileges": ["DATA_READ_ONLY"], "on": view, "to": [ana]},
+        ],
+    }
+
+
+def test_a_view_of_datahub_is_found(hub: dict[str, Any]) -> None:
+    (one,) = found(RULE, hub)
+    assert one.place == "statement:hide"
+    assert dataset("payments") in one.says
+    (view,) = hub["attributes"]
+    hub["attributes"] = {view: {"reads": [f"dataset:{dataset('clients')}"]}}
+    assert found(RULE, hub) == []
+
+
+def test_a_mask_on_the_view_itself_hides_the_values_there(hub: dict[str, Any]) -> None:
+    (view,) = hub["attributes"]
+    hub["statement"] += [{**hub["statement"][0], "id": "there", "on": view}]
+    assert [one for one in found(RULE, hub) if one.place == "statement:hide"] == []

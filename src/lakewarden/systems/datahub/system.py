@@ -27,6 +27,7 @@ SYSTEM: Final = SystemDefinition(
     policies="aspects.policy:policy_statement",
     documents="use_cases.policy_document",
     column_types="use_cases.column_types:column_types",
+    column_name="use_cases.column_types:column_name",
     internal_users=frozenset({"__datahub_system"}),
     operator_users=frozenset({"datahub"}),
 )

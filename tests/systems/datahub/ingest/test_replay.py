@@ -191,3 +191,35 @@ def test_columns_with_tags_or_terms_are_there_with_these() -> None:
     assert ("schemaField", column[1], "dataset", DATASET) in {
         row.cells for row in found if row.table == "placements"
     }
+
+
+def attributes(*writes: Write) -> list[tuple[str, ...]]:
+    found = [row.cells for row in replay(*writes) if row.table == "attributes"]
+    return [(entity.rpartition(",")[2], name, value) for _, entity, name, value in found]
+
+
+def fields(*paths: str) -> Write:
+    named = [{"fieldPath": path, "nativeDataType": "varchar(20)"} for path in paths]
+    return write("schemaMetadata", {"fields": named})
+
+
+def edited(path: str) -> Write:
+    labels = {"fieldPath": path, "globalTags": {"tags": [{"tag": "urn:li:tag:pii"}]}}
+    return write("editableSchemaMetadata", {"editableSchemaFieldInfo": [labels]})
+
+
+def test_a_column_that_is_stored_for_its_tags_has_its_type() -> None:
+    assert attributes(fields("id", "iban")) == []
+    assert attributes(fields("id", "iban"), edited("iban")) == [("iban)", "type", "varchar(20)")]
+    assert attributes(fields("id"), edited("iban")) == []
+    assert attributes(edited("iban")) == []
+
+
+def test_a_view_says_what_it_reads() -> None:
+    view = write("viewProperties", {"viewLogic": "select id from orders", "viewLanguage": "SQL"})
+    read = [value for _, name, value in attributes(view) if name == "reads"]
+    assert read == [
+        f"dataset:{DATASET}",
+        f"schemaField:urn:li:schemaField:({DATASET},id)",
+    ]
+    assert attributes(view, write("viewProperties", change=Change.DELETE)) == []

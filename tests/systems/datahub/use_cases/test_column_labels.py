@@ -169,3 +169,23 @@ def test_labels_go_with_the_dataset(service: DecisionService) -> None:
     put(service, schemaMetadata=schema("iban", globalTags=TAGGED))
     service.write(SYSTEM, lambda transaction: aspects.drop(transaction, HUB, ORDERS))
     assert masks(service) == []
+
+
+def reads(service: DecisionService) -> set[str]:
+    coded = service.state.realm(HUB).matrix.snapshot.coded
+    id = coded.tree.find(ORDERS)
+    return set() if id is None else set(coded.attributes.get(id, {}).get("reads", ()))
+
+
+def test_a_view_keeps_what_it_reads(service: DecisionService) -> None:
+    clients = ORDERS.name.replace("orders", "clients")
+    logic = {"viewLogic": "select * from clients", "viewLanguage": "SQL", "materialized": False}
+    put(service, viewProperties=logic)
+    assert reads(service) == {f"dataset:{clients}"}
+    put(service, status={"removed": False})
+    assert reads(service) == {f"dataset:{clients}"}
+    put(service, viewProperties={**logic, "viewLogic": "select 1"})
+    assert reads(service) == set()
+    put(service, viewProperties=logic)
+    put(service, viewProperties=None)
+    assert reads(service) == set()

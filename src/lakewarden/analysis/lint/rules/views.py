@@ -113,11 +113,12 @@ def _handing_on(
 
 
 def _shown_to(context: LintContext, grant: Grant, masks: list[Grant], view: int) -> BitMap:
-    """The users whom the mask binds and who may read the view, above which no mask binds them."""
+    """The users whom the mask binds and who read the view, where none on it or above binds them."""
     users = bound_users(context, grant) & _readers(context, view)
     above = int(context.tree.parents[view])
+    covering = BitMap([view] if above < 0 else [view, above])
     for other in masks:
-        if users and above in context.ids(other):
+        if users and covering & context.ids(other):
             users -= bound_users(context, other)
     return users
 

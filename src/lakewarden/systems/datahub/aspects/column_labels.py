@@ -67,9 +67,9 @@ def stored_labels(dataset: Entity, aspect: str, snapshot: Snapshot) -> set[Relat
 
 
 def labelled_parts(aspect: str, value: object) -> dict[str, object]:
-    """The aspect's value as far as `column_labels` reads it."""
+    """The aspect's value as far as `column_labels` and `field_types` read it."""
     listed = ASPECTS[aspect][0]
-    read = ("fieldPath", "globalTags", "glossaryTerms")
+    read = ("fieldPath", "globalTags", "glossaryTerms", "nativeDataType")
     parts = ({key: one[key] for key in read if key in one} for one in _objects(value, listed))
     return {listed: [one for one in parts if len(one) > 1]}
 

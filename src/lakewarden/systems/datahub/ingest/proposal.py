@@ -17,11 +17,19 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.ingest.json_file import Record, parse
-from lakewarden.systems.datahub.aspects import column_labels, meaning, patch, record
+from lakewarden.systems.datahub.aspects import (
+    column_labels,
+    meaning,
+    patch,
+    record,
+    view_reads,
+)
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 
 USAGE: Final = "usage statistics"
+_READ: Final = {*meaning.READERS, *column_labels.ASPECTS, view_reads.ASPECT}
+"""The aspects whose values are read."""
 
 
 class Write(NamedTuple):
@@ -74,7 +82,7 @@ def _proposal(fields: Fields, model: Model) -> Write:
     if change.change is Change.DELETE:
         return write
     if change.change is Change.PATCH:
-        if change.aspect not in meaning.READERS and change.aspect not in column_labels.ASPECTS:
+        if change.aspect not in _READ:
             return write
         patch.check(change.value, change.where)
         return write._replace(value=_text(change.value))
@@ -92,6 +100,8 @@ def _checked_write(write: Write, value: Fields, model: Model) -> Write:
     if write.aspect in column_labels.ASPECTS:
         parts = column_labels.labelled_parts(write.aspect, value.everything())
         return write._replace(value=_text(parts)) if any(parts.values()) else write
+    if write.aspect == view_reads.ASPECT:
+        return write._replace(value=_text(value.everything()))
     if write.aspect not in meaning.READERS:
         return write
     entity = Entity(write.type, write.urn)

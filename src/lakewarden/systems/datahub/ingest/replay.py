@@ -15,19 +15,26 @@ from typing import NamedTuple
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.relations import REMOVED
+from lakewarden.kernel.relations import COLUMN_TYPE, READS, REMOVED
 from lakewarden.service.source_row import (
     BAD_NAME,
     DELETED,
     STATEMENTS,
     Row,
+    attribute_row,
     entity_row,
     placement_row,
     principal_row,
     relation_row,
 )
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects import column_labels, meaning, patch
+from lakewarden.systems.datahub.aspects import (
+    column_labels,
+    field_types,
+    meaning,
+    patch,
+    view_reads,
+)
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.policy import deactivated
@@ -72,13 +79,28 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
 
 
 def _labelled_columns(entity: Entity, state: dict[str, _Aspect], model: Model) -> Iterator[Row]:
-    """The columns of a dataset that have tags or terms in its aspects, and these."""
-    for name in column_labels.ASPECTS.keys() & state.keys():
+    """The columns of a dataset that have tags or terms in its aspects, these, and their types."""
+    columns: dict[Entity, str] = {}
+    for name in sorted(column_labels.ASPECTS.keys() & state.keys()):
         value, at = state[name]
         for kind, column, target in sorted(column_labels.column_labels(entity, name, value, model)):
             yield entity_row(column, at)
             yield placement_row(column, entity, at)
             yield relation_row(kind, column, target, at)
+            columns.setdefault(column, at)
+    schema = state.get(field_types.ASPECT) if columns else None
+    types = dict(field_types.field_types(None if schema is None else schema.value))
+    for column, at in columns.items():
+        type = types.get(datahub.key_parts(column.name)[-1])
+        if type is not None:
+            yield attribute_row(column, COLUMN_TYPE, type, at)
+
+
+def _read_tables(entity: Entity, state: dict[str, _Aspect]) -> Iterator[Row]:
+    """What the query of a view reads."""
+    value, at = state.get(view_reads.ASPECT, (None, ""))
+    for text in view_reads.view_reads(entity, value):
+        yield attribute_row(entity, READS, text, at)
 
 
 def _deletes_entity(write: Write) -> bool:
@@ -116,8 +138,8 @@ def _live_rows(
         if name in meaning.READERS and value is not None
         for row in meaning.rows(entity, name, Fields(value, at), at, model)
     ]
-    for row in _labelled_columns(entity, state, model):
-        yield row
+    yield from _labelled_columns(entity, state, model)
+    yield from _read_tables(entity, state)
     # No search finds a softly deleted policy, the original's engine included.
     removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in rows)
     for row in rows:

@@ -24,7 +24,7 @@ from lakewarden.kernel.change import (
     StatementRemoved,
 )
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.relations import READS, AttributeRow, MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
 from lakewarden.service import timeseries
@@ -33,7 +33,7 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects import keys, rendering
+from lakewarden.systems.datahub.aspects import keys, rendering, view_reads
 from lakewarden.systems.datahub.aspects.column_labels import ASPECTS as LABELLING
 from lakewarden.systems.datahub.aspects.column_labels import column_labels, stored_labels
 from lakewarden.systems.datahub.aspects.facts import (
@@ -246,7 +246,9 @@ class _Batch:
                 if isinstance(fact, Placement):
                     self.add(fact.parent)
             self._waiting += _effects(entity, before, after)
-            self._label_columns(write, snapshot=self._desk.realm(self._realm).matrix.snapshot)
+            snapshot = self._desk.realm(self._realm).matrix.snapshot
+            self._label_columns(write, snapshot)
+            self._note_reads(write, snapshot)
         body = {name: _aspect_body(aspect) for name, aspect in stored.items()}
         self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
 
@@ -258,6 +260,16 @@ class _Batch:
             self.add(column)
         self._waiting += [RelationChanged(row, False) for row in sorted(before - after)]
         self._waiting += [RelationChanged(row, True) for row in sorted(after - before)]
+
+    def _note_reads(self, write: Write, snapshot: Snapshot) -> None:
+        """What a view reads is kept beside it, for lint."""
+        if write.aspect != view_reads.ASPECT:
+            return
+        id = snapshot.coded.tree.find(write.entity)
+        before = () if id is None else snapshot.coded.attributes.get(id, {}).get(READS, ())
+        after = view_reads.view_reads(write.entity, write.value)
+        if set(before) != set(after):
+            self._waiting.append(AttributeChanged(write.entity, READS, after))
 
     def _fact_changes(
         self, write: Write, written_aspects: dict[str, Aspect]

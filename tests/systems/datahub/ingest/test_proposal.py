@@ -75,13 +75,12 @@ def test_a_deletion_needs_no_aspect() -> None:
     assert (write.aspect, write.change, write.value) == ("", Change.DELETE, "")
 
 
-def test_of_a_schema_only_columns_with_tags_or_terms_are_kept() -> None:
+def test_of_a_schema_only_tags_terms_and_types_of_columns_are_kept() -> None:
     tagged = {"fieldPath": "iban", "globalTags": {"tags": []}, "nativeDataType": "text"}
-    aspect = {"json": {"schemaName": "x", "fields": [{"fieldPath": "id"}, tagged]}}
+    described = {**tagged, "description": "account"}
+    aspect = {"json": {"schemaName": "x", "fields": [{"fieldPath": "id"}, described]}}
     write = read_write(proposal(aspectName="schemaMetadata", aspect=aspect))
-    assert json.loads(write.value) == {
-        "fields": [{"fieldPath": "iban", "globalTags": {"tags": []}}]
-    }
+    assert json.loads(write.value) == {"fields": [tagged]}
 
 
 def test_an_aspect_without_meaning_is_kept_as_a_write_alone() -> None:

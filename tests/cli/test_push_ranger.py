@@ -25,7 +25,13 @@ from lakewarden.kernel.statement import On, Statement
 from lakewarden.pushdown.ranger import admin
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import Effect
-from lakewarden.service.push_target import target
+from lakewarden.service.push_target import (
+    PushTarget,
+    SentEvent,
+    note_drift,
+    note_event,
+    target,
+)
 from tests.app.json_receiver import receiver
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.worlds import ranger_of
@@ -134,6 +140,24 @@ def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(
         policy["policyItems"][0]["users"] = []
         assert run(*watch) == 0
         assert [one.body["event"] for one in taken] == [*["push.drift"] * 3, "push.resolved"]
+
+
+def test_nothing_is_noted_of_a_target_that_was_removed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look and an event take a while."""
+    monkeypatch.chdir(tmp_path)
+    assert run("init") == 0
+    assert run("realm", "create", "lake", "--model", "gravitino", "--setting", "trino=on") == 0
+    gone = PushTarget("gone", "lake", "ranger", "quillmere", "")
+    with opened_service(STORE) as service:
+        revision = service.state.revision
+        service.write(SYSTEM, lambda work: note_event(work, gone, SentEvent("d", 1)))
+        service.write(SYSTEM, lambda work: note_drift(work, gone, {"added": 1}, "d"))
+        with service.reading() as reading:
+            assert not [*reading.documents_of("lake", "push-event")]
+            assert not [*reading.documents_of("lake", "push-drift")]
+        assert service.catch_up().revision == revision
 
 
 def _taken_over(ranger: Ranger, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ class Stored:
 
     def note(self, _: Any, of: PushTarget, sent: SentEvent) -> None:
         about = Entity("push-event", of.name)
-        self.documents[about] = {"digest": sent.digest, "number": sent.number}
+        self.documents[about] = asdict(sent)
 
     def write(self, task: Any) -> Any:
         return task(None)
@@ -118,6 +119,19 @@ def test_what_is_found_before_the_first_was_taken_is_another_event(sent: Sent, s
     assert [*tried, *(id for _, id, _ in sent.told)] == [
         f"lake/pg/1/{ONE}",
         f"lake/pg/1/{look('a', 'b').digest}",
+    ]
+
+
+def test_what_is_over_is_told_where_an_answer_was_lost(sent: Sent, stored: Any) -> None:
+    sent.failures = 2
+    for now, found in ((0.0, look("a")), (1.0, look("a"))):
+        assert DriftEvents(stored, sent, 0.0).announce(found, now) == "the webhook is down"
+    events = DriftEvents(stored, sent, 0.0)
+    for now, found in ((2.0, look()), (3.0, look()), (4.0, look("a"))):
+        assert events.announce(found, now) == ""
+    assert sent.told == [
+        ("push.resolved", "lake/pg/1/resolved", 0),
+        ("push.drift", f"lake/pg/2/{ONE}", 1),
     ]
 
 

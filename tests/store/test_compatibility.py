@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,15 @@ from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.credential import Count
-from lakewarden.store import SqlStore, compatibility, migrate, open_store, restore, upgrade
+from lakewarden.store import (
+    SqlStore,
+    compatibility,
+    migrate,
+    open_store,
+    restore,
+    schema,
+    upgrade,
+)
 from lakewarden.store.compatibility import Outgrown
 from lakewarden.store.engine import create
 from lakewarden.store.migrations import versions
@@ -144,6 +153,62 @@ def test_a_write_that_was_begun_before_is_not_committed_after(url: str, contract
         assert newer.revision() == revision
         with newer.reading() as reading:
             assert reading.audit_head().seq == 0
+
+
+def test_a_write_that_locks_nothing_ends_before_the_step_or_is_refused(
+    server_url: str, contracts: Path
+) -> None:
+    """Usage and attempts are written without the lock of the counter."""
+    with open_store(server_url) as older, ThreadPoolExecutor(1) as pool:
+        with_realm(older)
+        with next_release(contracts):
+            with older._changing() as connection:
+                migrating = pool.submit(migrate, server_url, force=True)
+                with pytest.raises(TimeoutError):
+                    migrating.result(timeout=1.0)
+                connection.execute(schema.usage.delete())
+                assert not migrating.done()
+            assert migrating.result(timeout=60.0) == (THIS, CONTRACTED)
+        with pytest.raises(Outgrown, match=REQUIRES):
+            older.add_usage("2026-11-21", {("lake", "a", "x", SCHEMA): 1})
+
+
+def test_a_step_does_not_wait_for_ever(
+    server_url: str, contracts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrade, "_LOCK_SECONDS", 1)
+    with open_store(server_url) as older:
+        with_realm(older)
+        with (
+            next_release(contracts),
+            older._changing(),
+            pytest.raises(upgrade.InUse, match="do not end in 1 seconds"),
+        ):
+            migrate(server_url, force=True)
+        _write(older)
+
+
+def test_a_backup_sees_a_schema_that_came_after_it_began(
+    url: str, expands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next release migrates between the first look and the copy."""
+    with open_store(url) as older:
+        with_realm(older)
+        check = upgrade.check_own
+        looks: list[int] = []
+
+        def late(connection: sa.Connection) -> None:
+            check(connection)
+            if not looks:
+                looks.append(1)
+                connection.rollback()
+                with next_release(expands):
+                    migrate(url)
+
+        monkeypatch.setattr(upgrade, "check_own", late)
+        with pytest.raises(Unavailable, match=f"schema `{EXPANDED}`, which a newer release wrote"):
+            older.backup(tmp_path / "backup")
+    assert not [*tmp_path.glob("backup*")]
 
 
 def test_a_newer_release_waits_for_older_ones_or_shuts_them_out(

@@ -3,19 +3,21 @@
 An event is sent when a look finds something else than the last event said, and the store remembers
 it once it was accepted. So where nobody took one, the next look sends what it finds, by whichever
 process looks then. One may come twice: its `id` is the same, and that of other findings another.
+An event whose answer was lost may have arrived: the store remembers that one was tried, so that the
+next one is sent although the findings are as before, also that nothing is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service import push_target
 from lakewarden.service.control import Denied
 from lakewarden.service.push import Pushing
-from lakewarden.service.push_target import SentEvent
+from lakewarden.service.push_target import PushTarget, SentEvent
 from lakewarden.service.push_watch import Look
 
 DRIFT: Final = "push.drift"
@@ -51,7 +53,7 @@ class DriftEvents:
         target = look.target
         with self.pushing.service.reading() as reading:
             before = push_target.sent_event(reading, target)
-        if look.digest == before.digest:
+        if look.digest == before.digest and not before.tried:
             return ""
         if now < self._away_until:
             return "the webhook is away"
@@ -60,8 +62,12 @@ class DriftEvents:
             self.send(event_of(look, number, now))
         except Unavailable as error:
             self._away_until = now + self.pause_seconds
+            if not before.tried:
+                self._note(target, replace(before, tried=look.digest or _NOTHING))
             return str(error)
-        sent = SentEvent(look.digest, number)
+        return self._note(target, SentEvent(look.digest, number))
+
+    def _note(self, target: PushTarget, sent: SentEvent) -> str:
         denied = self.pushing.write(lambda work: push_target.note_event(work, target, sent))
         return "denied" if isinstance(denied, Denied) else ""
 

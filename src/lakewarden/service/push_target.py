@@ -143,10 +143,14 @@ class DriftNote:
 
 @dataclass(frozen=True, slots=True)
 class SentEvent:
-    """The last event of a target that was accepted: the findings it was of, and its number."""
+    """The last event of a target that was accepted: the findings it was of, and its number.
+
+    `tried` are the findings of one since then whose answer was not heard: it may have arrived.
+    """
 
     digest: str = ""
     number: int = 0
+    tried: str = ""
 
 
 def sent_event(reading: Reading, of: PushTarget) -> SentEvent:
@@ -306,7 +310,12 @@ def begin(transaction: WriteTransaction, begun: PushTarget, **details: object) -
 def note_drift(
     transaction: WriteTransaction, of: PushTarget, counts: Mapping[str, int], digest: str
 ) -> Denied | None:
-    """Stores what a watch found, and that it did; without a `digest` it found nothing any more."""
+    """Stores what a watch found, and that it did; without a `digest` it found nothing any more.
+
+    Of a target that was removed meanwhile nothing is stored.
+    """
+    if not any(stored(transaction.store, of)):
+        return None
     refused = _refused(transaction, "push.drift", of, **counts)
     if refused is None:
         note = asdict(DriftNote(dict(counts), digest, transaction.now)) if digest else None
@@ -315,7 +324,9 @@ def note_drift(
 
 
 def note_event(transaction: WriteTransaction, of: PushTarget, sent: SentEvent) -> Denied | None:
-    """Stores that an event was accepted."""
+    """Stores that an event was accepted or tried, unless its target was removed meanwhile."""
+    if not any(stored(transaction.store, of)):
+        return None
     refused = _refused(transaction, "push.drift", of, event=sent.number)
     if refused is None:
         transaction.change(of.realm, DocumentChanged(Entity(_EVENT, of.name), asdict(sent)))

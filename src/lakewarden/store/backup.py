@@ -61,13 +61,17 @@ def _saved(engine: sa.Engine, path: Path) -> str:
     if engine.dialect.name == SQLITE:
         _copy_file(engine, path)
     with _file(path) as target:
-        if engine.dialect.name != SQLITE:
+        if engine.dialect.name == SQLITE:
+            with translated_errors(), target.connect() as copied:
+                schemas.check_own(copied)  # others may have migrated it since
+        else:
             schemas.upgrade(target)
             with (
                 translated_errors(),
                 consistent(engine.connect()) as source,
                 target.begin() as fresh,
             ):
+                schemas.check_own(source)
                 _copy(source, fresh)
         with translated_errors(), target.begin() as connection:
             digest = rows_digest(connection)

@@ -28,10 +28,17 @@ FIRST = "0014"
 _BEFORE = "0013"
 _APPLICATION = re.compile(r"lakewarden (\S+) schema (\d{4})")
 _CONNECTED = sa.text(
-    "SELECT application_name, coalesce(host(client_addr), 'this host') AS place"
+    "SELECT application_name, coalesce(host(client_addr), 'the host of the database') AS place"
     " FROM pg_stat_activity"
     " WHERE datname = current_database() AND application_name LIKE 'lakewarden %'"
 )
+
+
+WRITERS_LOCK = 0x6C616B66
+"""An advisory lock of PostgreSQL that writes share which do not lock the counter.
+
+A step that contracts takes it alone: such a write would else go on after the step.
+"""
 
 
 class Outgrown(Unavailable):

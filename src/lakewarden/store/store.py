@@ -20,7 +20,7 @@ from lakewarden.service.credential import Count
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
-from lakewarden.store.compatibility import check_usable
+from lakewarden.store.compatibility import WRITERS_LOCK, check_usable
 from lakewarden.store.engine import (
     POSTGRES,
     ConnectionLost,
@@ -230,7 +230,7 @@ class SqlStore:
     @contextmanager
     def _changing(self) -> Iterator[sa.Connection]:
         with self.write_health.watching():
-            connection, _ = _begun(self.engine, lambda fresh: _revision(exclusive(fresh)))
+            connection, _ = _begun(self.engine, lambda fresh: _revision(_sharing(fresh)))
             with _closing(connection), translated_errors():
                 yield connection
                 connection.commit()
@@ -257,6 +257,15 @@ def _revision(connection: sa.Connection) -> int:
         revision, usable_from = connection.execute(_REVISION).one()
     check_usable(usable_from)
     return int(revision)
+
+
+def _sharing(fresh: sa.Connection) -> sa.Connection:
+    """The connection, for a write that does not lock the counter."""
+    connection = exclusive(fresh)
+    if connection.dialect.name == POSTGRES:
+        with translated_errors():
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({WRITERS_LOCK})")
+    return connection
 
 
 def _begun(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:

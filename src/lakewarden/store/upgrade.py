@@ -17,6 +17,7 @@ from lakewarden.store import engine as engines
 from lakewarden.store import schema
 from lakewarden.store.compatibility import (
     FIRST,
+    WRITERS_LOCK,
     check_usable,
     known,
     newest,
@@ -32,6 +33,8 @@ NEWEST = "head"
 EMPTY = "base"
 
 _PAUSE_SECONDS = 0.2
+_LOCK_SECONDS = 30
+_LOCK_NOT_AVAILABLE = "55P03"
 _LOCK = 0x6C616B65  # a number of our own among the advisory locks of the database
 
 
@@ -52,7 +55,8 @@ def upgrade(
     With `shares`, a newer one is left as it is where its release says that this one may use it.
     Raises `Unavailable` where it has one that this release does not know; unless it `makes` the
     first one, also where there is none. Raises `InUse` while processes of older releases are
-    connected that could not use it afterwards; with `force` they are shut out.
+    connected that could not use it afterwards; with `force` they are shut out. Writes
+    of theirs that lock nothing end first; raises `InUse` where one takes too long.
     """
     with (
         engines.translated_errors(),
@@ -70,6 +74,8 @@ def upgrade(
         target = newest() if to == NEWEST else to
         if before is not None and not force:
             _check_unused(connection, target)
+        if before is not None and before >= FIRST and usable_from(target) > before:
+            _wait_for_writers(connection)
         # COST: alembic takes longer to import than a store to open, and most have the newest.
         from alembic import command
 
@@ -168,6 +174,20 @@ def _check_unused(connection: sa.Connection, target: str) -> None:
             f" ({', '.join(map(str, older))}); stop them, then try again: `lakewarden migrate"
             " --wait DURATION`, for example `15m`, waits for them, `--force` shuts them out"
         )
+
+
+def _wait_for_writers(connection: sa.Connection) -> None:
+    """Waits for each write that does not lock the counter, and lets none begin until the end."""
+    if connection.dialect.name != engines.POSTGRES:
+        return
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'")
+    try:
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITERS_LOCK})")
+    except sa.exc.OperationalError as error:
+        if getattr(error.orig, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+            raise
+        raise InUse(f"writes of others do not end in {_LOCK_SECONDS} seconds; try again") from None
+    connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
 
 
 def _keep_usable_from(connection: sa.Connection) -> None:

@@ -79,6 +79,40 @@ def test_a_service_of_hdfs_is_the_file_system_of_the_catalog(is_chained: bool) -
         assert found.place == "ranger.example:6182/hiveDev"
 
 
+@pytest.mark.parametrize(
+    ("locations", "host"),
+    [
+        ({"location-eu": "hdfs://nn:8020/eu", "location-us": "hdfs://nn:8020/us"}, "nn%3A8020"),
+        ({"location-eu": "hdfs://nn:8020/eu", "location-us": "hdfs://other:8020/us"}, ""),
+        (
+            {
+                "location-eu": "hdfs://nn:8020/eu",
+                "location-us": "hdfs://other:8020/us",
+                "default-location-name": "us",
+            },
+            "other%3A8020",
+        ),
+        ({"location": "hdfs://nn:8020/eu", "location-us": "hdfs://other:8020/us"}, "nn%3A8020"),
+        ({"location": "/eu", "location-us": "hdfs://other:8020/us"}, "other%3A8020"),
+    ],
+)
+@pytest.mark.parametrize("is_chained", [False, True])
+def test_the_file_system_is_that_of_named_locations(
+    locations: Mapping[str, str], host: str, is_chained: bool
+) -> None:
+    hdfs = {**RANGER, "authorization.ranger.service.type": "hdfs"}
+    properties = provided("ranger", hdfs)
+    if is_chained:
+        properties = {
+            "authorization-provider": "chain",
+            "authorization.chain.plugins": "files",
+            **chained("files", hdfs, "ranger"),
+        }
+    (found,) = plugins({**properties, **locations})
+    assert found.address.partition("?file_system=hdfs%3A%2F%2F")[2] == host
+    assert bool(found.unready) is not bool(host)
+
+
 def test_a_chain_has_its_plugins_in_order() -> None:
     found = [(one.name, one.kind) for one in plugins(CHAIN)]
     assert found == [("chain.hive1", "ranger"), ("chain.db1", "postgresql")]

@@ -43,6 +43,12 @@ SERVICES: Final = {"HADOOPSQL": "hive", "HDFS": "hdfs"}
 LOCATION: Final = "location"
 """The property of a catalog that says where its files lie."""
 
+_NAMED_LOCATION: Final = f"{LOCATION}-"
+"""What the properties of its further locations begin with; the rest is the name of each."""
+
+_DEFAULT_LOCATION: Final = "default-location-name"
+"""The property with the name of the one that is used where none is named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
@@ -128,22 +134,34 @@ def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
     place = f"{admin.netloc}{admin.path.rstrip('/')}/{service}"
     unready = ""
     if SERVICES[type] == "hdfs":
-        options, unready = _file_system(properties.get(LOCATION, ""))
+        options, unready = _file_system(properties)
         place += options
     address = f"{RANGER}+{admin.scheme}://{user}:{password}@{place}"
     return Plugin(name, push_target.RANGER, address, place, SERVICES[type], unready)
 
 
-def _file_system(location: str) -> tuple[str, str]:
+def _file_system(properties: Mapping[str, str]) -> tuple[str, str]:
     """The option that names the file system a catalog is in, or why there is none.
 
-    The original takes the paths of all file systems for those of one.
+    It is that of its location, else of its default one, else the only one of all its locations. The
+    original takes the paths of all file systems for those of one.
     """
+    named = sorted(key for key in properties if key.startswith(_NAMED_LOCATION))
+    default = _NAMED_LOCATION + properties.get(_DEFAULT_LOCATION, "")
+    for keys in ([LOCATION], [default], named):
+        found = {_host(properties[key]) for key in keys if key in properties} - {""}
+        if len(found) == 1:
+            return f"?file_system={quote(found.pop(), safe='')}", ""
+    what = "with the host of its file system, such as `hdfs://HOST:PORT/PATH`"
+    return "", f"set the property `{LOCATION}` of the catalog, {what}"
+
+
+def _host(location: str) -> str:
+    """The file system of an address, "" for none."""
     try:
-        return f"?file_system={quote(file_system_of(location), safe='')}", ""
+        return file_system_of(location)
     except BadInput:
-        what = "with the host of its file system, such as `hdfs://HOST:PORT/PATH`"
-        return "", f"set the property `{LOCATION}` of the catalog, {what}"
+        return ""
 
 
 def _chained(properties: Mapping[str, str]) -> Sequence[str]:
@@ -178,5 +196,9 @@ def _part(properties: Mapping[str, str], name: str) -> dict[str, str]:
         for key, value in properties.items()
         if key.startswith(own)
     }
-    own_location = {key: properties[key] for key in (LOCATION,) if key in properties}
+    own_location = {
+        key: value
+        for key, value in properties.items()
+        if key in (LOCATION, _DEFAULT_LOCATION) or key.startswith(_NAMED_LOCATION)
+    }
     return {**found, **own_location, "provider": found[f"{_PREFIX}provider"]}

@@ -78,6 +78,7 @@ class TargetEstate:
         """Plans and applies; what was wanted, and how many steps that took."""
         with self.connected() as database:
             database.lock()
+            database.claim((last or Roles()).roles)
             objects = database.objects()
             wish = wanted(self.state, self.mapping, self.scope, objects, NOW)
             style = style_of("gravitino", self.kind, self.style)
@@ -85,6 +86,7 @@ class TargetEstate:
             held, last = database.held(), last or Roles()
             whole = named(roles.roles, held, last, database.prefix, roles.named, objects.roles)
             todo = list(steps(held, whole))
+            database.claim(whole.roles)
             database.apply(todo)
             assert database.held() == whole
         return wish, len(todo)

@@ -2,8 +2,9 @@
 
 An account has one role by default, so each user gets a role of their own, which is granted the
 roles that the user shares with others. What is ours are roles with a name of ours that the account
-of the target administers, as whoever makes a role does: MariaDB keeps both by one statement.
-Everything else is somebody else's, and stays.
+of the target administers, as whoever makes a role does: MariaDB keeps both by one statement. Roles
+of a style have names of their own, so of these the store knows which were made. Everything else is
+somebody else's, and stays.
 
 Statements are not undone here. Whatever takes away comes first, so that a push that stops anywhere
 leaves at most what there was or will be; see `mariadb_statements`.
@@ -117,6 +118,7 @@ class Database:
     def __init__(self, connection: pymysql.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address
         self._marks = Marks(address.target)
+        self._claimed: frozenset[str] = frozenset()
         (row,) = self._rows("SELECT VERSION() AS version")
         if "MariaDB" not in row["version"]:
             raise BadInput(f"expected a MariaDB, got `{row['version']}`", where="url")
@@ -125,6 +127,10 @@ class Database:
     def prefix(self) -> str:
         """How the names of our roles begin."""
         return self._address.prefix
+
+    def claim(self, roles: Iterable[str]) -> None:
+        """Roles have no comments: those of a style are ours by what the store knows of them."""
+        self._claimed |= frozenset(roles)
 
     @property
     def process(self) -> int:
@@ -214,7 +220,8 @@ class Database:
         return Role(frozenset(members), catalog.given(account) | frozenset(nested))
 
     def _shared(self, catalog: Catalog) -> frozenset[str]:
-        return frozenset(filter(self._marks.is_shared, catalog.administered))
+        named = self._claimed & catalog.administered
+        return named.union(filter(self._marks.is_shared, catalog.administered))
 
     def _personal(self, catalog: Catalog) -> frozenset[str]:
         return frozenset(filter(self._marks.is_personal, catalog.administered))

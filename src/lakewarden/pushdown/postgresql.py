@@ -197,6 +197,9 @@ class Database:
             message = f"another push to the target `{self._address.target}` is under way"
             raise Conflict(f"{message}; try again when it is over")
 
+    def claim(self, roles: Iterable[str]) -> None:
+        """Our roles have comments that mark them, whatever their names."""
+
     def objects(self) -> TargetObjects:
         """What is there: users, schemas, tables and views with their columns."""
         columns: dict[Path, dict[str, str]] = {}

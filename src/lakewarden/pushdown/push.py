@@ -52,6 +52,10 @@ class Database(Protocol):
         """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
         ...
 
+    def claim(self, roles: Iterable[str]) -> None:
+        """Takes roles of these names for ours, too, where the target has no mark for its roles."""
+        ...
+
     def objects(self) -> TargetObjects: ...
 
     def held(self) -> Roles:
@@ -179,7 +183,7 @@ def _plan(
     style = style_of(realm.realm.model, target.kind, target.style)
     if style is not None:
         wish = style(realm, scope, wish, objects)
-    elif database.has_dear_members:
+    if database.has_dear_members:
         wish = divided(realm, wish)
     held, pushed = database.held(), from_data({**target.pushed, **_coming(target)})
     whole = named(wish.roles, held, pushed, database.prefix, wish.named, objects.roles)
@@ -219,6 +223,7 @@ def apply(database: Database, agreed: PushPlan) -> int:
     Raises `Conflict` where the target did not come to what was planned: then nothing is kept, in a
     target with transactions.
     """
+    database.claim(agreed.wanted.roles)
     count = database.apply(agreed.steps)
     left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
     if left or database.held() != agreed.wanted:
@@ -336,4 +341,5 @@ def session(target: PushTarget, url: str) -> Iterator[Session]:
         raise BadInput(f"`{target.kind}` cannot be told; expected one of: {', '.join(CONNECT)}")
     with CONNECT[target.kind](Address(url, target.name)) as database:
         database.lock()
+        database.claim((*target.pushed, *_coming(target)))
         yield Session(database, target)

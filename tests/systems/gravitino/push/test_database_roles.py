@@ -17,7 +17,11 @@ from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.grants import Grant, Role, Roles, as_data
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
-from lakewarden.systems.gravitino.push.database_roles import GROUP_PREFIX, roles
+from lakewarden.systems.gravitino.push.database_roles import (
+    GROUP_PREFIX,
+    POSTGRESQL,
+    roles,
+)
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of, state_of
 from tests.pushdown.postgresql_estate import (
@@ -111,7 +115,7 @@ def there(*others: str) -> TargetObjects:
 def divided(facts: Facts, objects: TargetObjects) -> tuple[Wanted, Wanted]:
     state = state_of(facts, "postgresql")
     wish = wanted(state, MAPPING, SCOPE, objects, NOW)
-    return wish, roles(state, SCOPE, wish, objects)
+    return wish, roles(POSTGRESQL, state, SCOPE, wish, objects)
 
 
 def holders(of: Wanted) -> dict[Grant, frozenset[str]]:

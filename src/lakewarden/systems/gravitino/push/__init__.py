@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from lakewarden.service.push_target import RANGER
 from lakewarden.systems.gravitino.push import database_roles, ranger_policies
 
 STYLES: Final[Mapping[str, Any]] = {
-    "postgresql": database_roles.roles,
+    "mysql": partial(database_roles.roles, database_roles.MARIADB),
+    "postgresql": partial(database_roles.roles, database_roles.POSTGRESQL),
     RANGER: ranger_policies.STYLE,
 }
 """The style `gravitino`, by kinds of targets."""

@@ -30,38 +30,64 @@ from lakewarden.systems.gravitino import names as gravitino
 
 GROUP_PREFIX: Final = "GRAVITINO_GROUP_"
 
-MAX_NAME_BYTES: Final = 63
-"""Longer names of roles are cut by PostgreSQL."""
-
 _RESERVED: Final = frozenset({"public", "none"})
-_RESERVED_PREFIXES: Final = ("pg_", "lw_")
 
 _SCHEMA, _TABLE = 1, 2
 """How many names the path of a schema and of a table has."""
 
-PRIVILEGES: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
-    "USE_SCHEMA": (_SCHEMA, ("USAGE",)),
-    "CREATE_TABLE": (_SCHEMA, ("CREATE",)),
-    "SELECT_TABLE": (_TABLE, ("SELECT",)),
-    "MODIFY_TABLE": (_TABLE, ("SELECT", "UPDATE", "DELETE", "INSERT")),
-}
-"""What a privilege becomes on schemas or on tables, in words of PostgreSQL.
 
-There the right to create tables is one on their schema.
-"""
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What privileges become in a kind of database, on schemas or on tables.
 
-UNSAID: Final[Mapping[str, str]] = {
-    "CREATE_SCHEMA": "whoever makes a schema in the database owns it there",
-    "MODIFY_TABLE": "only its owner alters a table in the database",
-}
-"""What of a privilege has no word in PostgreSQL."""
+    `unsaid` is what of a privilege has no word there. Names of roles have so many bytes at most,
+    and none of the `taken` beginnings.
+    """
+
+    privileges: Mapping[str, tuple[int, tuple[str, ...]]]
+    unsaid: Mapping[str, str]
+    max_name_bytes: int
+    taken: tuple[str, ...]
+
+
+POSTGRESQL: Final = Dialect(
+    privileges={
+        "USE_SCHEMA": (_SCHEMA, ("USAGE",)),
+        "CREATE_TABLE": (_SCHEMA, ("CREATE",)),
+        "SELECT_TABLE": (_TABLE, ("SELECT",)),
+        "MODIFY_TABLE": (_TABLE, ("SELECT", "UPDATE", "DELETE", "INSERT")),
+    },
+    unsaid={
+        "CREATE_SCHEMA": "whoever makes a schema in the database owns it there",
+        "MODIFY_TABLE": "only its owner alters a table in the database",
+    },
+    max_name_bytes=63,
+    taken=("pg_", "lw_"),
+)
+"""There the right to create tables is one on their schema."""
+
+MARIADB: Final = Dialect(
+    privileges={
+        "CREATE_TABLE": (_SCHEMA, ("CREATE",)),
+        "SELECT_TABLE": (_TABLE, ("SELECT",)),
+        "MODIFY_TABLE": (_TABLE, ("SELECT", "UPDATE", "DELETE", "INSERT", "ALTER")),
+    },
+    unsaid={
+        "CREATE_SCHEMA": "the right to make a database is one on all databases there",
+    },
+    max_name_bytes=128,
+    taken=("lw_",),
+)
+"""The same, and there is a right to alter a table; whoever has any right in a database uses it."""
 
 _ON: Final = ("metalake", "catalog", "schema", "table")
 
 
-def roles(realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects) -> Wanted:
+def roles(
+    dialect: Dialect, realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects
+) -> Wanted:
     """What is wanted, divided into roles by Gravitino's names and the others."""
-    return _Division(realm, scope, wish, objects).wanted()
+    return _Division(dialect, realm, scope, wish, objects).wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +102,14 @@ class _Original:
 
 class _Division:
     def __init__(
-        self, realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects
+        self,
+        dialect: Dialect,
+        realm: RealmState,
+        scope: Scope,
+        wish: Wanted,
+        objects: TargetObjects,
     ) -> None:
+        self._dialect = dialect
         self._realm, self._scope, self._wish, self._objects = realm, scope, wish, objects
         self._memberships = realm.matrix.snapshot.coded.memberships
         self._residues = Residues()
@@ -150,8 +182,8 @@ class _Division:
                     why = "a DENY has no word there: it takes people out of what gives it"
                     self._leave_out(why, on, role, privilege)
                     continue
-                if privilege in UNSAID:
-                    self._leave_out(UNSAID[privilege], on, role, privilege)
+                if privilege in self._dialect.unsaid:
+                    self._leave_out(self._dialect.unsaid[privilege], on, role, privilege)
                 found.update(self._translated(privilege, at))
         return frozenset(found) if is_known else None
 
@@ -164,7 +196,7 @@ class _Division:
         return names[len(top) :] if names[: len(top)] == top[: len(names)] else None
 
     def _translated(self, privilege: str, at: Path) -> Iterator[Grant]:
-        depth, words = PRIVILEGES.get(privilege, (_SCHEMA, ()))
+        depth, words = self._dialect.privileges.get(privilege, (_SCHEMA, ()))
         for path in self._open if words else ():
             if len(path) == depth and path[: len(at)] == at:
                 yield from (Grant(path, word) for word in words)
@@ -203,8 +235,9 @@ class _Division:
         return (
             name not in self._objects.roles
             and name.lower() not in _RESERVED
-            and not name.startswith(_RESERVED_PREFIXES)
-            and len(name.encode()) <= MAX_NAME_BYTES
+            and not name.startswith(self._dialect.taken)
+            and name == name.strip()
+            and len(name.encode()) <= self._dialect.max_name_bytes
         )
 
     def _leave_out(

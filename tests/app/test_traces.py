@@ -6,7 +6,8 @@ import asyncio
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from structlog.testing import capture_logs
 
 from lakewarden import __version__
-from lakewarden.app import telemetry, traces
+from lakewarden.app import request_pipeline, telemetry, traces
 from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.service.steps import step
 from tests.app.asgi import AppClient, close
 from tests.app.otlp_collector import Collector, attributes, collector
 from tests.app.serving import server
@@ -40,10 +43,29 @@ def collected() -> Iterator[Collector]:
         yield running
 
 
-def _client(folder: Path) -> AppClient:
-    application = Application(Settings(database=f"sqlite:///{folder}/store"), [Stub()])
+class _Calling(Stub):
+    """A dialect whose only handler calls somebody who is away."""
+
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", "/called", "metalake.list", self._call),)
+
+    def _call(self, exchange: Exchange) -> Reply:
+        for _ in range(3):
+            with suppress(OSError), step("call it", calls="there"):
+                raise OSError
+        return Reply(200, b"{}")
+
+
+def _client(folder: Path, dialect: Stub | None = None) -> AppClient:
+    settings = Settings(database=f"sqlite:///{folder}/store")
+    application = Application(settings, [dialect or Stub()])
     application.open()
     return AppClient(application, asyncio.new_event_loop())
+
+
+def _requests(collected: Collector) -> list[Span]:
+    """The spans of requests, without those of their steps."""
+    return [span for span in collected.spans() if span.kind == Span.SPAN_KIND_SERVER]
 
 
 def _about(span: Span) -> dict[str, object]:
@@ -74,7 +96,8 @@ def test_requests_of_a_server_are_spans_that_name_routes_and_nobody(
         assert not collected.bodies
         assert served.stop() == 0
         lines = [line for line in served.lines() if line["event"] == "request"]
-    spans = collected.spans()
+    everything = collected.spans()
+    spans = _requests(collected)
     assert collected.paths == {"/v1/traces"}
     assert [span.name for span in spans] == [
         "POST /api/metalakes",
@@ -87,7 +110,6 @@ def test_requests_of_a_server_are_spans_that_name_routes_and_nobody(
     assert {(span.trace_id.hex(), span.parent_span_id.hex()) for span in got} == {(TRACE, PARENT)}
     assert len({span.span_id for span in spans}) == len(spans)
     assert not any(span.parent_span_id for span in (spans[0], *spans[4:]))
-    assert {span.kind for span in spans} == {Span.SPAN_KIND_SERVER}
     assert all(0 < span.start_time_unix_nano <= span.end_time_unix_nano for span in spans)
     about = _about(got[0])
     assert isinstance(about.pop("lakewarden.revision"), int)
@@ -109,8 +131,57 @@ def test_requests_of_a_server_are_spans_that_name_routes_and_nobody(
         assert resource["service.name"] == "warden-of-tests"
         assert resource["service.version"] == __version__
         assert resource["deployment.environment.name"] == "tests"
+    _check_steps(spans, [span for span in everything if span not in spans])
     processes = {resource["service.instance.id"] for resource in collected.resources()}
     assert len(processes) == len(collected.resources()) <= 2
+
+
+def _check_steps(requests: list[Span], steps: list[Span]) -> None:
+    """What the requests did is below them, and lies within them."""
+    by_id = {span.span_id: span for span in (*requests, *steps)}
+    for each in steps:
+        within = by_id[each.parent_span_id]
+        assert each.trace_id == within.trace_id
+        assert within.start_time_unix_nano <= each.start_time_unix_nano
+        assert each.end_time_unix_nano <= within.end_time_unix_nano
+    made, read = (
+        {each.name for each in steps if each.trace_id == of.trace_id} for of in requests[:2]
+    )
+    assert {"decide", "read the store", "write the store"} <= made
+    assert "decide" in read
+    assert "write the store" not in read
+    kinds = {(each.name, each.kind) for each in steps}
+    assert ("write the store", Span.SPAN_KIND_CLIENT) in kinds
+    assert ("decide", Span.SPAN_KIND_INTERNAL) in kinds
+    told = {name for each in steps for name in _about(each)}
+    assert told <= {"peer.service", "lakewarden.count"}
+
+
+def test_a_failed_call_is_an_error_of_its_step_alone(
+    tmp_path: Path, collected: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENDPOINT, collected.address)
+    client = _client(tmp_path, _Calling())
+    assert client.ask("GET", "/called").status == 200
+    close(client)
+    (called,) = [span for span in collected.spans() if span.name == "call it"]
+    assert _about(called) == {"peer.service": "there", "lakewarden.count": 3}
+    assert called.status.code == called.status.STATUS_CODE_ERROR
+    (request,) = _requests(collected)
+    assert called.parent_span_id == request.span_id
+    assert request.status.code == request.status.STATUS_CODE_UNSET
+
+
+def test_where_traces_are_off_no_steps_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never() -> None:
+        raise AssertionError("recorded")
+
+    monkeypatch.setattr(request_pipeline, "Steps", never)
+    client = _client(tmp_path)
+    assert {client.ask("GET", "/stub").status for _ in range(3)} == {200}
+    close(client)
 
 
 def test_an_error_of_the_server_is_an_error_of_the_span(
@@ -137,7 +208,7 @@ def test_an_unsound_parent_is_none(
     client = _client(tmp_path)
     assert client.ask("GET", "/stub", headers=[("traceparent", traceparent)]).status == 200
     close(client)
-    assert {span.parent_span_id for span in collected.spans()} == {b""}
+    assert {span.parent_span_id for span in _requests(collected)} == {b""}
 
 
 def test_what_is_not_sampled_is_not_sent(

@@ -17,6 +17,7 @@ from lakewarden.app.http_head import Pair
 from lakewarden.app.routing import RouteMatch
 from lakewarden.http.exchange import JSON, Dialect, Exchange, Reply
 from lakewarden.service.actor import Actor
+from lakewarden.service.steps import Steps
 
 if TYPE_CHECKING:
     from lakewarden.app.traces import Tracing
@@ -35,7 +36,7 @@ class RequestContext:
     """One request on its way.
 
     `begun` is of `time.perf_counter`; `certificate` are the names in that of the connection; `own`
-    are the headers that are of this request alone.
+    are the headers that are of this request alone; `steps` are recorded where requests are traced.
     """
 
     method: str
@@ -58,6 +59,7 @@ class RequestContext:
     exchange: Exchange | None = None
     extra: dict[str, str] = field(default_factory=dict)
     concealed: Callable[[Reply], Reply] | None = None
+    steps: Steps | None = None
 
     def identify(self, own: Mapping[bytes, bytes]) -> None:
         """Takes what says which request it is."""

@@ -65,6 +65,7 @@ from lakewarden.service.cancellation import Cancellation, check, working
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY
 from lakewarden.service.state import State
+from lakewarden.service.steps import Steps, recording
 
 if TYPE_CHECKING:
     from lakewarden.app.traces import Tracing
@@ -131,8 +132,11 @@ class RequestPipeline:
         context = RequestContext(scope["method"], raw_path, time.perf_counter(), peer)
         if "extensions" in scope:
             context.certificate = scope["extensions"].get(tls.CERTIFICATE, ())
+        if self._parts.tracing is not None:
+            context.steps = Steps()
+        query, headers = scope["query_string"], scope["headers"]
         try:
-            reply = await self._answer(context, scope["query_string"], scope["headers"], receive)
+            reply = await self._answer(context, query, headers, receive)
             shown = context.shown(reply)
             head = context.head(shown)
         except Disconnected:
@@ -174,6 +178,7 @@ class RequestPipeline:
             state = parts.freshness.at_once(parsed.wish, now)
             if state is None:
                 return None
+            context.steps = None if parts.tracing is None else Steps()
             entered = self._entered(context, parsed, body, FreshState(state), now)
             reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
             shown = context.shown(reply)
@@ -199,7 +204,7 @@ class RequestPipeline:
         if limit > limits.body_bytes:
             # Large bodies are read for callers only that would be believed as things are; what
             # this process knew last may lack their token.
-            current, now = await self._fresh(parsed.wish)
+            current, now = await self._fresh(context, parsed.wish)
             early = self._authenticated(context, parsed, current.state, now)
             if isinstance(early, Unauthenticated):
                 return self._unauthenticated(context, parsed, early)
@@ -207,7 +212,7 @@ class RequestPipeline:
         body = await read_body(receive, announced, limit, limits.request_seconds)
         if body and not parsed.takes_body:
             raise Refused(415, f"expected the content type `{JSON}`")
-        fresh, now = await self._fresh(parsed.wish)
+        fresh, now = await self._fresh(context, parsed.wish)
         entered = self._entered(context, parsed, body, fresh, now)
         if isinstance(entered, Reply):
             return entered
@@ -266,7 +271,7 @@ class RequestPipeline:
         if not context.request_id:
             context.identify(own)
 
-    async def _fresh(self, wish: Consistency) -> tuple[FreshState, float]:
+    async def _fresh(self, context: RequestContext, wish: Consistency) -> tuple[FreshState, float]:
         """The state that answers, and the moment for which it does."""
         if not self._parts.is_open:
             raise self._parts.closed()
@@ -275,7 +280,10 @@ class RequestPipeline:
         if state is not None:
             return FreshState(state), now
         for _ in range(_TRIES):
+            asked = time.perf_counter()
             fresh = await self._parts.freshness.state(wish)
+            if context.steps is not None:
+                context.steps.waited("prove the revision", asked)
             now = self._parts.service.clock()
             if fresh.state.covers(now):
                 return fresh, now
@@ -339,6 +347,7 @@ class RequestPipeline:
             credentials = local_engine.credentials(credentials, user, context.peer, parsed.headers)
         if trusted_proxies is not None:
             credentials = trusted_proxies.credentials(credentials, parsed.headers, context.peer)
+        begun = 0.0 if context.steps is None else time.perf_counter()
         actor = self._parts.authenticator.authenticate(
             credentials,
             state,
@@ -347,6 +356,8 @@ class RequestPipeline:
             anonymous=match.dialect.anonymous,
             dialect=match.dialect.name,
         )
+        if context.steps is not None:
+            context.steps.waited("authenticate", begun)
         if isinstance(actor, Unauthenticated):
             if not match.route.public or not isinstance(parsed.credentials, Nothing):
                 return actor
@@ -383,7 +394,14 @@ class RequestPipeline:
     ) -> Reply:
         """The reply of the handler, in a worker thread; cancelled if the client disconnects."""
         cancellation = Cancellation()
-        handled = partial(_handled, parsed.match.route.handler, exchange, cancellation)
+        handled = partial(
+            _handled,
+            parsed.match.route.handler,
+            exchange,
+            cancellation,
+            context.steps,
+            time.perf_counter(),
+        )
         work = self._queue.submit(_queued_as(exchange), handled)
         disconnect = asyncio.ensure_future(disconnected(receive))
         both: set[asyncio.Future[Any]] = {work, disconnect}
@@ -443,14 +461,27 @@ class RequestPipeline:
 def _inline(context: RequestContext, parsed: ParsedHead, exchange: Exchange) -> Reply:
     """What the handler answers, on the event loop."""
     exchange.on_loop = True
-    reply = parsed.match.route.handler(exchange)
+    handler, steps = parsed.match.route.handler, context.steps
+    if steps is None:  # COST: a request that is not traced does not enter and leave anything
+        reply = handler(exchange)
+    else:
+        with recording(steps):
+            reply = handler(exchange)
     context.revision = exchange.state.revision
     return reply
 
 
-def _handled(handler: Handler, exchange: Exchange, cancellation: Cancellation) -> Reply:
+def _handled(
+    handler: Handler,
+    exchange: Exchange,
+    cancellation: Cancellation,
+    steps: Steps | None,
+    submitted: float,
+) -> Reply:
     """What the handler answers, unless it is given up before its turn or on the way."""
-    with working(cancellation):
+    if steps is not None:
+        steps.waited("wait for a thread", submitted)
+    with working(cancellation), recording(steps):
         check()
         return handler(exchange)
 

@@ -1,7 +1,7 @@
 """Requests as spans of OpenTelemetry, sent by OTLP over HTTP.
 
-A span is made once its request was answered, from what metrics and log are told of it. So nothing
-is carried through the request, and what comes in is no longer waited for. Spans wait in a queue
+A span is made once its request was answered, from what metrics and log are told of it, and with it
+those of the request's steps (`service.steps`), which were timed meanwhile. Spans wait in a queue
 of this process that drops what it cannot hold; a thread sends them. A span names the route by its
 template, never the path: names of objects and tokens are in paths and queries.
 """
@@ -18,7 +18,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from lakewarden import __version__
@@ -27,6 +27,7 @@ from lakewarden.app.routing import REALMS
 
 if TYPE_CHECKING:
     from lakewarden.app.request_context import RequestContext
+    from lakewarden.service.steps import Steps
 
 SERVICE: Final = "lakewarden"
 """The name of the service, unless a variable gives another one."""
@@ -47,6 +48,17 @@ class SpanIds(NamedTuple):
 
     trace_id: str
     span_id: str
+
+
+class _Moments(NamedTuple):
+    """One moment by the clock of spans (nanoseconds) and by that of steps (seconds)."""
+
+    nanoseconds: int
+    seconds: float
+
+    def at(self, seconds: float) -> int:
+        """A moment of a step in nanoseconds since the epoch."""
+        return self.nanoseconds - int((self.seconds - seconds) * 1e9)
 
 
 class Tracing:
@@ -79,9 +91,35 @@ class Tracing:
         )
         if status >= _SERVER_ERROR:
             span.set_status(Status(StatusCode.ERROR))
+        if context.steps is not None and span.is_recording():
+            self._record_steps(span, context.steps, _Moments(end, context.begun + seconds))
         span.end(end)
         ids = span.get_span_context()
         return SpanIds(f"{ids.trace_id:032x}", f"{ids.span_id:016x}")
+
+    def _record_steps(self, request: Span, steps: Steps, moments: _Moments) -> None:
+        """A span for each step that has ended, below what it is part of."""
+        spans: list[Span | None] = []
+        for step in [*steps.found]:  # a thread that nobody waits for any more may add to it
+            within = request if step.parent is None else spans[step.parent]
+            if step.ended is None or within is None:
+                spans.append(None)
+                continue
+            span = self._tracer.start_span(
+                step.name,
+                context=set_span_in_context(within, Context()),
+                kind=SpanKind.CLIENT if step.calls else SpanKind.INTERNAL,
+                attributes={"peer.service": step.calls} if step.calls else {},
+                start_time=moments.at(step.begun),
+            )
+            if step.count > 1:
+                span.set_attribute("lakewarden.count", step.count)
+            if step.failed:
+                span.set_status(Status(StatusCode.ERROR))
+            span.end(moments.at(step.ended))
+            spans.append(span)
+        if steps.dropped:
+            request.set_attribute("lakewarden.steps_dropped", steps.dropped)
 
     def close(self) -> None:
         """Sends what is left, for `FLUSH_SECONDS` at most: the library would wait for longer."""

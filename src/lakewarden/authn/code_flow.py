@@ -35,6 +35,7 @@ from lakewarden.service.provider_login import (
     ProviderAway,
     StartedLogin,
 )
+from lakewarden.service.steps import step
 
 TIMEOUT_SECONDS: Final = 5.0
 _MAX_SECRET: Final = 4_096
@@ -130,7 +131,8 @@ class CodeFlow:
 
     def _id_token(self, code: str, verifier: str) -> str:
         try:
-            with self._session() as session:
+            called = step("call the identity provider", calls="identity provider")
+            with called, self._session() as session:
                 answer = session.fetch_token(
                     self._client.token_url,
                     grant_type="authorization_code",

@@ -24,6 +24,7 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Index
 from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.state import RealmState
+from lakewarden.service.steps import step
 
 Names = Mapping[str, str]
 """The names of a request by what they name: `catalog`, `schema`, `table` and so on."""
@@ -108,8 +109,10 @@ class EngineAccess:
 
     def decides_on(self, act: Act, entity: Entity) -> bool:
         """Whether the act is allowed on the entity, or by what is inside it."""
-        if self.realm.matrix.decide(self.request(self._operation(act), entity)).allow:
-            return True
+        request = self.request(self._operation(act), entity)
+        with step("decide"):
+            if self.realm.matrix.decide(request).allow:
+                return True
         return self.decides_inside(act, entity)
 
     def _is_allowed_inside(self, act: Act, entity: Entity) -> bool:
@@ -148,7 +151,8 @@ class EngineAccess:
         """The ids of the entities on which the act is allowed; remembered."""
         found = self._listed.get(act.name)
         if found is None:
-            found = listing(self.realm.matrix, self.request(self._operation(act)))
+            with step("decide"):
+                found = listing(self.realm.matrix, self.request(self._operation(act)))
             self._listed[act.name] = found
         return found
 

@@ -37,6 +37,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Parts, Request
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.state import RealmState
+from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
@@ -134,7 +135,8 @@ class Guard:
         request = self.question(
             exchange, state, Requirement(operation, target, parts), exchange.now
         )
-        refused = self.refusal(exchange, state, request)
+        with step("decide"):
+            refused = self.refusal(exchange, state, request)
         if refused is not None:
             exchange.denied(self.event(exchange, request, "deny", str(refused)))
             raise refused
@@ -154,7 +156,8 @@ class Guard:
         request = self.question(
             exchange, state, Requirement(operation, target, parts), exchange.now
         )
-        return not self.is_on(exchange) or state.matrix.decide(request).allow
+        with step("decide"):
+            return not self.is_on(exchange) or state.matrix.decide(request).allow
 
     def write(
         self,
@@ -200,7 +203,8 @@ class Guard:
             state = transaction.realm(exchange.realm)
             requests = [self.question(exchange, state, ask, transaction.now) for ask in questions]
             for ask, request in zip(questions, requests, strict=True):
-                refused = self.refusal(exchange, state, request)
+                with step("decide"):
+                    refused = self.refusal(exchange, state, request)
                 if refused is not None:
                     audited = None if callable(details) else details
                     event = self.event(exchange, request, "deny", str(refused), audited)
@@ -249,7 +253,8 @@ class Guard:
         if self.unfiltered(exchange, state, filter):
             return _all(state, filter, within)
         request = self.question(exchange, state, Requirement(filter), exchange.now, within)
-        return listing(state.matrix, request, within)
+        with step("decide"):
+            return listing(state.matrix, request, within)
 
     def visible(
         self,
@@ -281,7 +286,8 @@ class Guard:
             return candidates
         ask, about = Requirement(operation, parts=parts), within or candidates[0]
         request = self.question(exchange, state, ask, exchange.now, about)
-        return [candidates[index] for index in filtered(state.matrix, request, candidates)]
+        with step("decide"):
+            return [candidates[index] for index in filtered(state.matrix, request, candidates)]
 
     # what they share
 

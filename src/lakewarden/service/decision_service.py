@@ -23,6 +23,7 @@ from lakewarden.service.effect import decode
 from lakewarden.service.ports import Clock, FeedGone, Reading, Store
 from lakewarden.service.preparation import NotPrepared, Preparation
 from lakewarden.service.state import NO_STARTS, Scoped, Start, State, after_effects, load
+from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
@@ -125,6 +126,10 @@ class DecisionService:
         return state
 
     def _caught_up(self, reading: Reading) -> State:
+        with step("catch up"):
+            return self._after(reading)
+
+    def _after(self, reading: Reading) -> State:
         state = self._state
         if reading.revision < state.revision:
             return load(reading, self.clock())

@@ -6,8 +6,8 @@ is a port. Rights are asked for before a target is reached, and a denied change 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -24,6 +24,7 @@ from lakewarden.service.push_target import DriftNote, PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState
+from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
@@ -342,12 +343,18 @@ class Pushing:
         state, now = self.service.state, self.service.clock()
         return control.denied_in(state, self.actor, operation, realm, now)
 
-    def _connected(self, realm: str, name: str) -> AbstractContextManager[TargetSession[Any]]:
+    @contextmanager
+    def _connected(self, realm: str, name: str) -> Iterator[TargetSession[Any]]:
         sealing = self._sealing()
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
             address = push_target.url(reading, sealing, target)
-        return self.connect(target, address, partial(reading_of, self.service))
+        reads = partial(reading_of, self.service)
+        with (
+            step("call a target", calls=target.kind),
+            self.connect(target, address, reads) as session,
+        ):
+            yield session
 
     def _realm(self, name: str) -> RealmState:
         return self.service.catch_up().realm(name)

@@ -30,6 +30,7 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
+from lakewarden.service.steps import step
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,8 @@ def _own_text(actor: Actor, realm_state: RealmState) -> str:
 
 def check(question: AuthorizedQuestion) -> Decision:
     """The decision; who does not see the realm learns only yes or no."""
-    return _recorded(question, question.realm.matrix.decide(question.request))
+    with step("decide"):
+        return _recorded(question, question.realm.matrix.decide(question.request))
 
 
 def _recorded(question: AuthorizedQuestion, decision: Decision) -> Decision:
@@ -233,9 +235,10 @@ def listing(
     system = question.realm.system
     start = None if after is None else system.entity(after)
     below = None if within is None else system.entity(within)
-    return page(
-        question.realm.matrix, question.request, size, start, below, skip=skip, each=checked
-    )
+    with step("decide"):
+        return page(
+            question.realm.matrix, question.request, size, start, below, skip=skip, each=checked
+        )
 
 
 def who(
@@ -248,7 +251,8 @@ def who(
 
 def users(question: AuthorizedQuestion) -> list[Principal]:
     """The stored users who may, in order."""
-    return sorted(who_may(question.realm.matrix, question.request))
+    with step("decide"):
+        return sorted(who_may(question.realm.matrix, question.request))
 
 
 def held_privileges(question: AuthorizedQuestion) -> HeldPrivileges:
@@ -299,7 +303,8 @@ def reasons(state: State, actor: Actor, question: AuthorizedQuestion) -> Reasons
     asker, of the target and what lies above it; and where nothing at all is allowed on the
     target, only that it is denied, as for a target that is not there.
     """
-    explanation = explain(question.realm.matrix, question.request)
+    with step("explain"):
+        explanation = explain(question.realm.matrix, question.request)
     named = _statements(question, explanation)
     notes: tuple[str, ...] = ()
     if question.sees and _may_read_statements(state, actor, question):

@@ -17,6 +17,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.audit_seal import UNSEALED
 from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
+from lakewarden.service.steps import step
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
@@ -115,14 +116,16 @@ class SqlStore:
     def reading(self) -> Iterator[SqlReading]:
         """See `Store.reading`."""
         check()
-        connection, reading = _begun(self.engine, lambda fresh: SqlReading(consistent(fresh)))
-        with _closing(connection), _interrupted(connection):
-            yield reading
+        with step("read the store", calls=self.engine.dialect.name):
+            connection, reading = _begun(self.engine, lambda fresh: SqlReading(consistent(fresh)))
+            with _closing(connection), _interrupted(connection):
+                yield reading
 
     @contextmanager
     def writing(self, *, late: bool = False) -> Iterator[SqlWriting]:
         """See `Store.writing`."""
-        with self.write_health.watching():
+        written = step("write the store", calls=self.engine.dialect.name)
+        with self.write_health.watching(), written:
             connection, writing = _begun(
                 self.engine,
                 lambda fresh: SqlWriting(
@@ -139,9 +142,10 @@ class SqlStore:
 
     def revision(self) -> int:
         """See `Store.revision`."""
-        connection, revision = _begun(self._asking, _revision)
-        with _closing(connection):
-            return revision
+        with step("read the revision", calls=self.engine.dialect.name):
+            connection, revision = _begun(self._asking, _revision)
+            with _closing(connection):
+                return revision
 
     def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> None:
         """See `Store.add_usage`."""

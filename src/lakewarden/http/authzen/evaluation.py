@@ -28,6 +28,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
 from lakewarden.service.decision_service import StaleRevision
 from lakewarden.service.state import State
+from lakewarden.service.steps import step
 
 OK: Final = 200
 
@@ -102,7 +103,8 @@ class Evaluation:
         _check_size(exchange, len(items))
         evaluator = self.cache(exchange.state).evaluator(exchange)
         batch = Batch(evaluator, body, exchange.now, short=fast_decoder.is_short(body))
-        answers = batch.answers(items, stop)
+        with step("decide"):
+            answers = batch.answers(items, stop)
         unanswered = fast_decoder.inner_texts(items[len(answers) :])
         texts = fast_decoder.outer_texts(body) + batch.texts + unanswered
         if exchange.body.count(b'"') != 2 * texts:
@@ -120,7 +122,8 @@ class Evaluation:
     ) -> bytes:
         fresh(exchange, revision)
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        counted = evaluator.counted(question, exchange.now, exchange.services.usage)
+        with step("decide"):
+            counted = evaluator.counted(question, exchange.now, exchange.services.usage)
         return answer.shortened(counted) if short else counted
 
     def _strict_many(self, exchange: Exchange, members: Members) -> bytes:
@@ -135,7 +138,8 @@ class Evaluation:
         short = is_short(members)
         fresh(exchange, at_least(members))
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        answers = _strict_answers(evaluator, defaults, items, stop, exchange.now)
+        with step("decide"):
+            answers = _strict_answers(evaluator, defaults, items, stop, exchange.now)
         return answer.listed([answer.shortened(each) for each in answers] if short else answers)
 
 

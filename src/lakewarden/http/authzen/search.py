@@ -42,6 +42,7 @@ from lakewarden.kernel.who import who
 from lakewarden.service.cancellation import checked
 from lakewarden.service.question_text import by_itself
 from lakewarden.service.state import RealmState
+from lakewarden.service.steps import step
 
 Find = Callable[[Evaluator, Question, PageRequest, float], bytes]
 FindSeveral = Callable[[CrossRealmSearch, PageRequest], bytes]
@@ -78,10 +79,12 @@ class Search:
         page = page_request(members, exchange.services.page_rows, *about)
         names = realms_of(question)
         try:
-            if names is None:
-                body = find(evaluator, question, page, exchange.now)
-            else:
-                body = find_several(CrossRealmSearch(exchange, evaluator, question, names), page)
+            with step("decide"):
+                if names is None:
+                    body = find(evaluator, question, page, exchange.now)
+                else:
+                    several = CrossRealmSearch(exchange, evaluator, question, names)
+                    body = find_several(several, page)
         except Unknown:
             body = rendered(page, (), 0, None, more=False)
         return Reply(OK, body)

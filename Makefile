@@ -73,9 +73,9 @@ coverage: setup ## The fixed tests of kernel, models and names alone, which have
 	$(PYTEST) -n $(CORES) -m 'coverage_gate and not nightly' --cov --cov-report= $(THEIR_TESTS)
 	$(BIN)/python -m coverage report --fail-under=100
 
-test-nightly: setup ## Run what `make test` leaves out, and properties with many fresh examples (SEED=N)
-	PYTHON=$(BIN)/python scripts/install-test-tools.sh
-	$(PYTEST) -m 'nightly or property' --hypothesis-profile=night
+test-nightly: setup ## Run what `make test` leaves out, properties with many fresh examples, and Trino (SEED=N)
+	TRINO_TIER=$${TRINO_TIER:-night} PYTHON=$(BIN)/python scripts/install-test-tools.sh
+	$(PYTEST) -m 'nightly or property or trino' --hypothesis-profile=night
 
 test-fast: setup ## Run the tests that need no Spark, no database server and no browser
 	$(PYTEST) -m '$(NOT_FAST)'

@@ -43,6 +43,18 @@ fi
 
 "$here/promtool.sh" >/dev/null || echo "promtool could not be had; its tests are skipped" >&2
 
+# TRINO_TIER=1: the tests need a Trino. By night they have one wherever there is a Java for it.
+case ${TRINO_TIER:-} in
+1) "$here/install-trino.sh" >/dev/null ;;
+night)
+    if has mvn && "${PYTHON:-python3}" -c 'from lakewarden.testing import trino; trino.java()' 2>/dev/null; then
+        "$here/install-trino.sh" >/dev/null || echo "Trino could not be installed; its tests are skipped" >&2
+    else
+        echo "a Trino needs mvn and Java 24 or newer; its tests are skipped" >&2
+    fi
+    ;;
+esac
+
 for client in datahub gravitino; do
     "$here/$client-client.sh" >/dev/null ||
         echo "the $client client could not be installed; its tests are skipped" >&2

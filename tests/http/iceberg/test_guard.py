@@ -184,6 +184,19 @@ def test_credentials_other_than_a_users_token_are_refused(guard: Guarded) -> Non
     assert guard.catalog.seen == []
 
 
+def test_no_token_is_written_down(guard: Guarded) -> None:
+    token, where = guard.tokens["olga"], "/r/gravitino/iceberg/v1/shop/namespaces"
+    for query in (f"?token={token}", f"?parent=x&token={token}#", f"?token=%6c{token[1:]}"):
+        for method in ("GET", "POST", "PATCH"):
+            guard.served.ask(method, where + query, {"namespace": [token]})
+            guard.served.ask(method, where + query, token=token)
+    guard.served.raw(f"GET {where}?token={token} HTTP/9.9\r\n\r\n".encode(), 1.0)
+    written = guard.served.log.read_text()
+    assert token not in written
+    assert token[1:] not in written
+    assert TOKEN not in written
+
+
 def test_the_guard_serves_nothing_else(guard: Guarded) -> None:
     for path in ("/api/v1/whoami", "/api/metalakes", "/ui/", "/access/v1/evaluation"):
         assert guard.served.ask("GET", path, token=ROOT).status in (404, 405), path

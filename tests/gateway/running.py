@@ -11,6 +11,7 @@ from pyspark.sql.connect.proto import base_pb2_grpc as stubs
 from pyspark.sql.connect.session import SparkSession
 
 from lakewarden.authn.authenticator import Authenticator
+from lakewarden.config.engines import SparkRealm
 from lakewarden.gateway.backend import Address, Backend
 from lakewarden.gateway.server import Listening, Server
 from lakewarden.gateway.service import Gateway
@@ -51,10 +52,10 @@ class Running:
 
 
 @contextmanager
-def served(estate: Estate, spark_port: int) -> Iterator[Running]:
+def served(estate: Estate, spark_port: int, names: SparkRealm = NAMES) -> Iterator[Running]:
     backend = Backend(Address(f"127.0.0.1:{spark_port}"), TOKEN)
     backend.check()
-    gateway = Gateway(estate.service, Authenticator("token", "root"), backend, REALM, NAMES)
+    gateway = Gateway(estate.service, Authenticator("token", "root"), backend, REALM, names)
     gateway.check()
     server = Server(gateway, Listening("127.0.0.1", 0))
     running = Running(estate, server.port, gateway)

@@ -105,6 +105,11 @@ class SparkRealm(EngineRealm):
         default="spark_catalog", description="The catalog in which a session begins."
     )
     database: str = Field(default="default", description="The database in which it begins.")
+    follow: bool = Field(
+        default=False,
+        description="Whether the realm follows what users make, drop and rename in Spark: what is"
+        " made is its maker's.",
+    )
 
 
 class PolarisRealm(EngineRealm):

@@ -82,6 +82,19 @@ class Access:
             self.used[act.name, entity] = self._mapping.operation(act.name)
 
     @property
+    def follows(self) -> bool:
+        """Whether the realm follows what Spark makes, drops and renames."""
+        return self._settings.follow
+
+    def entity(self, kind: str, name: Name) -> Entity | None:
+        """What the realm calls a schema, a table or a view of that name, stored or not."""
+        return self._answers.entity(kind, _named(name))
+
+    def operation(self, act: str) -> str:
+        """The operation of the model that an act is."""
+        return self._mapping.operation(act)
+
+    @property
     def principal(self) -> str:
         """The user's name, as the realm spells it."""
         return self._answers.request("").principal.name

@@ -16,6 +16,7 @@ from lakewarden.gateway.analysis import check_analyzed, pieces
 from lakewarden.gateway.catalog_calls import CatalogCalls
 from lakewarden.gateway.compressed import decompress
 from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.following import SCHEMA, Done
 from lakewarden.gateway.governor import Columns, Governor
 from lakewarden.gateway.listings import Listings, RowsOf, read_show
 from lakewarden.gateway.resolver import Resolver, renumbered
@@ -42,8 +43,10 @@ class Plans:
         self._resolver = Resolver(session, access.user)
         self._governor = Governor(access, columns_of)
         self._listings = Listings(session, access, rows_of, columns_of)
+        self._rows_of = rows_of
         self.new_view: NewView | None = None
         self.answer: relations.Relation | None = None
+        self.done: Done | None = None
 
     def execute(self, request: base.ExecutePlanRequest) -> None:
         """Makes the request one that may be executed. Raises `Denied` and `Malformed`."""
@@ -90,7 +93,7 @@ class Plans:
     def _command(self, command: commands.Command) -> None:
         match command.WhichOneof("command_type"):
             case "write_operation" | "write_operation_v2":
-                check_write(command, self._session, self._access)
+                self.done = check_write(command, self._session, self._access, self._exists)
                 self._limit(command)
             case "merge_into_table_command":
                 self._merge(command.merge_into_table_command)
@@ -130,15 +133,27 @@ class Plans:
             return
         if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
             raise Denied("SQL with parameters is not permitted")
-        statements = Statements(self._session, self._access, self._resolver, self._governor)
+        statements = Statements(
+            self._session, self._access, self._resolver, self._governor, self._exists
+        )
         if isinstance(statement, Describe):
             self.answer = self._listings.described(statements.name(statement.table))
             command.input.CopyFrom(nothing())
             return
         command.input.CopyFrom(statements.rewritten(statement))
         self.new_view = statements.new_view
+        self.done = statements.done if self._access.follows else None
         if self.new_view is not None:
             self.answer = nothing()
+
+    def _exists(self, kind: str, name: Name) -> bool:
+        """Whether Spark has it now."""
+        plan = relations.Relation()
+        if kind == SCHEMA:
+            plan.catalog.database_exists.db_name = identifiers.join(name)
+        else:
+            plan.catalog.table_exists.table_name = identifiers.join(name)
+        return any(value for row in self._rows_of(plan) for value in row.values())
 
     def _merge(self, merge: commands.MergeIntoTableCommand) -> None:
         for part in check_merge(merge, self._session, self._access):

@@ -27,6 +27,7 @@ from lakewarden.gateway.backend import SERVICE, Backend
 from lakewarden.gateway.backend_errors import FETCH, deny, end_with, shown_details
 from lakewarden.gateway.config_calls import check_config
 from lakewarden.gateway.errors import Denied, Malformed, NoCredentials, TooManyCalls
+from lakewarden.gateway.following import Following, NotFollowed, is_complete, is_reattachable
 from lakewarden.gateway.inspection import parsed
 from lakewarden.gateway.plans import Plans
 from lakewarden.gateway.running_calls import RunningCalls
@@ -160,6 +161,8 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             answer = self._backend.unary(method, call.request, _seconds(context))
             if method == "ReleaseSession":
                 self._sessions.end(call.actor.user, call.request.session_id)
+                for following in call.session.following.values():
+                    _log_unfollowed(following)
             return shown_details(answer) if method == FETCH else answer
 
         answer: bytes = self._outcome(method, context, answered)
@@ -173,11 +176,51 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             context.add_callback(answers.cancel)
             plan = call.session.answer_of(call.request.operation_id)
             try:
-                for answer in answers:
+                for answer in self._followed(method, call, answers):
                     yield answer if plan is None else named_plan(answer, plan)
+            except NotFollowed as error:
+                CALLS.labels(method, "undecided").inc()
+                deny(context, grpc.StatusCode.PERMISSION_DENIED, str(error))
             except grpc.RpcError as error:
                 CALLS.labels(method, "failed").inc()
                 end_with(context, error)
+
+    def _followed(self, method: str, call: Call, answers: Any) -> Iterator[bytes]:
+        """The answers; before the one that says that Spark has done it, the realm is told.
+
+        Raises `NotFollowed` where it cannot be.
+        """
+        session, operation = call.session, call.request.operation_id
+        if not session.follows(operation):
+            yield from answers
+            return
+        goes_on = method != "ExecutePlan" or is_reattachable(call.request)
+        is_over = False
+        try:
+            for answer in answers:
+                if is_complete(answer):
+                    self._follow(session, operation)
+                yield answer
+            if not goes_on:
+                self._follow(session, operation)
+            is_over = True
+        except grpc.RpcError:
+            session.taken(operation)  # it was not done
+            raise
+        finally:
+            # The client went away before it was told; another stream may still tell.
+            left = None if is_over or goes_on else session.taken(operation)
+            if left is not None:
+                _log_unfollowed(left)
+
+    def _follow(self, session: Session, operation: str) -> None:
+        following = session.taken(operation)
+        if following is not None:
+            try:
+                following.write(self._service, self._realm)
+            except NotFollowed:
+                _log_unfollowed(following)
+                raise
 
     def _started(
         self, method: str, data: bytes, context: grpc.ServicerContext, running: ExitStack
@@ -224,7 +267,9 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             self._note_used(call)
         if not request.operation_id:
             request.operation_id = str(uuid.uuid4())
-        call.session.started(request.operation_id, plans.answer)
+        done = plans.done
+        following = None if done is None else Following(call.actor, done, call.access)
+        call.session.started(request.operation_id, plans.answer, following)
         if plans.new_view is not None:
             call.session.keep_view(plans.new_view.name, plans.new_view.plan)
 
@@ -345,6 +390,13 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             _end(context, error)
         CALLS.labels(method, "done").inc()
         return answer
+
+
+def _log_unfollowed(following: Following) -> None:
+    """What Spark did, or may have done, and the realm does not know of."""
+    _log.warning(
+        "the realm did not follow Spark", done=following.done.told(), user=following.actor.user
+    )
 
 
 def _released(request: base.ReleaseExecuteRequest) -> bytes:

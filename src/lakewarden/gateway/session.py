@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql.connect.proto import relations_pb2 as relations
 
 from lakewarden.gateway.errors import Denied, Malformed
+from lakewarden.gateway.following import Following
 
 MAX_SESSIONS: Final = 10_000
 MAX_SESSIONS_OF_USER: Final = 100
@@ -36,7 +37,7 @@ class Session:
     `views` are temporary views: plans with all names complete and no view left in them, as the
     user wrote them, so that each read is checked and limited when it happens. `operations` are
     those that were started, by id, with the plan that a statement's answer has to name; `refused`
-    are ids of those that were not.
+    are ids of those that were not. `following` is what the realm is told once one is done.
     """
 
     catalog: str
@@ -45,6 +46,7 @@ class Session:
     views: dict[str, relations.Relation] = field(default_factory=dict)
     operations: OrderedDict[str, relations.Relation | None] = field(default_factory=OrderedDict)
     refused: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    following: dict[str, Following] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def qualified(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -67,14 +69,32 @@ class Session:
                 raise Malformed("the session has too many temporary views")
             self.views[name] = plan
 
-    def started(self, operation: str, answer: relations.Relation | None) -> None:
+    def started(
+        self,
+        operation: str,
+        answer: relations.Relation | None,
+        following: Following | None = None,
+    ) -> None:
         """Binds the operation to this session; raises `Denied` for an id that is in use."""
         with self.lock:
             if operation in self.operations:
                 raise Denied("the operation id is in use")
             self.operations[operation] = answer
+            if following is not None:
+                self.following[operation] = following
             if len(self.operations) > MAX_OPERATIONS:
-                self.operations.popitem(last=False)
+                forgotten, _ = self.operations.popitem(last=False)
+                self.following.pop(forgotten, None)
+
+    def follows(self, operation: str) -> bool:
+        """Whether the realm is to be told once the operation is done."""
+        with self.lock:
+            return operation in self.following
+
+    def taken(self, operation: str) -> Following | None:
+        """What the realm is to be told of the operation, once."""
+        with self.lock:
+            return self.following.pop(operation, None)
 
     def refuse(self, operation: str) -> None:
         """Remembers an operation that was denied: a client releases it all the same."""

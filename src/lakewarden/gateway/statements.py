@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql.connect.proto import relations_pb2 as relations
 
@@ -18,6 +19,7 @@ from lakewarden.expressions.statement import Statement
 from lakewarden.gateway import identifiers
 from lakewarden.gateway.access import Access
 from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.following import SCHEMA, TABLE, VIEW, Done, Exists
 from lakewarden.gateway.governor import Governor
 from lakewarden.gateway.resolver import Resolver, check_column, renumbered
 from lakewarden.gateway.session import NewView, Session
@@ -43,13 +45,20 @@ class Statements:
     """Checks the statements of one call, and says what Spark is to be asked instead."""
 
     def __init__(
-        self, session: Session, access: Access, resolver: Resolver, governor: Governor
+        self,
+        session: Session,
+        access: Access,
+        resolver: Resolver,
+        governor: Governor,
+        exists: Exists,
     ) -> None:
         self._session = session
         self._access = access
         self._resolver = resolver
         self._governor = governor
+        self._exists = exists
         self.new_view: NewView | None = None
+        self.done: Done | None = None
 
     def rewritten(self, statement: Statement) -> relations.Relation:
         """What Spark is asked instead. Raises `Denied`."""
@@ -100,6 +109,8 @@ class Statements:
         self._access.require("CreateTable", name[:-1])
         if statement.replaces:
             self._access.require_writable("DropTable", name)
+        elif self._makes(TABLE, name, statement.unless_there):
+            statement = replace(statement, unless_there=False)
         if statement.query is None:
             return _plain(statement.text(_join(name), {}))
         return self._reading(statement.query, lambda names: statement.text(_join(name), names))
@@ -110,6 +121,8 @@ class Statements:
         self._access.require("CreateView", name[:-1])
         if statement.replaces:
             self._access.require_writable("DropView", name)
+        elif self._makes(VIEW, name, statement.unless_there):
+            statement = replace(statement, unless_there=False)
         names = {}
         for table in statement.query.tables:
             if len(table) == 1 and table[0].lower() in self._session.views:
@@ -153,25 +166,40 @@ class Statements:
         if statement.kind == "schema":
             schema = self._schema(statement.name)
             self._access.require("DropSchema", schema)
+            self.done = Done(SCHEMA, gone=schema)
             return _plain(f"DROP SCHEMA {there}{_join(schema)} RESTRICT")
         if statement.kind == "view" and len(statement.name) == 1:
             view = self._session.views.pop(statement.name[0].lower(), None)
             if view is not None:
                 return nothing()
-        act, kind = ("DropView", "VIEW") if statement.kind == "view" else ("DropTable", "TABLE")
-        return _plain(f"DROP {kind} {there}{_join(self._writable((act,), statement.name))}")
+        act, kind = ("DropView", VIEW) if statement.kind == VIEW else ("DropTable", TABLE)
+        name = self._writable((act,), statement.name)
+        self.done = Done(kind, gone=name)
+        return _plain(f"DROP {kind.upper()} {there}{_join(name)}")
 
     def _create_schema(self, statement: sql.CreateSchema) -> relations.Relation:
         schema = self._schema(statement.schema)
         self._access.require("CreateSchema", schema[:-1])
-        there = "IF NOT EXISTS " if statement.unless_there else ""
+        is_new = self._makes(SCHEMA, schema, statement.unless_there)
+        there = "IF NOT EXISTS " if statement.unless_there and not is_new else ""
         return _plain(f"CREATE SCHEMA {there}{_join(schema)}")
+
+    def _makes(self, kind: str, name: Name, unless_there: bool) -> bool:
+        """Whether the statement makes something that the realm is to follow.
+
+        Then it has to fail where there is one: else nobody knows who made it.
+        """
+        if not self._access.follows or (unless_there and self._exists(kind, name)):
+            return False
+        self.done = Done(kind, made=name)
+        return True
 
     def _rename(self, statement: sql.Rename) -> relations.Relation:
         name, new = self._writable(("AlterTable",), statement.table), self.name(statement.new)
         if new[0] != name[0]:
             raise Denied("a table stays in its catalog")
         self._access.require("CreateTable", new[:-1])
+        self.done = Done(TABLE, made=new, gone=name)
         # Spark takes the new name as one of the same catalog.
         return _plain(f"ALTER TABLE {_join(name)} RENAME TO {_join(new[1:])}")
 

@@ -12,12 +12,14 @@ from pyspark.sql.connect.proto import expressions_pb2 as expressions
 from lakewarden.gateway import identifiers, permitted
 from lakewarden.gateway.access import Access, Name
 from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.following import TABLE, Done, Exists
 from lakewarden.gateway.session import Session
 
 _V1: Final = commands.WriteOperation
 _TABLE: Final = _V1.SaveTable
 _V2: Final = commands.WriteOperationV2
 
+_IGNORE: Final = _V1.SAVE_MODE_IGNORE
 _CREATE: Final = ("CreateTable",)
 _REPLACE: Final = ("CreateTable", "DropTable")
 _ADD: Final = ("InsertIntoTable",)
@@ -63,8 +65,13 @@ _BY_CLAUSE: Final[Mapping[str, Mapping[int, str]]] = {
 """Of `MergeIntoTableCommand`, by the clause and what it does."""
 
 
-def check_write(command: commands.Command, session: Session, access: Access) -> None:
-    """Completes the name of the table; raises `Denied` unless the user may write it so."""
+def check_write(
+    command: commands.Command, session: Session, access: Access, exists: Exists
+) -> Done | None:
+    """Completes the name of the table; raises `Denied` unless the user may write it so.
+
+    Returns what is made thereby, where the realm is to follow it.
+    """
     if command.HasField("write_operation"):
         operation = command.write_operation
         acts = _BY_METHOD.get((operation.table.save_method, operation.mode))
@@ -82,6 +89,14 @@ def check_write(command: commands.Command, session: Session, access: Access) -> 
         name = session.qualified(identifiers.split(second.table_name))
         second.table_name = identifiers.join(name)
     _check_acts(acts, name, access)
+    if acts != _CREATE or not access.follows:
+        return None
+    if command.HasField("write_operation") and command.write_operation.mode == _IGNORE:
+        if exists(TABLE, name):
+            return None
+        # It has to fail where there is one: else nobody knows who made it.
+        command.write_operation.mode = _V1.SAVE_MODE_ERROR_IF_EXISTS
+    return Done(TABLE, made=name)
 
 
 def check_merge(

@@ -1,0 +1,136 @@
+"""What Spark made, dropped and renamed for a user, as the realm keeps it, where it follows Spark.
+
+It is written down once Spark has told that it is done, before the user is told. What is made is
+its maker's. Only what proves that something was made counts: a statement that fails where there is
+one already. Where it cannot be written down, nobody may do more than before, and the user is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql.connect.proto import base_pb2 as base
+
+from lakewarden.gateway.access import ENGINE, Access, Name
+from lakewarden.http.catalog_effects import gone, made, moved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.principal import Principal
+from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.effect import Effect
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+TABLE: Final = "table"
+VIEW: Final = "view"
+SCHEMA: Final = "schema"
+
+Exists = Callable[[str, Name], bool]
+"""Whether Spark has a schema, or a table or view, of a complete name."""
+
+_ACTS: Final = {TABLE: "CreateTable", VIEW: "CreateView", SCHEMA: "CreateSchema"}
+_DROPS: Final = {TABLE: "DropTable", VIEW: "DropView", SCHEMA: "DropSchema"}
+
+
+class NotFollowed(WardenError):
+    """Spark has done it, and the realm does not know of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What is there, is gone, or has another name once an operation has succeeded."""
+
+    kind: str
+    made: Name = ()
+    gone: Name = ()
+
+    def told(self) -> str:
+        """In a few words, for logs and messages.
+
+        >>> Done("table", made=("c", "s", "new"), gone=("c", "s", "old")).told()
+        'rename table c.s.old to c.s.new'
+        """
+        new, old = ".".join(self.made), ".".join(self.gone)
+        if self.made and self.gone:
+            return f"rename {self.kind} {old} to {new}"
+        return f"create {self.kind} {new}" if self.made else f"drop {self.kind} {old}"
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What a running operation will have done, and for whom."""
+
+    actor: Actor
+    done: Done
+    access: Access
+
+    def write(self, service: DecisionService, realm: str) -> None:
+        """Writes it down; raises `NotFollowed` where it cannot be."""
+
+        def write(transaction: WriteTransaction) -> None:
+            state = transaction.realm(realm)
+            owner = self.actor.principal(state.realm, state.system)
+            transaction.change(realm, *self._effects(state, owner))
+            transaction.record(self._event(realm, service.clock()))
+
+        try:
+            service.write(self.actor, write)
+        except WardenError as error:
+            told = f"Spark did it ({self.done.told()}), but the realm could not write it down"
+            raise NotFollowed(f"{told}, so that nobody may do more than before: {error}") from None
+
+    def _effects(self, state: RealmState, owner: Principal) -> Iterator[Effect]:
+        done = self.done
+        new, old = self._entity(done.made), self._entity(done.gone)
+        if new is not None and old is not None:
+            yield from moved(state, old, new)
+        elif new is not None and not self._has_other(state, done.made):
+            yield from made(state, new, owner)
+        elif old is not None:
+            yield from gone(state, old)
+
+    def _has_other(self, state: RealmState, name: Name) -> bool:
+        """Whether a table or view of that name is stored: what was said of it goes on to hold."""
+        others = (self.access.entity(kind, name) for kind in (TABLE, VIEW))
+        tree = state.matrix.snapshot.coded.tree
+        found = [tree.find(one) for one in others if one is not None]
+        return any(id is not None and id in tree.stored for id in found)
+
+    def _entity(self, name: Name) -> Entity | None:
+        return self.access.entity(self.done.kind, name) if name else None
+
+    def _event(self, realm: str, now: float) -> AuditEvent:
+        done = self.done
+        act = (
+            "AlterTable" if done.made and done.gone else (_ACTS if done.made else _DROPS)[done.kind]
+        )
+        entity = self._entity(done.made or done.gone)
+        return AuditEvent(
+            now,
+            self.actor.recorded,
+            self.access.operation(act),
+            "" if entity is None else f"{entity.type}:{entity.name}",
+            "allow",
+            "done by Spark",
+            realm=realm,
+            wire=ENGINE,
+            request_id=self.actor.request_id,
+            details=dict(self.actor.proof),
+        )
+
+
+def is_complete(data: bytes) -> bool:
+    """Whether an answer is the one that says that the operation is done."""
+    answer = base.ExecutePlanResponse()
+    answer.ParseFromString(data)
+    return bool(answer.HasField("result_complete"))
+
+
+def is_reattachable(request: base.ExecutePlanRequest) -> bool:
+    """Whether the answers may go on in another stream, so that the end of one means nothing."""
+    options: Sequence[base.ExecutePlanRequest.RequestOption] = request.request_options
+    return any(one.reattach_options.reattachable for one in options)

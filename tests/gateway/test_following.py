@@ -38,7 +38,8 @@ def _followed(tmp_path_factory: pytest.TempPathFactory, spark_port: int) -> Iter
 def owners(running: Running, name: str, type: str = "table") -> list[str] | None:
     """Who owns it; None: the realm has none of the name."""
     coded = running.estate.service.state.realm(REALM).matrix.snapshot.coded
-    id = coded.tree.find(Entity(type, f"{SALES}.{name}"))
+    above = SALES.rpartition(".")[0] if type == "schema" else SALES
+    id = coded.tree.find(Entity(type, f"{above}.{name}"))
     if id is None or id not in coded.tree.stored:
         return None
     return [coded.memberships.principals[owner].name for owner, _ in coded.owners.of(id)]
@@ -74,6 +75,17 @@ def test_frames_make_tables_too(followed: Running) -> None:
         assert bo.table(name).count() == 1
         bo.sql(f"drop table {name}").collect()
         assert owners(followed, name) is None
+
+
+def test_schemas_are_followed(followed: Running) -> None:
+    olga = followed.session("olga")
+    olga.sql("create schema if not exists made_s").collect()
+    assert owners(followed, "made_s", "schema") == ["olga"]
+    olga.sql(f"create table made_s.inside as {ROW}").collect()
+    assert olga.table("made_s.inside").count() == 1
+    olga.sql("drop table made_s.inside").collect()
+    olga.sql("drop schema made_s").collect()
+    assert owners(followed, "made_s", "schema") is None
 
 
 def test_what_was_there_is_not_for_who_would_make_it(followed: Running, spark_port: int) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from lakewarden.http.authzen import evaluator
+from lakewarden.http.authzen.decision_cache import OperationCache
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.explain import explain
@@ -117,3 +120,47 @@ def test_too_many_answers_are_forgotten_and_still_the_same(
     monkeypatch.setattr(evaluator, "MOST_ANSWERS", 30)
     after = [json.dumps(forgetting.evaluation(body, realm="drawn")) for body in bodies]
     assert before == after
+
+
+class _Slow(list[bytes | None]):
+    """A list to which nothing is added before others had their turn."""
+
+    def append(self, text: bytes | None) -> None:
+        time.sleep(0.02)
+        super().append(text)
+
+
+def test_answers_that_are_made_at_the_same_time_have_each_a_number_of_their_own() -> None:
+    """Batches are answered in threads: an answer must never be found under another's number."""
+    world = make(load_system("cdap"), 0)
+    drawn = realm("drawn", world.system, world.facts)
+    cache = evaluator.EvaluatorCache(state(drawn))
+    made = cache.operation(drawn, "dataset.get", "dataset", NOW)
+    assert made is not None
+    made.texts, made.short_texts = _Slow(made.texts), _Slow(made.short_texts)
+    asked = [(reason, (f"s{number}",)) for reason in _TOLD for number in (0, 1, 1)]
+    with ThreadPoolExecutor(len(asked)) as pool:
+        numbers = list(pool.map(lambda each: made.rendered(*each), asked))
+        for (reason, statements), number in zip(asked, numbers, strict=True):
+            text, short = made.texts[number], made.short_texts[number]
+            assert text is not None
+            assert short is not None
+            allowed = reason is Reason.ALLOWED
+            answer = json.loads(text)
+            assert answer["decision"] is json.loads(short)["decision"] is allowed
+            assert answer["context"]["statements"] == list(statements)
+
+
+def test_an_operation_that_is_forgotten_meanwhile_is_found_all_the_same() -> None:
+    world = make(load_system("cdap"), 0)
+    drawn = realm("drawn", world.system, world.facts)
+    cache = evaluator.EvaluatorCache(state(drawn))
+
+    class Forgotten(dict[tuple[str, str, str], OperationCache]):
+        """What another thread empties right after each look and each store."""
+
+        def __setitem__(self, key: tuple[str, str, str], made: OperationCache) -> None:
+            pass
+
+    cache._operations = Forgotten()
+    assert cache.operation(drawn, "dataset.get", "dataset", NOW) is not None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from threading import Lock
 from typing import Final, NamedTuple
 
 from pyroaring import BitMap
@@ -106,17 +107,25 @@ class OperationCache:
         self.short_texts: list[bytes | None] = [None]
         self._subjects: dict[tuple[Principal, Disclosure], SubjectAnswers] = {}
         self._numbers: dict[tuple[Reason, tuple[str, ...]], int] = {}
+        self._numbering = Lock()
 
     def rendered(self, reason: Reason, statements: tuple[str, ...]) -> int:
         """The number of an answer's bytes among the `texts`; equal answers have one number."""
         key = (reason, statements)
         number = self._numbers.get(key)
-        if number is None:
-            allow = reason is Reason.ALLOWED
-            text = answer.evaluated(allow, reason.value, statements, self.moment.revision)
-            number = self._numbers[key] = len(self.texts)
-            self.texts.append(text)
-            self.short_texts.append(answer.shortened(text))
+        if number is not None:
+            return number
+        allow = reason is Reason.ALLOWED
+        text = answer.evaluated(allow, reason.value, statements, self.moment.revision)
+        # Batches are answered in threads, several at once.
+        with self._numbering:
+            number = self._numbers.get(key)
+            if number is None:
+                number = len(self.texts)
+                self.short_texts.append(answer.shortened(text))
+                self.texts.append(text)
+                # INVARIANT: a number is known only once its texts are there, and leads to no other.
+                self._numbers[key] = number
         return number
 
     def subject(self, principal: Principal, *, disclosure: Disclosure) -> SubjectAnswers:

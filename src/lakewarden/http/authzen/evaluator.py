@@ -58,7 +58,7 @@ class EvaluatorCache:
             self._rights = before._rights
         self.budget = CacheBudget()
         self._evaluators: dict[tuple[CallerKey, str], Evaluator] = {}
-        self._operations: dict[tuple[str, str, str], OperationCache | None] = {}
+        self._operations: dict[tuple[str, str, str], OperationCache] = {}
 
     def evaluator(self, exchange: Exchange) -> Evaluator:
         """The evaluator of the caller's questions. Raises `StaleSnapshot`."""
@@ -88,14 +88,14 @@ class EvaluatorCache:
     ) -> OperationCache | None:
         """The cache of an action on a type in a realm, if there is one."""
         key = (realm.realm.name, action, type)
-        if key not in self._operations:
+        operation = self._operations.get(key)  # another thread may forget it meanwhile
+        if operation is None:
             moment = Moment(self.state.revision, now)
             operation = operation_cache(realm, action, type, moment, self.budget)
-            if operation is None:
-                # Words that no model has are not worth remembering.
-                return None
-            self._operations[key] = operation
-        return self._operations[key]
+            # Words that no model has are not worth remembering.
+            if operation is not None:
+                self._operations[key] = operation
+        return operation
 
 
 def _caller_key(actor: Actor) -> CallerKey:

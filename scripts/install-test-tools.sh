@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that the tests find what they start and what the environment does not bring: curl, a
-# MariaDB server, Chromium, oasdiff (where there is Go), promtool, the clients of the originals, and the built pages. Installs bare programs only (no service is set
+# MariaDB server, Chromium, oasdiff (where there is Go), promtool, MySQL (where there is Maven), the clients of the originals, and the built pages. Installs bare programs only (no service is set
 # up or started), and does nothing where they are there already. Where they cannot be installed it
 # says so and succeeds: the tests that need them are skipped, or say so.
 #
@@ -54,6 +54,10 @@ night)
     fi
     ;;
 esac
+
+if has mvn; then
+    "$here/install-mysql.sh" >/dev/null || echo "MySQL could not be installed; its tests are skipped" >&2
+fi
 
 for client in datahub gravitino; do
     "$here/$client-client.sh" >/dev/null ||

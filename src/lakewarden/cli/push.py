@@ -63,7 +63,7 @@ def add(
 ) -> int:
     """Adds a target: a database or server that is one catalog of a realm, or a Ranger service.
 
-    It is a PostgreSQL database, a MariaDB server (`mariadb://USER:PASSWORD@HOST:PORT`), or a
+    It is a PostgreSQL database, a MariaDB or MySQL (`mariadb://USER:PASSWORD@HOST:PORT`), or a
     service of Ranger (`ranger+https://USER:PASSWORD@HOST:PORT/SERVICE`, of HDFS with
     `?file_system=hdfs://HOST:PORT` behind it; `?zone=NAME` is a zone of it). The address is
     stored encrypted. The realm needs the setting `postgresql` or `mysql` = `on`, or that of the

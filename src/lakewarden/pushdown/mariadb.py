@@ -1,4 +1,4 @@
-"""MariaDB as a target: what it holds, and the statements of a plan, one after another.
+"""MariaDB and MySQL as targets: what they hold, and the statements of a plan, one after another.
 
 An account has one role by default, so each user gets a role of their own, which is granted the
 roles that the user shares with others. What is ours are roles with a name of ours that the account
@@ -22,7 +22,7 @@ from pymysql.cursors import DictCursor
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.names.mysql_account import Account, user_name
-from lakewarden.pushdown import mariadb_catalog
+from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import Grant, Path, Role, Roles
@@ -61,6 +61,13 @@ SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT I
 """
 _LONGEST_LOCK: Final = 64
 _PORT: Final = 3306
+_LONGEST_ROLE: Final = 128
+_LONGEST_ROLE_OF_MYSQL: Final = 32
+"""Characters of the name of a role."""
+
+_ROLE_ADMIN: Final = "ROLE_ADMIN"
+_ROLES_SINCE: Final = 8
+"""The first MySQL with roles."""
 
 
 @contextmanager
@@ -110,7 +117,7 @@ def _said(error: pymysql.MySQLError) -> str:
 
 
 class Database:
-    """One server of MariaDB: its databases are the schemas of a catalog."""
+    """One server of MariaDB or MySQL: its databases are the schemas of a catalog."""
 
     is_transactional: Final = False
     has_dear_members: Final = True
@@ -120,8 +127,24 @@ class Database:
         self._marks = Marks(address.target)
         self._claimed: frozenset[str] = frozenset()
         (row,) = self._rows("SELECT VERSION() AS version")
-        if "MariaDB" not in row["version"]:
-            raise BadInput(f"expected a MariaDB, got `{row['version']}`", where="url")
+        self._is_mysql = "MariaDB" not in row["version"]
+        if self._is_mysql:
+            self._check_mysql(row["version"])
+
+    def _check_mysql(self, version: str) -> None:
+        """Raises `BadInput` for a MySQL without roles, or with patterns that mean other names."""
+        major = version.partition(".")[0]
+        if not major.isdecimal() or int(major) < _ROLES_SINCE:
+            raise BadInput(f"expected a MariaDB or a MySQL 8, got `{version}`", where="url")
+        beyond = len(self._marks.personal("")) - _LONGEST_ROLE_OF_MYSQL
+        if beyond > 0:
+            longest = len(self._marks.target) - beyond
+            message = f"the name of a target of MySQL has at most {longest} characters"
+            raise BadInput(f"{message}; add it again with another one", where="name")
+        for row in self._rows("SHOW GLOBAL VARIABLES LIKE 'partial_revokes'"):
+            if row["Value"].upper() in ("ON", "1"):
+                message = "with `partial_revokes` = ON names of databases in grants are read in"
+                raise BadInput(f"{message} another way; switch it off", where="url")
 
     @property
     def prefix(self) -> str:
@@ -162,6 +185,7 @@ class Database:
             columns=columns,
             views=frozenset(path for path, kind in kinds.items() if kind == "VIEW"),
             roles=catalog.roles - ours,
+            longest_role=_LONGEST_ROLE_OF_MYSQL if self._is_mysql else _LONGEST_ROLE,
             row_policies=False,
             masking_views=False,
             refused_users=self._refused(catalog),
@@ -178,7 +202,9 @@ class Database:
         for account, default in catalog.accounts.items():
             name = user_name(account)
             own = self._marks.personal(name)
-            if account in catalog.unlimited:
+            if account in catalog.lent:
+                refused[name] = "the account was granted to others, who would have its rights too"
+            elif account in catalog.unlimited:
                 refused[name] = "the account has SUPER, so nothing limits it"
             elif default in catalog.roles - {own}:
                 refused[name] = "the account has another default role, and there can be one"
@@ -297,7 +323,11 @@ class Database:
         if "SHOW DATABASES" not in everywhere:
             what = "it does not see databases on which it has no rights"
             missing.append(f"{what}: GRANT SHOW DATABASES ON *.* TO {me}")
-        if not {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & given:
+        may_update = {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & given
+        if self._is_mysql and not {_ROLE_ADMIN, "SUPER"} & (everywhere | self._dynamic(user, host)):
+            what = "it may not grant roles that it has made"
+            missing.append(f"{what}: GRANT {_ROLE_ADMIN} ON *.* TO {me}")
+        if not (self._is_mysql or may_update):
             what = "it may not set default roles"
             missing.append(f"{what}: GRANT UPDATE ON mysql.* TO {me}")
         for schema in sorted(row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])):
@@ -310,24 +340,32 @@ class Database:
                 missing.append(f"{what}: GRANT {rights} ON {where} TO {me} WITH GRANT OPTION")
         return missing
 
+    def _dynamic(self, user: str, host: str) -> set[str]:
+        """Privileges of MySQL that have no column of their own."""
+        query = "SELECT PRIV AS name FROM mysql.global_grants WHERE USER = %s AND HOST = %s"
+        return {row["name"] for row in self._rows(query, [user, host])}
+
     # --- steps ---
 
     def apply(self, steps: Iterable[Step]) -> int:
         """Does the steps, alike ones in one statement; how many statements that took."""
         catalog = self._catalog()
         names = {name: account for account, name in self._grantees(catalog).items()}
-        statements = Statements(catalog, self._marks, names)
+        statements = Statements(catalog, self._marks, names, marks_itself=not self._is_mysql)
         count = 0
         with self._connection.cursor() as cursor:
             for statement in statements.of(steps):
                 cursor.execute(statement)
                 count += 1
-            for statement in Statements(self._catalog(), self._marks, names).tidying():
+            tidy = Statements(self._catalog(), self._marks, names, marks_itself=not self._is_mysql)
+            for statement in tidy.tidying():
                 cursor.execute(statement)
                 count += 1
         return count
 
     def _catalog(self) -> Catalog:
+        if self._is_mysql:
+            return mysql_catalog.read(self._rows, self._marks, self._claimed)
         return mariadb_catalog.read(self._rows)
 
     def _rows(self, query: str, parameters: Sequence[object] | None = None) -> list[dict[str, Any]]:

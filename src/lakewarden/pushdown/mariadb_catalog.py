@@ -47,7 +47,9 @@ class Edge:
 class Catalog:
     """Accounts with their default roles, roles, who was granted which, and privileges.
 
-    `unlimited` are the accounts that no grant limits.
+    `unlimited` are the accounts that no grant limits. Those `lent` were granted to others as if
+    they were roles, as MySQL has it: whatever they are given these have as well.
+    Of the roles that the account made those that are `unmarked` are to be administered by it yet.
     """
 
     me: Account
@@ -56,6 +58,8 @@ class Catalog:
     roles: frozenset[str]
     edges: tuple[Edge, ...]
     grants: Mapping[Account, frozenset[Grant]]
+    lent: frozenset[Account] = frozenset()
+    unmarked: frozenset[str] = frozenset()
 
     @cached_property
     def administered(self) -> frozenset[str]:
@@ -90,7 +94,6 @@ def read(rows: Rows) -> Catalog:
     (who,) = rows("SELECT CURRENT_USER() AS me")
     accounts: dict[Account, str] = {}
     roles, unlimited = set(), set()
-    grants: dict[Account, set[Grant]] = {}
     for row in rows("SELECT * FROM mysql.user"):
         account = Account(row["User"], row["Host"])
         if row["is_role"] == "Y":
@@ -99,7 +102,25 @@ def read(rows: Rows) -> Catalog:
             accounts[account] = row["default_role"]
         if row["Super_priv"] == "Y":
             unlimited.add(account)
-        _add(grants, account, (), _flags(row))
+    user, _, host = who["me"].rpartition("@")
+    return Catalog(
+        me=Account(user, host),
+        accounts=accounts,
+        unlimited=frozenset(unlimited),
+        roles=frozenset(roles),
+        edges=tuple(
+            Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
+            for row in rows("SELECT * FROM mysql.roles_mapping")
+        ),
+        grants=privileges_of(rows),
+    )
+
+
+def privileges_of(rows: Rows) -> dict[Account, frozenset[Grant]]:
+    """The privileges of accounts and roles, by their names in the system's tables."""
+    grants: dict[Account, set[Grant]] = {}
+    for row in rows("SELECT * FROM mysql.user"):
+        _add(grants, Account(row["User"], row["Host"]), (), _flags(row))
     for row in rows("SELECT * FROM mysql.db"):
         name = database_of(row["Db"])
         flags = _flags(row)
@@ -118,18 +139,7 @@ def read(rows: Rows) -> Catalog:
         kind = ON_ROUTINE + row["Routine_type"]
         listed = (one + kind for one in _listed(row["Proc_priv"]))
         _add(grants, _grantee(row), (row["Db"], row["Routine_name"]), listed)
-    user, _, host = who["me"].rpartition("@")
-    return Catalog(
-        me=Account(user, host),
-        accounts=accounts,
-        unlimited=frozenset(unlimited),
-        roles=frozenset(roles),
-        edges=tuple(
-            Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
-            for row in rows("SELECT * FROM mysql.roles_mapping")
-        ),
-        grants={account: frozenset(own) for account, own in grants.items()},
-    )
+    return {account: frozenset(own) for account, own in grants.items()}
 
 
 def _add(

@@ -28,10 +28,22 @@ _COLUMN: Final = 3
 
 
 class Statements:
-    """The statements of one push to a server; `names` are those of grantees of others."""
+    """The statements of one push to a server; `names` are those of grantees of others.
 
-    def __init__(self, catalog: Catalog, marks: Marks, names: Mapping[str, Account]) -> None:
+    In a server that `marks_itself` whoever makes a role administers it; MySQL has to be told.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        marks: Marks,
+        names: Mapping[str, Account],
+        *,
+        marks_itself: bool = True,
+    ) -> None:
         self._catalog, self._marks, self._names = catalog, marks, names
+        self._marks_itself = marks_itself
+        self._default_of = "FOR" if marks_itself else "TO"
         self._gone: set[str] = set()
 
     def of(self, steps: Iterable[Step]) -> Iterator[str]:
@@ -43,6 +55,7 @@ class Statements:
         for act in (Act.REVOKE_MEMBER, Act.REVOKE):
             if act in by_act:
                 by_act[act] = [one for one in by_act[act] if one.role not in self._gone]
+        yield from self._mark(sorted(self._catalog.unmarked - self._gone))
         does: Mapping[Act, Callable[[Sequence[Step]], Iterator[str]]] = {
             Act.REVOKE_MEMBER: self._members_revoked,
             Act.REVOKE: self._grants,
@@ -69,9 +82,22 @@ class Statements:
 
     # --- roles ---
 
-    @staticmethod
-    def _created(steps: Sequence[Step]) -> Iterator[str]:
-        return _each("CREATE ROLE", (quoted(one.role) for one in steps))
+    def _created(self, steps: Sequence[Step]) -> Iterator[str]:
+        return self._create(one.role for one in steps)
+
+    def _create(self, roles: Iterable[str]) -> Iterator[str]:
+        """Makes roles, and has them administered by the account that makes them."""
+        roles = [*roles]
+        for start in range(0, len(roles), MOST):
+            some = ", ".join(map(quoted, roles[start : start + MOST]))
+            yield f"CREATE ROLE {some}"
+            yield from self._mark(roles[start : start + MOST])
+
+    def _mark(self, roles: Sequence[str]) -> Iterator[str]:
+        """Has roles administered by the account of the target, where that is not so by itself."""
+        if roles and not self._marks_itself:
+            some = ", ".join(map(quoted, roles))
+            yield f"GRANT {some} TO {grantee(self._catalog.me)} WITH ADMIN OPTION"
 
     def _dropped(self, steps: Sequence[Step]) -> Iterator[str]:
         return self._drop(one.role for one in steps)
@@ -81,7 +107,7 @@ class Statements:
         gone = dict.fromkeys(roles)
         for account, default in self._catalog.accounts.items():
             if default in gone:
-                yield f"SET DEFAULT ROLE NONE FOR {grantee(account)}"
+                yield f"SET DEFAULT ROLE NONE {self._default_of} {grantee(account)}"
         yield from _each("DROP ROLE", map(quoted, gone))
 
     # --- members ---
@@ -91,14 +117,14 @@ class Statements:
         there = self._personal() - self._gone
         personal = {one.member: self._marks.personal(one.member) for one in steps}
         new = sorted(user for user, role in personal.items() if role not in there)
-        yield from _each("CREATE ROLE", (quoted(personal[user]) for user in new))
+        yield from self._create(personal[user] for user in new)
         for role, alike in groupby(steps, _role):
             whom = (quoted(personal[one.member]) for one in alike)
             yield from _each(f"GRANT {quoted(role)} TO", whom)
         for user in new:
             role, account = quoted(personal[user]), grantee(account_of(user))
             yield f"GRANT {role} TO {account}"
-            yield f"SET DEFAULT ROLE {role} FOR {account}"
+            yield f"SET DEFAULT ROLE {role} {self._default_of} {account}"
 
     def _members_revoked(self, steps: Sequence[Step]) -> Iterator[str]:
         for role, alike in groupby(steps, _role):

@@ -41,8 +41,9 @@ class TargetObjects:
     """What is there in a database, whoever may do what: only this can be granted, and to these.
 
     `columns` has the types of the columns of each table and view by path, `views` the paths of
-    those that are views, `roles` the names of all roles there that are not ours. Where there are
-    no `row_policies`, whoever a filter binds reads by a masking view, if there can be any.
+    those that are views, `roles` the names of all roles there that are not ours; one has at most
+    `longest_role` bytes. Where there are no `row_policies`, whoever a filter binds reads by a
+    masking view, if there can be any.
     `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
     with why.
     """
@@ -52,6 +53,7 @@ class TargetObjects:
     columns: Mapping[Path, Mapping[str, str]]
     views: frozenset[Path] = frozenset()
     roles: frozenset[str] = frozenset()
+    longest_role: int = 63
     row_policies: bool = True
     masking_views: bool = True
     refused_users: Mapping[str, str] = field(default_factory=dict)

@@ -152,6 +152,7 @@ def test_a_push_that_takes_over_goes_on_after_a_kill(ranger: Ranger, one: Told) 
     assert not one.adopting(after).is_pending
 
 
+@pytest.mark.nightly
 def test_what_is_taken_over_is_never_more_than_was_held(tmp_path: Path) -> None:
     """Ranger's own engine gives by ours at most what theirs and the realm gave before."""
     realm = realm_of()

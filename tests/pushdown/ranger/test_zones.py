@@ -166,7 +166,7 @@ def random_zones(realm: documents.Realms, seed: int) -> dict[str, list[dict[str,
     return {"z1": rows[:1], "z2": rows[1:]} if len(rows) > 1 else {"z1": rows}
 
 
-def check_zones(seed: int, folder: Path) -> Counter[str]:
+def check_zones(seed: int, folder: Path, *, with_limits: bool = True) -> Counter[str]:
     """What the engine answers to a world told to all zones, to some, and with its limits."""
     realm = documents.realm_of(seed, limits=6)
     counts: Counter[str] = Counter()
@@ -180,6 +180,8 @@ def check_zones(seed: int, folder: Path) -> Counter[str]:
                 counts[f"targets {number}"] = ask(realm, targets, folder, number)["True True"]
         residues = targets[0].plan(realm.state).residues
         assert not [one for one in residues if "security zone" in one.why]
+        if not with_limits:
+            return counts
         held = Documents(
             without_schedules(ranger.download()),
             ranger.download_roles(),
@@ -211,7 +213,7 @@ def ask(realm: documents.Realms, targets: list[Told], folder: Path, number: int)
 
 
 def test_zones_of_a_world_are_never_told_more(tmp_path: Path) -> None:
-    counts = check_zones(6, tmp_path)
+    counts = check_zones(6, tmp_path, with_limits=False)
     assert counts["targets 2"] > counts["targets 0"] > 0, counts
 
 

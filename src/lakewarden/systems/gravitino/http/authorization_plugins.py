@@ -36,6 +36,8 @@ from lakewarden.systems.gravitino.push.properties import PROVIDER, Plugin, plugi
 STYLE: Final = "gravitino"
 
 _DIGITS: Final = 12
+_DIGITS_OF_NAME: Final = 11
+"""MySQL has room for a name of twelve characters in those of its roles."""
 
 
 def declared(properties: Mapping[str, str]) -> list[Plugin]:
@@ -150,7 +152,7 @@ def _reference(plugin: Plugin) -> str:
 def _name(transaction: WriteTransaction, realm: str, catalog: Entity, reference: str) -> str:
     """A name that no target ever had: roles in the target begin with it."""
     seed = f"{realm} {catalog.name} {reference} {transaction.store.revision}"
-    return f"g{sha256(seed.encode()).hexdigest()[:_DIGITS]}"
+    return f"g{sha256(seed.encode()).hexdigest()[:_DIGITS_OF_NAME]}"
 
 
 def _style(state: RealmState, kind: str) -> str:

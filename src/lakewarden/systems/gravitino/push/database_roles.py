@@ -40,13 +40,12 @@ _SCHEMA, _TABLE = 1, 2
 class Dialect:
     """What privileges become in a kind of database, on schemas or on tables.
 
-    `unsaid` is what of a privilege has no word there. Names of roles have so many bytes at most,
-    and none of the `taken` beginnings.
+    `unsaid` is what of a privilege has no word there. Names of roles have none of the `taken`
+    beginnings.
     """
 
     privileges: Mapping[str, tuple[int, tuple[str, ...]]]
     unsaid: Mapping[str, str]
-    max_name_bytes: int
     taken: tuple[str, ...]
 
 
@@ -61,7 +60,6 @@ POSTGRESQL: Final = Dialect(
         "CREATE_SCHEMA": "whoever makes a schema in the database owns it there",
         "MODIFY_TABLE": "only its owner alters a table in the database",
     },
-    max_name_bytes=63,
     taken=("pg_", "lw_"),
 )
 """There the right to create tables is one on their schema."""
@@ -75,7 +73,6 @@ MARIADB: Final = Dialect(
     unsaid={
         "CREATE_SCHEMA": "the right to make a database is one on all databases there",
     },
-    max_name_bytes=128,
     taken=("lw_",),
 )
 """The same, and there is a right to alter a table; whoever has any right in a database uses it."""
@@ -237,7 +234,7 @@ class _Division:
             and name.lower() not in _RESERVED
             and not name.startswith(self._dialect.taken)
             and name == name.strip()
-            and len(name.encode()) <= self._dialect.max_name_bytes
+            and len(name.encode()) <= self._objects.longest_role
         )
 
     def _leave_out(

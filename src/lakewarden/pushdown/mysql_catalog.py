@@ -1,0 +1,123 @@
+"""What MySQL's own tables say of accounts, roles and grants, as MariaDB's are read.
+
+A role of MySQL is an account that cannot log in, and whoever was granted an account has its rights:
+so an account that somebody was granted is a role beside. Whoever makes a role does not administer
+it; a push takes that for itself, and what it made and could not take yet is an empty role of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.mariadb_catalog import EVERYONE, Catalog, Edge, Rows, privileges_of
+from lakewarden.pushdown.mariadb_names import Marks
+
+_EDGES: Final = "SELECT * FROM mysql.role_edges"
+_DEFAULTS: Final = "SELECT * FROM mysql.default_roles"
+_MANDATORY: Final = "SELECT @@mandatory_roles AS roles"
+
+
+def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
+    """Asks for all of it; the account has to be one that may read the system's tables.
+
+    `claimed` are names of roles that the store knows as ours.
+    """
+    (who,) = rows("SELECT CURRENT_USER() AS me")
+    user, _, host = who["me"].rpartition("@")
+    me = Account(user, host)
+    users = {Account(row["User"], row["Host"]): row for row in rows("SELECT * FROM mysql.user")}
+    edges = rows(_EDGES)
+    defaults: dict[Account, list[str]] = {}
+    for row in rows(_DEFAULTS):
+        name = _role(Account(row["DEFAULT_ROLE_USER"], row["DEFAULT_ROLE_HOST"]))
+        defaults.setdefault(Account(row["USER"], row["HOST"]), []).append(name)
+    granted = {_from(row) for row in edges}
+    roles = {one for one, row in users.items() if one in granted or _cannot_log_in(row)}
+    found = privileges_of(rows)
+    catalog = Catalog(
+        me=me,
+        accounts={
+            one: _default(defaults.get(one, ()), marks)
+            for one, row in users.items()
+            if not _cannot_log_in(row)
+        },
+        unlimited=frozenset(one for one, row in users.items() if row["Super_priv"] == "Y"),
+        roles=frozenset(map(_role, roles)),
+        edges=tuple(_edges(edges, roles)),
+        grants={
+            as_is: grants
+            for one, grants in found.items()
+            for as_is in ({one, Account(_role(one), "")} if one in roles else {one})
+        },
+        lent=frozenset(one for one in granted if one in users and not _cannot_log_in(users[one])),
+    )
+    return _with_mandatory(_with_unmarked(catalog, roles, marks, claimed), rows)
+
+
+def _cannot_log_in(row: Mapping[str, Any]) -> bool:
+    """Whether the account is as MySQL makes a role."""
+    return row["account_locked"] == "Y" and not row["authentication_string"]
+
+
+def _from(row: Mapping[str, Any]) -> Account:
+    return Account(row["FROM_USER"], row["FROM_HOST"])
+
+
+def _role(account: Account) -> str:
+    """The name of a role; one that is not of every host has it in the name."""
+    return account.user if account.host == EVERY_HOST else user_name(account)
+
+
+def _default(names: Iterable[str], marks: Marks) -> str:
+    """The default role of an account; of several one of others, as there may be one of ours."""
+    return min(names, key=lambda name: (marks.is_personal(name), name), default="")
+
+
+def _edges(rows: Iterable[Mapping[str, Any]], roles: Collection[Account]) -> Iterator[Edge]:
+    for row in rows:
+        to, is_admin = Account(row["TO_USER"], row["TO_HOST"]), row["WITH_ADMIN_OPTION"] == "Y"
+        role = _role(_from(row))
+        if to in roles:
+            yield Edge(Account(_role(to), ""), role, is_admin)
+        else:
+            yield Edge(to, role, is_admin)
+
+
+def _with_unmarked(
+    catalog: Catalog, roles: Collection[Account], marks: Marks, claimed: Collection[str]
+) -> Catalog:
+    """The catalog in which empty roles of ours are administered by us."""
+    known = {one.role for one in catalog.edges} | {one.grantee.user for one in catalog.edges}
+    unmarked = {
+        name
+        for one in roles
+        if one.host == EVERY_HOST
+        for name in (one.user,)
+        if (marks.is_personal(name) or marks.is_shared(name) or name in claimed)
+        and name not in known
+        and not catalog.given(Account(name, ""))
+    }
+    edges = (Edge(catalog.me, name, is_admin=True) for name in sorted(unmarked))
+    return replace(catalog, edges=(*catalog.edges, *edges), unmarked=frozenset(unmarked))
+
+
+def _with_mandatory(catalog: Catalog, rows: Rows) -> Catalog:
+    """The catalog in which everybody has what roles give that all have."""
+    (row,) = rows(_MANDATORY)
+    todo = [one.split("@")[0].strip(" `'\"") for one in (row["roles"] or "").split(",")]
+    everybody: set[Grant] = set()
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name and name not in seen:
+            seen.add(name)
+            everybody |= catalog.given(Account(name, ""))
+            todo += [one.role for one in catalog.edges_from.get(Account(name, ""), ())]
+    if not everybody:
+        return catalog
+    own = catalog.given(EVERYONE) | everybody
+    return replace(catalog, grants={**catalog.grants, EVERYONE: frozenset(own)})

@@ -1,0 +1,253 @@
+"""A real MySQL allows what the kernel allows: never more, and less only where it is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pymysql
+import pytest
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.relations import Facts
+from lakewarden.names.mysql_account import account_of
+from lakewarden.pushdown import push
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.drift import ADDED, MISSING, differences
+from lakewarden.pushdown.grants import Roles
+from lakewarden.pushdown.mariadb import connected
+from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
+from lakewarden.pushdown.plan import steps
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.mariadb_estate import MariadbEstate, administrator, estate, execute
+from tests.pushdown.test_mariadb import PROBES, _has_no_more, compare, cut, hostile
+from tests.pushdown.test_postgresql import limited
+
+NAME_CHARACTERS = 32
+DAY, NIGHT = (2, 5), range(100, 400)
+OWN_PROBES: Mapping[str, Mapping[str, str]] = {
+    **PROBES,
+    "table": {**PROBES["table"], "INDEX": "DROP INDEX none_of_that_name ON {}"},
+}
+"""MySQL has no `CREATE OR REPLACE INDEX`."""
+
+
+def pushed(made: MariadbEstate) -> Counter[str]:
+    wish, _ = made.push()
+    counts = compare(made, wish, probes=OWN_PROBES)
+    assert made.push()[1] == 0
+    return counts
+
+
+def check(server: str, seed: int, *, bound: bool = False) -> Counter[str]:
+    """A realm, the realm when others may do other things, and the first one again."""
+    facts = limited(facts_of(seed), seed) if bound else facts_of(seed)
+    with estate(server, facts) as made:
+        counts = pushed(made)
+        counts += pushed(made.with_facts(altered(facts, seed)))
+        return counts + pushed(made)
+
+
+def test_the_server_allows_what_the_kernel_allows(mysql_url: str) -> None:
+    counts = check(mysql_url, DAY[0], bound=True)
+    assert counts["True True"] > 50, counts
+    assert counts["False False"] > 100, counts
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize("seed", NIGHT)
+def test_so_it_does_in_many_worlds(mysql_url: str, seed: int, bound: bool) -> None:
+    check(mysql_url, seed, bound=bound)
+
+
+def short_names() -> Facts:
+    """The hostile names that an account of MySQL can have."""
+    facts = hostile()
+    gone = {one for one in facts.principals if len(one.name) > NAME_CHARACTERS}
+    return replace(
+        facts,
+        principals=[one for one in facts.principals if one not in gone],
+        memberships=[row for row in facts.memberships if row.member not in gone],
+        statements=[
+            replace(one, principals=one.principals - gone)
+            for one in facts.statements
+            if one.principals - gone
+        ],
+    )
+
+
+def test_hostile_names_are_exact_or_left_out(mysql_url: str) -> None:
+    with estate(mysql_url, short_names()) as made:
+        wish, _ = made.push()
+        local = [one for one in made.users() if account_of(made.name(one)).host == "%"]
+        counts = compare(made, wish, local, OWN_PROBES)
+        assert counts["True True"] > 10
+
+
+def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mysql_url: str) -> None:
+    """Also between making a role and marking it."""
+    check_cuts(mysql_url, DAY[1], 5, most=1, is_back=False)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("is_back", [False, True])
+@pytest.mark.parametrize("seed", [5, 9, 512, 524])
+def test_so_it_does_at_every_statement(mysql_url: str, seed: int, is_back: bool) -> None:
+    check_cuts(mysql_url, seed, 1, most=1_000, is_back=is_back)
+
+
+def check_cuts(server: str, seed: int, step: int, *, most: int, is_back: bool) -> None:
+    """Cut off between making a role and marking it, too."""
+    facts = facts_of(seed)
+    with estate(server, facts) as first, administrator(first.address.url) as admin:
+        second = first.with_facts(altered(facts, seed))
+        made, other = (second, first) if is_back else (first, second)
+        made.push()
+        number, is_over = 1, False
+        while not is_over and number <= most:
+            with connected(made.address) as database:
+                agreed = push.plan(database, other.state, made.target, NOW)
+            begun = agreed.begun()
+            assert begun is not None
+            try:
+                with cut(made, admin, number * step) as database:
+                    push.apply(database, agreed)
+                    is_over = True
+            except pymysql.MySQLError:
+                pass
+            _has_no_more(made, other)
+            with connected(made.address) as database:
+                rest = push.plan(database, other.state, begun, NOW)
+                assert rest.continues(agreed.digest)
+                push.apply(database, rest)
+                assert database.held() == agreed.wanted
+            made.push()
+            number += 1
+
+
+@pytest.fixture
+def made(mysql_url: str) -> Iterator[MariadbEstate]:
+    """A realm that was pushed."""
+    with estate(mysql_url, facts_of(DAY[1])) as made:
+        made.push()
+        yield made
+
+
+def edits(made: MariadbEstate) -> Iterator[str]:
+    """What others may do to what is ours."""
+    table = next(path for path, one in made.objects().items() if one.type == "table")
+    for name, role in sorted(made.held().roles.items()):
+        user = min(role.members)
+        own = quoted(Marks("pg").personal(user))
+        account = grantee(account_of(user))
+        yield f"REVOKE {quoted(name)} FROM {own}"
+        yield f"REVOKE {own} FROM {account}"
+        yield f"SET DEFAULT ROLE NONE TO {account}"
+        yield f"DROP ROLE {own}"
+        yield f"DROP ROLE {quoted(name)}"
+        yield f"GRANT {quoted(name)} TO {account}"
+        yield f"GRANT {own} TO stranger WITH ADMIN OPTION"
+        yield f"GRANT readers TO {quoted(name)}"
+        for whom in (own, quoted(name)):
+            yield f"GRANT SELECT ON `%`.* TO {whom}"
+            yield f"GRANT TRIGGER ON {'.'.join(map(quoted, table))} TO {whom} WITH GRANT OPTION"
+            yield f"GRANT SELECT (region) ON {'.'.join(map(quoted, table))} TO {whom}"
+            yield f"GRANT FILE, SELECT ON *.* TO {whom}"
+        return
+
+
+@pytest.mark.nightly
+def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
+    before = made.held()
+    with administrator(made.address.url) as admin:
+        execute(admin, "CREATE USER stranger")
+        execute(admin, "CREATE ROLE readers")
+        for edit in edits(made):
+            execute(admin, edit)
+            found = list(differences(before, made.held()))
+            assert found, edit
+            assert {one.kind for one in found} <= {MISSING, ADDED}
+            assert made.push(before)[1] > 0, edit
+            assert made.held() == before, edit
+
+
+def test_roles_and_default_roles_of_others_stay(made: MariadbEstate) -> None:
+    before = made.held()
+    user, other = sorted({name for role in before.roles.values() for name in role.members})[:2]
+    account = grantee(account_of(user))
+    with administrator(made.address.url) as admin:
+        execute(admin, "CREATE ROLE theirs")
+        execute(admin, f"GRANT theirs TO {account}")
+        execute(admin, f"SET DEFAULT ROLE theirs TO {account}")
+        execute(admin, f"GRANT {grantee(account_of(other))} TO {account}")
+        wish, _ = made.push()
+        whys = {one.principal: one.why for one in wish.residues if one.principal}
+        assert "another default role" in str([*whys.values()])
+        assert "was granted to others" in str([*whys.values()])
+        held = {name for role in made.held().roles.values() for name in role.members}
+        assert not {user, other} & held
+        compare(made, wish, [one for one in made.users() if made.name(one) not in (user, other)],
+                OWN_PROBES)  # fmt: skip
+        with connected(made.address) as database:
+            database.apply(steps(database.held(), Roles()))
+            assert not database.held().roles
+        ((left,),) = execute(admin, "SELECT DEFAULT_ROLE_USER FROM mysql.default_roles")
+        assert left == "theirs"
+
+
+def test_a_role_of_our_name_that_somebody_made_is_theirs(made: MariadbEstate) -> None:
+    before = made.held()
+    foreign = "lw_pg_0123456789abcdef"
+    with administrator(made.address.url) as admin:
+        execute(admin, "CREATE USER stranger")
+        execute(admin, f"CREATE ROLE {foreign}")
+        execute(admin, f"GRANT SELECT ON *.* TO {foreign}")
+        execute(admin, f"GRANT {foreign} TO stranger")
+        assert made.held() == before
+        assert made.push(before)[1] == 0
+
+
+def test_what_everybody_has_by_mandatory_roles_is_shown(made: MariadbEstate) -> None:
+    with administrator(made.address.url) as admin:
+        execute(admin, "CREATE ROLE common")
+        execute(admin, "GRANT SELECT ON *.* TO common")
+        execute(admin, "SET GLOBAL mandatory_roles = 'common'")
+        try:
+            with connected(made.address) as database:
+                holdings = database.holdings()
+        finally:
+            execute(admin, "SET GLOBAL mandatory_roles = ''")
+    assert (holdings.everyone, "SELECT") in {
+        (grantee, grant.privilege) for grantee, grant in holdings.grants
+    }
+
+
+def test_an_account_is_told_what_it_lacks(made: MariadbEstate) -> None:
+    with administrator(made.address.url) as admin:
+        execute(admin, "CREATE USER pusher IDENTIFIED WITH mysql_native_password BY 'secret'")
+        url = made.address.url.replace(
+            made.address.url.partition("@")[0], "mariadb://pusher:secret"
+        )
+        address = Address(url, "two")
+        execute(admin, "GRANT SELECT ON mysql.* TO pusher")
+        for _ in range(20):
+            with connected(address) as database:
+                missing = database.missing_rights()
+            if not missing:
+                break
+            execute(admin, missing[0].partition(": ")[2])
+        with connected(made.address) as database:
+            database.apply(steps(database.held(), Roles()))
+        own = MariadbEstate(made.state, made.scope, address)
+        wish, _ = own.push()
+        assert own.held().roles
+        compare(own, wish, probes=OWN_PROBES)
+
+
+def test_a_name_that_is_too_long_for_its_roles_is_refused(mysql_url: str) -> None:
+    url = mysql_url.replace("mysql+pymysql", "mariadb")
+    with pytest.raises(BadInput, match="at most 12 characters"), connected(Address(url, "a" * 13)):
+        raise AssertionError

@@ -60,6 +60,8 @@ LIST: Final = "/api/metalakes/lk/catalogs/c/schemas/s/tables"
 CHECK: Final = f"/r/{REALM}/access/v1/evaluation"
 MANY: Final = f"/r/{REALM}/access/v1/evaluations"
 QUESTIONS: Final = 1_000
+START_SECONDS, STOP_SECONDS = 300, 60
+"""How long a server may take to be ready, and to end, beside whatever else runs on the machine."""
 
 TARGETS: Final = {
     "check_share_of_constant": (0.60, 0.85),
@@ -155,11 +157,11 @@ def _running(
         yield Server(f"http://127.0.0.1:{port}", process.pid)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(STOP_SECONDS)
 
 
 def _wait(port: int, path: str) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         with suppress(OSError):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)

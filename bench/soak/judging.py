@@ -1,0 +1,115 @@
+"""Whether a soak kept its bounds: flat memory, flat latencies, no wrong answer, no error."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+MIB_PER_HOUR: Final = 8.0
+"""How fast the private memory of a worker may grow over the second half."""
+P99_RATIO: Final = 1.5
+"""How much slower, beside the control, the p99 may be in the last third than in the first."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def judged(rows: Rows, gauges: Rows) -> dict[str, Any]:
+    """Figures by window, their trends, and whether each bound was kept."""
+    windows = len(gauges)
+    latencies, together = (_latencies(rows, windows, part) for part in ("kinds", "groups"))
+    counts: Counter[str] = Counter()
+    by_kind: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        for kind, of in row.get("kinds", {}).items():
+            for name in ("asked", "judged", "positive", "negative", "stale", "wrong", "errors"):
+                by_kind[kind][name] += of.get(name, 0)
+                counts[name] += of.get(name, 0)
+    growth = [_growth(gauges, number) for number in range(len(gauges[0]["workers"]))]
+    ratios = _ratios(together, latencies, windows)
+    steady = [each["ratio"] for group, each in ratios.items() if not group.endswith(".writes")]
+    worst = max(steady, default=1.0)
+    bounds: dict[str, dict[str, float]] = {
+        "worker_uss_mib_per_hour": {"value": max(growth), "most": MIB_PER_HOUR},
+        "p99_last_third_over_first": {"value": worst, "most": P99_RATIO},
+        "wrong": {"value": counts["wrong"], "most": 0},
+        "errors": {"value": counts["errors"], "most": 0},
+    }
+    return {
+        "counts": dict(counts),
+        "kinds": {kind: dict(of) for kind, of in sorted(by_kind.items())},
+        "windows": [
+            _window(gauge, latencies, together, number) for number, gauge in enumerate(gauges)
+        ],
+        "uss_growth_mib_per_hour": growth,
+        "p99": ratios,
+        "bounds": bounds,
+        "kept": all(each["value"] <= each["most"] for each in bounds.values()),
+        "told": [row for row in rows if "wrong" in row or "error" in row][:20],
+    }
+
+
+def _latencies(rows: Rows, windows: int, part: str) -> dict[str, list[Any]]:
+    """Of each kind the figures of each window."""
+    found: dict[str, list[Any]] = defaultdict(lambda: [None] * windows)
+    for row in rows:
+        if row.get("window", windows) < windows:
+            for kind, of in row[part].items():
+                if of["asked"]:
+                    found[kind][row["window"]] = of
+    return found
+
+
+def _window(
+    gauge: Mapping[str, Any],
+    latencies: Mapping[str, Sequence[Any]],
+    together: Mapping[str, Sequence[Any]],
+    number: int,
+) -> dict[str, Any]:
+    kinds = {kind: of[number] for kind, of in latencies.items() if of[number]}
+    own = {kind: of for kind, of in kinds.items() if kind.startswith(("control", "healthz"))}
+    shown = {**{group: of[number] for group, of in together.items() if of[number]}, **own}
+    return {
+        **gauge,
+        "p50_ms": {kind: of["p50_ms"] for kind, of in shown.items()},
+        "p99_ms": {kind: of["p99_ms"] for kind, of in shown.items()},
+        "asked": sum(of["asked"] for of in kinds.values()),
+        "wrong": sum(of.get("wrong", 0) for of in kinds.values()),
+        "errors": sum(of.get("errors", 0) for of in kinds.values()),
+    }
+
+
+def _growth(gauges: Rows, worker: int) -> float:
+    """MiB an hour over the second half, by least squares."""
+    second = gauges[len(gauges) // 2 :]
+    if len(second) < 2:
+        return 0.0
+    hours = [gauge["at_s"] / 3600 for gauge in second]
+    slope, _ = statistics.linear_regression(
+        hours, [gauge["workers"][worker]["uss"] for gauge in second]
+    )
+    return slope
+
+
+def _ratios(
+    together: Mapping[str, Sequence[Any]], latencies: Mapping[str, Sequence[Any]], windows: int
+) -> dict[str, dict[str, float]]:
+    """Of each kind the p99 of the last third beside that of the first, and the control's."""
+    third = windows // 3
+    if third == 0:
+        return {}
+    found = {}
+    for kind, of in together.items():
+        control = latencies.get(f"control.{kind.partition('.')[0]}")
+        if control is None:
+            continue
+        ours, theirs = (_last_over_first(each, third) for each in (of, control))
+        if ours and theirs:
+            found[kind] = {"plain": ours, "control": theirs, "ratio": ours / theirs}
+    return found
+
+
+def _last_over_first(of: Sequence[Any], third: int) -> float | None:
+    first, last = ([each["p99_ms"] for each in part if each] for part in (of[:third], of[-third:]))
+    return statistics.median(last) / statistics.median(first) if first and last else None

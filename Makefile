@@ -26,7 +26,7 @@ COLLECT = $(BIN)/python -m pytest --quiet --collect-only
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs site golden
-.PHONY: compiled-tests bench-pipeline bench-ui mutation lock dist release clean
+.PHONY: compiled-tests bench-pipeline bench-rivals bench-ui mutation lock dist release clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ bench: setup ## Print the benches' results as JSON, keep them in build/bench (AR
 
 bench-pipeline: setup ## Measure the pipeline at estate scale (ARGS="--sizes 100k,1M --seeds 1")
 	@$(BIN)/python -m bench.pipeline $(ARGS)
+
+bench-rivals: setup ## Build OpenFGA, SpiceDB, OPA, Cedar and Casbin, ask them workload W (ARGS=--quick)
+	@$(BIN)/python -m bench.rivals --save $(ARGS)
 
 bench-ui: setup ui ## Measure the web pages in Chromium against their budgets (ARGS="--minutes 30")
 	@$(BIN)/python -m bench.ui $(ARGS)

@@ -40,7 +40,7 @@ impl Engine {
         Ok(Self {
             authorizer: Authorizer::new(),
             policies: PolicySet::from_str(&read_to_string(policy)?)?,
-            entities: Entities::from_json_file(File::open(entities)?, None)?,
+            entities: Entities::from_json_file(BufReader::new(File::open(entities)?), None)?,
             action: EntityUid::from_str("Action::\"load\"")?,
             user: EntityTypeName::from_str("User")?,
             table: EntityTypeName::from_str("Table")?,

@@ -81,6 +81,20 @@ def test_the_compose_file_locks_the_server_in() -> None:
         assert "PASSWORD" not in value or ":?" in value, "a password is given, never a default"
 
 
+def test_the_dockerfile_has_no_faults_that_its_linter_knows(tmp_path: Path) -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+
+    def faults(path: Path) -> list[str]:
+        command = [hadolint, "--format", "json", path]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        return [fault["code"] for fault in json.loads(done.stdout)]
+
+    assert faults(ROOT / "deploy/Dockerfile") == []
+    planted = tmp_path / "Dockerfile"
+    planted.write_text(DOCKERFILE + "USER root\n", "utf-8")
+    assert "DL3002" in faults(planted)
+
+
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Path]:
     """The tree of the image, which nobody may write to."""

@@ -17,6 +17,7 @@ import zstandard
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pipeline import session
 from tests.pipeline.directories import write_directory
+from tests.servers import free_port
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,6 +105,20 @@ def test_an_event_log_of_a_connect_server_is_refused(
     monkeypatch.setenv("SPARK_REMOTE", "sc://host")
     with pytest.raises(BadInput, match=r"set `spark\.eventLog\.dir` there"):
         session.spark_session("x", event_log=tmp_path)
+
+
+def test_a_connect_server_that_does_not_answer_is_told_soon_and_without_the_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "CONNECT_SECONDS", 0.1)
+    address = f"sc://127.0.0.1:{free_port()}"
+    with pytest.raises(Unavailable, match="no Spark Connect server accepts") as raised:
+        session.spark_session("x", remote=f"{address}/;use_ssl=true;token=secret")
+    assert f"at `{address}`;" in str(raised.value)
+    assert "secret" not in str(raised.value)
+    monkeypatch.setenv("SPARK_REMOTE", address)
+    with pytest.raises(Unavailable, match=address):
+        session.spark_session("x")
 
 
 def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> None:

@@ -57,7 +57,11 @@ _LOG_SETTINGS = Path(__file__).absolute().with_name("log4j2.properties")
 _S3A: Final = "spark.hadoop.fs.s3a"
 _CALLED: Final = "An error occurred while calling"
 
-_NOT_INSTALLED = "`pyspark` is not installed; run: pip install 'lakewarden[spark]'"
+CONNECT_SECONDS: Final = 20.0
+"""How long a Spark Connect server may take to accept a connection. PySpark itself tries for many
+minutes and says nothing meanwhile."""
+
+_NOT_INSTALLED = "`{}` is not installed; run: pip install 'lakewarden[{}]'"
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
@@ -98,15 +102,17 @@ def spark_session(
     unless it is set, so that workers use this Python. Workers elsewhere are sent this package,
     unless it came with `--py-files`; what it needs, they must have. Raises `BadInput` for both
     `master` and `remote`, and for an `event_log` of a remote session, `Unavailable` when PySpark is
-    not installed or no Java is found.
+    not installed, no Java is found or no server accepts a connection at the Connect address.
     """
     _check_place(master, remote, event_log)
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise Unavailable(_NOT_INSTALLED) from error
+        raise _without_pyspark(remote) from error
     if _starts_java(remote):
         _provide_java()
+    if address := _connect_address(remote):
+        _reach(address)
 
     settings = dict(_ALWAYS)
     is_ours = _is_ours(master or remote)
@@ -179,12 +185,12 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
     _check_place(master, remote, event_log)
     has_pyspark = find_spec("pyspark") is not None
     if not has_pyspark and (master or remote):
-        raise Unavailable(_NOT_INSTALLED)
+        raise _without_pyspark(remote)
     is_shared = has_pyspark and _is_active()
 
     def start() -> SparkSession:
         if not has_pyspark:
-            raise Unavailable(_NOT_INSTALLED)
+            raise _without_pyspark(remote)
         print("starting Spark …", file=sys.stderr)
         return spark_session(name, *place)
 
@@ -199,6 +205,11 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
                 spark.started.stop()
     except _errors_of_spark(has_pyspark) as error:
         raise Unavailable(f"spark failed: {_reason(error)}") from error
+
+
+def _without_pyspark(remote: str | None) -> Unavailable:
+    extra = "connect" if _connect_address(remote) else "spark"
+    return Unavailable(_NOT_INSTALLED.format("pyspark", extra))
 
 
 def _reason(error: Exception) -> str:
@@ -329,10 +340,34 @@ def _is_local(address: str | None) -> bool:
     return address is not None and (address == "local" or address.startswith("local["))
 
 
+def _connect_address(remote: str | None) -> str | None:
+    """The address of the Spark Connect server in use; None where there is none."""
+    address = remote or os.environ.get("SPARK_REMOTE", "")
+    return address if address.startswith("sc://") else None
+
+
+def _reach(address: str) -> None:
+    """Raises `Unavailable` unless a server accepts a connection within `CONNECT_SECONDS`."""
+    try:
+        import grpc
+        from pyspark.sql.connect.client import DefaultChannelBuilder
+    except ImportError as error:
+        raise Unavailable(_NOT_INSTALLED.format("grpc", "connect")) from error
+    # What follows the host may be a token.
+    server = address.partition(";")[0].rstrip("/")
+    channel = DefaultChannelBuilder(address).toChannel()
+    try:
+        grpc.channel_ready_future(channel).result(timeout=CONNECT_SECONDS)
+    except grpc.FutureTimeoutError as error:
+        message = f"no Spark Connect server accepts connections at `{server}`"
+        raise Unavailable(f"{message}; is it running, and does TLS (`use_ssl`) match?") from error
+    finally:
+        channel.close()
+
+
 def _starts_java(remote: str | None) -> bool:
     """Whether PySpark will start a Java itself: not below spark-submit, not for a server."""
-    address = remote or os.environ.get("SPARK_REMOTE", "")
-    return not address.startswith("sc://") and "PYSPARK_GATEWAY_PORT" not in os.environ
+    return _connect_address(remote) is None and "PYSPARK_GATEWAY_PORT" not in os.environ
 
 
 def _provide_java() -> None:

@@ -26,7 +26,7 @@ COLLECT = $(BIN)/python -m pytest --quiet --collect-only
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs site golden
-.PHONY: compiled-tests bench-pipeline bench-rivals bench-ui mutation lock dist release clean
+.PHONY: compiled-tests bench-pipeline bench-rivals bench-ui mutation lock dist version release clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,9 @@ lock: ## For maintainers: pin requirements/ anew (ARGS=--upgrade: newest version
 
 dist: setup ## Build sdist and wheel twice, compare, check, list what is in them: dist/
 	$(BIN)/python scripts/release.py dist
+
+version: setup ## Write VERSION=1.2.3 wherever it stands, and close the changelog's section
+	$(BIN)/python scripts/release.py version $(VERSION)
 
 release: setup ## Check everything, build and tag VERSION=1.2.3; publish nothing (ARGS=--without-tests)
 	$(BIN)/python scripts/release.py release $(VERSION) $(ARGS)

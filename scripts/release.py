@@ -1,7 +1,8 @@
 """Builds what a release consists of, and checks it; publishing is left to a person.
 
     python scripts/release.py dist              sdist, wheel, bill of materials, licences
-    python scripts/release.py release 0.2.0     the same after all checks, and a tag
+    python scripts/release.py version 0.2.0     writes the version wherever it stands
+    python scripts/release.py release 0.2.0     all checks, what `dist` makes, and a tag
 
 `dist` builds everything twice and refuses bytes that differ. Its tools live in `build/`, apart
 from what the project needs. Needs the network. Ends with 1 at the first check that fails.
@@ -15,9 +16,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import venv
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,6 +30,18 @@ API = ROOT / "ui" / "openapi.json"
 RELEASED_API = ROOT / "tests" / "compatibility" / "openapi.json"
 STEPS = ROOT / "src" / "lakewarden" / "store" / "migrations" / "versions"
 STORES = ROOT / "tests" / "compatibility" / "stores"
+CHANGELOG = "CHANGELOG.md"
+UNRELEASED = "## Unreleased\n"
+VERSION = r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?"
+# Where the version stands: before and after it, by file.
+PLACES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "pyproject.toml": [(r'^version = "', '"$')],
+    "deploy/helm/Chart.yaml": [(r"^version: ", "$"), (r'^appVersion: "', '"$')],
+    "deploy/kubernetes/pipeline.yaml": [("lakewarden-spark:", r"\b")],
+    "docs/installing.md": [("lakewarden-", r"-py3-none-any\.whl")],
+    "ui/package.json": [(r'^  "version": "', '",$')],
+    "ui/package-lock.json": [(r'"name": "lakewarden-pages",\n +"version": "', '",$')],
+}
 STEPS_OF_TESTS = (("make", "lint"), ("make", "test"))
 
 
@@ -79,7 +92,11 @@ def materials(tools: Path, wheel: Path) -> None:
     python = environment("all", "--require-hashes", "-r", ROOT / "requirements" / "all.txt")
     run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel)
     run(python, "-m", "pip", "check")
-    bom = [tools.with_name("cyclonedx-py"), "environment", "--output-reproducible"]
+    bom: list[str | Path] = [
+        tools.with_name("cyclonedx-py"),
+        "environment",
+        "--output-reproducible",
+    ]
     run(*bom, "--pyproject", ROOT / "pyproject.toml", "-o", OUT / "sbom.cdx.json", python)
     columns = ["--format=markdown", "--with-urls", "--order=name"]
     listed = run(tools.with_name("pip-licenses"), f"--python={python}", *columns)
@@ -97,24 +114,58 @@ def dist() -> None:
     print(*(f"{path.stat().st_size:>10,} {path.name}" for path in sorted(OUT.iterdir())), sep="\n")
 
 
+def check_version(version: str) -> None:
+    """Raises `NotReady` for what is no version."""
+    if not re.fullmatch(VERSION, version):
+        raise NotReady(f"`{version}`: expected a version such as 1.2.3 or 1.2.3rc1")
+
+
+def versions(text: str, file: str) -> set[str]:
+    """The versions that a file names where it should name ours."""
+    return {
+        found
+        for before, after in PLACES[file]
+        for found in re.findall(f"{before}({VERSION}){after}", text, re.MULTILINE)
+    }
+
+
+def write_version(version: str) -> None:
+    """Writes the version wherever it stands, and names the changelog's newest section after it."""
+    check_version(version)
+    if section(version) is not None:
+        raise NotReady(f"{CHANGELOG} has a section `## {version}` already")
+    for file in PLACES:
+        text = (ROOT / file).read_text("utf-8")
+        for before, after in PLACES[file]:
+            text = re.sub(
+                f"({before}){VERSION}({after})", rf"\g<1>{version}\g<2>", text, flags=re.MULTILINE
+            )
+        (ROOT / file).write_text(text, "utf-8")
+    log = (ROOT / CHANGELOG).read_text("utf-8")
+    released = f"{UNRELEASED}\n## {version} ({date.today().isoformat()})\n"
+    (ROOT / CHANGELOG).write_text(log.replace(UNRELEASED, released, 1), "utf-8")
+    print(f"read {CHANGELOG}, commit, then: make release VERSION={version}")
+
+
 def check_sources(version: str) -> None:
     """Raises `NotReady` unless the tree is clean and says this version everywhere."""
-    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
-        raise NotReady(f"`{version}`: expected a version such as 1.2.3 or 1.2.3rc1")
+    check_version(version)
     if run("git", "status", "--porcelain"):
         raise NotReady("the tree has changes that are not committed")
     if run("git", "tag", "--list", f"v{version}"):
         raise NotReady(f"the tag v{version} is there already")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    if project["version"] != version:
-        raise NotReady(f"pyproject.toml has the version {project['version']}")
+    for file in PLACES:
+        others = versions((ROOT / file).read_text("utf-8"), file) - {version}
+        if others:
+            found = ", ".join(sorted(others))
+            raise NotReady(f"{file} has the version {found}; `make version VERSION={version}`")
     if section(version) is None:
-        raise NotReady(f"CHANGELOG.md has no section `## {version}` with an entry")
+        raise NotReady(f"{CHANGELOG} has no section `## {version}` with an entry")
 
 
 def section(version: str) -> str | None:
     """What the changelog says of a version; None without an entry."""
-    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    text = (ROOT / CHANGELOG).read_text("utf-8")
     found = re.search(rf"^## {re.escape(version)}\b.*?\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return found[1].strip() if found and re.search(r"^- ", found[1], re.M) else None
 
@@ -163,6 +214,8 @@ def main(words: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("dist", help="build, check and list what is in it")
     commands.add_parser("api", help="compare the API with that of the last release")
+    write = commands.add_parser("version", help="write a version wherever it stands")
+    write.add_argument("version")
     full = commands.add_parser("release", help="check everything, build, tag")
     full.add_argument("version")
     full.add_argument("--without-tests", action="store_true", help="for tries: makes no tag")
@@ -172,6 +225,8 @@ def main(words: Sequence[str] | None = None) -> int:
             dist()
         elif given.command == "api":
             check_api()
+        elif given.command == "version":
+            write_version(given.version)
         else:
             release(given.version, without_tests=given.without_tests)
     except NotReady as error:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,11 +36,12 @@ def release(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def tree(tmp_path: Path, release: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository at version 1.2.3, whose changelog says so."""
     monkeypatch.setattr(release, "ROOT", tmp_path)
-    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n', "utf-8")
-    log = (
-        "# Changelog\n\n## Unreleased\n\n- x\n\n## 1.2.3\n\n### Added\n\n- A verb.\n\n## 1.2.2\n\n"
-    )
+    for file in release.PLACES:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / file, tmp_path / file)
+    log = "# Changelog\n\n## Unreleased\n\n### Added\n\n- A verb.\n\n## 1.2.2\n\n"
     (tmp_path / "CHANGELOG.md").write_text(log, "utf-8")
+    assert release.main(["version", "1.2.3"]) == 0
     git(tmp_path, "init", "--quiet")
     commit(tmp_path)
     return tmp_path
@@ -63,7 +67,8 @@ def tagged(tree: Path) -> None:
 
 
 def older(tree: Path) -> None:
-    (tree / "pyproject.toml").write_text('[project]\nversion = "1.2.2"\n', "utf-8")
+    chart = tree / "deploy/helm/Chart.yaml"
+    chart.write_text(chart.read_text("utf-8").replace('"1.2.3"', '"1.2.2"'), "utf-8")
     commit(tree)
 
 
@@ -77,7 +82,7 @@ def silent(tree: Path) -> None:
     [
         (dirty, "changes that are not committed"),
         (tagged, "the tag v1.2.3 is there already"),
-        (older, "has the version 1.2.2"),
+        (older, "deploy/helm/Chart.yaml has the version 1.2.2; `make version VERSION=1.2.3`"),
         (silent, "no section `## 1.2.3` with an entry"),
     ],
 )
@@ -94,6 +99,28 @@ def test_a_tree_that_is_not_ready_is_refused(
     assert release.main(["release", "1.2.3"]) == 1
     assert why in capsys.readouterr().err
     assert git(tree, "tag").splitlines() in ([], ["v1.2.3"])
+
+
+def test_the_version_is_written_wherever_it_stands(
+    tree: Path, release: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file, places in dict(release.PLACES).items():
+        before, after = ((root / file).read_text("utf-8") for root in (ROOT, tree))
+        for place in places:
+            monkeypatch.setattr(release, "PLACES", {file: [place]})
+            assert len(release.versions(before, file)) == 1, (file, place)
+            assert release.versions(after, file) == {"1.2.3"}, (file, place)
+    log = (tree / "CHANGELOG.md").read_text("utf-8")
+    newest = rf"## Unreleased\n\n## 1\.2\.3 \({date.today().isoformat()}\)\n\n### Added"
+    assert re.search(newest, log)
+
+
+def test_a_version_that_the_changelog_has_is_not_written_again(
+    tree: Path, release: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert release.main(["version", "1.2.3"]) == 1
+    assert "CHANGELOG.md has a section `## 1.2.3` already" in capsys.readouterr().err
+    assert git(tree, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("version", ["1.2", "v1.2.3", "1.2.3-rc1", "1.2.3; x"])

@@ -129,11 +129,12 @@ class Installations:
     @cache  # noqa: B019 — lives as long as the tests of this file
     def python(self, extra: str) -> Path:
         """The Python of the environment; without pins where `extra` is empty."""
-        pins = ("--require-hashes", "-r", PINS / f"{extra}.txt") if extra else ("wheel",)
-        python = environment(self._folder / f"extra-{extra or 'none'}", *pins)
-        run(python, "-m", "pip", "install", "--quiet", "--no-deps", self._wheel, cwd=self._folder)
-        if not extra:
-            run(python, "-m", "pip", "install", "--quiet", self._wheel, cwd=self._folder)
+        folder = self._folder / f"extra-{extra or 'none'}"
+        if extra:
+            python = environment(folder, "--require-hashes", "-r", PINS / f"{extra}.txt")
+            run(python, "-m", "pip", "install", "--quiet", "--no-deps", self._wheel, cwd=folder)
+        else:
+            python = environment(folder, self._wheel)
         run(python, "-m", "pip", "check", cwd=self._folder)
         return python
 
@@ -145,7 +146,7 @@ class Installations:
             for made in self._estate.iterdir():
                 (Path(place) / made.name).symlink_to(made)
             done = attempt(self.python(extra), *LAKEWARDEN, *words, cwd=Path(place))
-        asked = re.search(r"pip install 'lakewarden\[([a-z-]+)\]'", done.stderr)
+        asked = re.search(r"not installed; run: pip install 'lakewarden\[([a-z-]+)\]'", done.stderr)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == (3 if asked else code), done.stderr
         return asked[1] if asked else ""
@@ -159,7 +160,7 @@ def installed(wheel: Path, estate: Path, tmp_path_factory: pytest.TempPathFactor
 def included(extra: str) -> set[str]:
     """The extras that come with one, itself among them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found, left = {extra}, [extra] if extra else []
+    found, left = {extra} - {""}, [extra] if extra else []
     while left:
         for requirement in project["optional-dependencies"][left.pop()]:
             if inner := re.match(r"lakewarden\[(.+)\]", requirement):

@@ -94,6 +94,7 @@ def test_a_verb_that_is_called_names_the_extra_that_brings_all_it_needs() -> Non
         "server": [["demo"], ["serve"], ["iceberg-guard"], ["init", "--admin", "root"]],
         "gateway": [["gateway", "--realm", "r", "--backend", "sc://127.0.0.1:1"]],
         "spark": [index],
+        "analyst": [["pipeline", "access", "export", "--out", "access"]],
         "parquet": [["check", "ana", "table.load", "table:lk:c.s.t", "--from", "directory"]],
     }
     calls = [words for all_words in needed.values() for words in all_words]

@@ -183,9 +183,10 @@ VERB_EXTRAS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "iceberg-guard": ("server", _SERVICE),
     "migrate": ("server", _SERVICE),
     "pipeline": ("spark", frozenset({"parquet", "spark"})),
+    "pipeline access": ("analyst", frozenset({"analyst", "parquet", "spark"})),
     "serve": ("server", _SERVICE),
 }
-"""The extra that brings all that a verb needs, and the extras that are in it."""
+"""The extra that brings all that a verb, or the verbs of a group, need, and the extras in it."""
 
 
 def application(*, whole: bool = False, group: str | None = None) -> App:
@@ -222,17 +223,17 @@ def _register(app: App, verbs: Mapping[str, str], whole: bool, above: str = "") 
             inner[group] = App(name=group, help=f"{group.capitalize()}s.")
             app.command(inner[group])
         at = inner[group] if group else app
-        loaded = _loaded(home, above or verb) if whole else None
+        loaded = _loaded(home, [above, *name.split()] if above else [verb]) if whole else None
         if loaded is not None:
             at.command(loaded, name=verb)
         else:
             at.command(home, name=verb)
 
 
-def _loaded(home: str, first: str) -> Callable[..., object] | App | None:
+def _loaded(home: str, words: Sequence[str]) -> Callable[..., object] | App | None:
     """A verb, for lists of them; one whose libraries are not installed says what it needs.
 
-    `first` is the word by which the verb is called, or its group.
+    `words` call the verb.
     """
     module, _, function = home.partition(":")
     try:
@@ -240,7 +241,7 @@ def _loaded(home: str, first: str) -> Callable[..., object] | App | None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRAS:
             raise
-        return App(help=f"Not available: {_missing(error, (first,))[0]}.")
+        return App(help=f"Not available: {_missing(error, words)[0]}.")
     return verb
 
 
@@ -365,7 +366,8 @@ def _missing(error: ImportError, tokens: Sequence[str]) -> tuple[str, int]:
     if name in ("", __name__.partition(".")[0]):
         return f"the installation is incomplete: {cause}", BAD_INPUT
     extra = EXTRAS.get(name)
-    wider, parts = VERB_EXTRAS.get(tokens[0] if tokens else "", (None, frozenset()))
+    verbs = (" ".join(tokens[:2]), " ".join(tokens[:1]))
+    wider, parts = next((VERB_EXTRAS[one] for one in verbs if one in VERB_EXTRAS), ("", ()))
     if extra in parts:
         extra = wider
     package = f"'lakewarden[{extra}]'" if extra else name

@@ -85,7 +85,7 @@ def test_the_dockerfile_has_no_faults_that_its_linter_knows(tmp_path: Path) -> N
     hadolint = Path(sys.executable).with_name("hadolint")
 
     def faults(path: Path) -> list[str]:
-        command = [hadolint, "--format", "json", path]
+        command = [str(hadolint), "--format", "json", str(path)]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
         return [fault["code"] for fault in json.loads(done.stdout)]
 

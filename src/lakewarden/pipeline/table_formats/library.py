@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import Unavailable
 
 
 def need(library: str, extra: str, where: str = "--table-format") -> None:
-    """Raises `BadInput`, at the option `where`, unless the library of an extra is installed."""
+    """Raises `Unavailable`, which names the option `where`, unless an extra's library is there."""
     try:
         import_module(library)
     except ImportError:
         name = library.partition(".")[0]
         message = f"`{name}` is not installed; run: pip install 'lakewarden[{extra}]'"
-        raise BadInput(message, where=where) from None
+        raise Unavailable(f"{where}: {message}") from None

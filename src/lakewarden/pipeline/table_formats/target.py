@@ -38,7 +38,7 @@ class Target:
     namespace: str | None = None
 
     def check(self) -> None:
-        """Raises `BadInput` for what does not go together, or is not installed."""
+        """Raises `BadInput` for what does not go together, `Unavailable` for a missing library."""
         if self.format != "iceberg":
             for option, value in (("catalog", self.catalog), ("namespace", self.namespace)):
                 if value is not None:

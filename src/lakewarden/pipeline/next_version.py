@@ -3,12 +3,13 @@
 On a file system one process at a time works on a folder: it holds OUT/.lock, writes to OUT/.new,
 and renames that when it is whole.
 
-An object store has no locks and no renames. There a writer reads the entity tag of the manifest,
-takes a number for itself by creating OUT/versions/N.json where there is none, writes its version in
-place, and switches the manifest on the condition that its tag is still the same: of writers that
-began from the same version one wins, the others get `Conflict`. N.json then gets the text of the
-manifest. One that stays empty is of a writer that failed, or is at work; once a version with a
-higher number counts, that writer cannot win any more, and what it wrote is swept.
+An object store has no locks and no renames, and HDFS is used in the same way. There a writer reads
+the entity tag of the manifest, takes a number for itself by creating OUT/versions/N.json where
+there is none, writes its version in place, and switches the manifest on the condition that its tag
+is still the same: of writers that began from the same version one wins, the others get `Conflict`.
+N.json then gets the text of the manifest. One that stays empty is of a writer that failed, or is at
+work; once a version with a higher number counts, that writer cannot win any more, and what it wrote
+is swept.
 """
 
 from __future__ import annotations
@@ -215,6 +216,8 @@ def _sweep_losers(out: RemotePath, newest: int) -> None:
         number = name.removesuffix(TAKEN)
         if size == 0 and name != number and number.isdecimal() and int(number) < newest:
             _RemoteVersion(out, None, int(number)).drop()
+    for folder in (out, versions):
+        folder.store.sweep(folder.key)
 
 
 def sweep_scratch(out: Location, name: str, newest: int) -> None:

@@ -1,4 +1,4 @@
-"""A real server of S3 on this machine, and a bucket of it for each test."""
+"""Real servers of S3 and HDFS on this machine, and a folder of them for each test."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import count
 
 import pytest
 
-from lakewarden.pipeline.storage import object_store
+from lakewarden.pipeline.storage import stores
 from lakewarden.pipeline.storage.remote_path import RemotePath
+from tests.pipeline.storage.mini_hdfs import mini_hdfs
 
 _NUMBERS = count(1)
 
@@ -30,6 +31,13 @@ def s3() -> Iterator[str]:
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def hdfs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The root of the file system."""
+    with mini_hdfs(tmp_path_factory.mktemp("hdfs")) as root:
+        yield root
+
+
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Says where S3 is, as people do: by environment variables."""
@@ -44,16 +52,35 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
 
-    object_store.store_of.cache_clear()
+    for name in ("HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    stores.store_of.cache_clear()
     yield tell
-    object_store.store_of.cache_clear()
+    stores.store_of.cache_clear()
 
 
 @pytest.fixture
-def bucket(s3: str, told: Callable[[str], None]) -> RemotePath:
+def s3_bucket(s3: str, told: Callable[[str], None]) -> RemotePath:
     """A folder of a bucket that nobody else has."""
     told(s3)
     name = f"lake-{next(_NUMBERS)}"
     request = urllib.request.Request(f"{s3}/{name}", method="PUT")  # noqa: S310 — loopback
     urllib.request.urlopen(request, timeout=30).close()  # noqa: S310 — loopback
     return RemotePath(f"s3://{name}", "estates/lake one")
+
+
+@pytest.fixture
+def hdfs_folder(hdfs_server: str, told: Callable[[str], None]) -> RemotePath:
+    """A folder of HDFS that nobody else has."""
+    return RemotePath(hdfs_server, f"lake-{next(_NUMBERS)}/estates/lake one")
+
+
+HDFS = (pytest.mark.nightly, pytest.mark.xdist_group("hdfs"))
+"""Its server needs seconds to start."""
+
+
+@pytest.fixture(params=["s3_bucket", pytest.param("hdfs_folder", marks=HDFS)])
+def bucket(request: pytest.FixtureRequest) -> RemotePath:
+    """A folder that nobody else has, of each server."""
+    place: RemotePath = request.getfixturevalue(request.param)
+    return place

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.pipeline.storage import files, object_store, remote_path
+from lakewarden.pipeline.storage import cloud_store, files, remote_path
 from lakewarden.pipeline.storage.dataset import dataset
 from lakewarden.pipeline.storage.location import (
     Location,
@@ -162,7 +162,8 @@ def test_large_files_leave_the_memory(bucket: RemotePath, monkeypatch: pytest.Mo
         assert stream.read() == content
 
 
-def test_marks_of_folders_are_no_files(bucket: RemotePath, s3: str) -> None:
+def test_marks_of_folders_are_no_files(s3_bucket: RemotePath, s3: str) -> None:
+    bucket = s3_bucket
     _fill(bucket)
     seen = [files.files_below(bucket), bucket.glob("*"), (bucket / "part=1").glob("*")]
     before = [list(map(str, one)) for one in seen]
@@ -179,12 +180,12 @@ def test_marks_of_folders_are_no_files(bucket: RemotePath, s3: str) -> None:
 
 
 def test_google_is_told_the_version_of_an_object(
-    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+    s3_bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
     monkeypatch.setattr("obstore.put", lambda *_, mode, **__: told.append(mode))
     for tag in (None, Tag("a"), Tag("a", "7")):
-        bucket.store.put_if("k", b"", tag)
+        s3_bucket.store.put_if("k", b"", tag)
     assert told == ["create", {"e_tag": "a"}, {"e_tag": "a", "version": "7"}]
 
 
@@ -235,6 +236,8 @@ def test_a_place_travels_to_where_tasks_run(bucket: RemotePath) -> None:
         ("s3a://lake/a/", "s3://lake", "a"),
         ("gs://lake/a", "gs://lake", "a"),
         ("abfss://c@acc.dfs.core.windows.net/a", "abfss://c@acc.dfs.core.windows.net", "a"),
+        ("hdfs://namenode.host:8020/a/b", "hdfs://namenode.host:8020", "a/b"),
+        ("hdfs://nameservice/a", "hdfs://nameservice", "a"),
     ],
 )
 def test_addresses_are_understood(address: str, root: str, key: str) -> None:
@@ -242,7 +245,16 @@ def test_addresses_are_understood(address: str, root: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["ftp://a/b", "s3://", "s3://lake", "s3://lake/", "s3://lake/a//b", "s3://lake/../b"]
+    "address",
+    [
+        "hdfs:///a",
+        "ftp://a/b",
+        "s3://",
+        "s3://lake",
+        "s3://lake/",
+        "s3://lake/a//b",
+        "s3://lake/../b",
+    ],
 )
 def test_other_addresses_are_refused_by_name(address: str) -> None:
     with pytest.raises(BadInput, match="expected") as refused:
@@ -250,7 +262,10 @@ def test_other_addresses_are_refused_by_name(address: str) -> None:
     assert refused.value.where == address
 
 
-@pytest.mark.parametrize("address", ["s3://key:secret@lake/a", "s3://key@lake/a"])
+@pytest.mark.parametrize(
+    "address",
+    ["s3://key:secret@lake/a", "s3://key@lake/a", "hdfs://key@host:1/a", "hdfs://host:key/a"],
+)
 def test_credentials_in_an_address_are_refused_and_not_shown(address: str) -> None:
     with pytest.raises(BadInput, match="no credentials") as refused:
         location(address)
@@ -287,7 +302,7 @@ class _Failing(BaseHTTPRequestHandler):
 def test_what_a_store_fails_at_never_reads_as_missing(
     status: int, told: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(object_store._RETRY, "max_retries", 0)
+    monkeypatch.setitem(cloud_store._RETRY, "max_retries", 0)
     monkeypatch.setattr(_Failing, "status", status)
     with HTTPServer(("127.0.0.1", 0), _Failing) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -299,7 +314,7 @@ def test_what_a_store_fails_at_never_reads_as_missing(
 def test_a_store_that_is_away_never_reads_as_missing(
     told: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(object_store._RETRY, "max_retries", 0)
+    monkeypatch.setitem(cloud_store._RETRY, "max_retries", 0)
     with HTTPServer(("127.0.0.1", 0), _Failing) as server:
         port = server.server_port
     told(f"http://127.0.0.1:{port}")

@@ -52,7 +52,7 @@ def switch_link(link: Location, target: str) -> None:
 def remove_tree(folder: Location, *, ignore_errors: bool = False) -> None:
     """Removes a folder with all that is in it."""
     if isinstance(folder, RemotePath):
-        folder.store.delete(found.key for found in folder.files_below())
+        folder.store.delete_below(folder.key)
         return
     shutil.rmtree(folder, ignore_errors=ignore_errors)
 

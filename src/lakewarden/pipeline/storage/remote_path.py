@@ -1,7 +1,7 @@
-"""The place of a file or folder on an object store: what `pathlib.Path` does, as far as used.
+"""The place of a file or folder on an object store or in HDFS: what is used of `pathlib.Path`.
 
 A folder is there while there is a file below it: `mkdir` does nothing. A file is written whole
-when it is closed. Nothing is renamed, since no object store does that in one step.
+when it is closed. Nothing is renamed, since object stores do not do that in one step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, Literal, cast, overload
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.storage.object_store import SCHEMES, ObjectStore, Stat, Tag, store_of
+from lakewarden.pipeline.storage.object_store import HDFS, SCHEMES, ObjectStore, Stat, Tag
+from lakewarden.pipeline.storage.stores import store_of
 
 _BUFFER: Final = 1 << 23
 _IN_MEMORY: Final = 1 << 26
@@ -24,7 +25,10 @@ _IN_MEMORY: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True, order=True)
 class RemotePath:
-    """A key of a store: `root` is `SCHEME://BUCKET`, `key` has no slash at either end."""
+    """A key of a store: `root` is `SCHEME://BUCKET`, `key` has no slash at either end.
+
+    In HDFS the root is `hdfs://HOST:PORT` or `hdfs://NAMESERVICE`.
+    """
 
     root: str
     key: str
@@ -262,8 +266,16 @@ def remote_path(address: str) -> RemotePath | None:
         raise BadInput(f"expected a path, or an address of {', '.join(SCHEMES)}", where=address)
     bucket, _, key = rest.partition("/")
     parts = key.strip("/").split("/")
-    if ":" in bucket or ("@" in bucket and not scheme.startswith("abfs")):
+    if not _is_plain(scheme, bucket):
         raise BadInput("expected no credentials in an address", where=f"{scheme}://…")
     if not bucket or any(part in ("", ".", "..") for part in parts):
         raise BadInput("expected `SCHEME://BUCKET/FOLDER`", where=address)
     return RemotePath(f"{SCHEMES[scheme]}://{bucket}", "/".join(parts))
+
+
+def _is_plain(scheme: str, bucket: str) -> bool:
+    """Whether an address holds no credentials."""
+    if scheme == HDFS:
+        host, has_port, port = bucket.partition(":")
+        return "@" not in host and (not has_port or port.isdecimal())
+    return ":" not in bucket and ("@" not in bucket or scheme.startswith("abfs"))

@@ -1,0 +1,183 @@
+"""Objects of S3, Google Cloud Storage and Azure, by obstore.
+
+Addresses, credentials and endpoints come from each store's usual environment variables, as
+`AWS_ACCESS_KEY_ID`, `AWS_REGION` and `AWS_ENDPOINT_URL`. What a store refuses, or does not answer,
+is `Unavailable`: only the store's own "not found" means that an object is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import partial
+from itertools import islice
+from os import environ
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.pipeline.storage.object_store import ObjectStore, Stat, Tag
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore as Store
+
+Answer = TypeVar("Answer")
+
+_SECONDS: Final = 30
+"""How long one request may take."""
+
+_RETRY: Final = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
+_DELETED_AT_ONCE: Final = 1_000
+_ADDRESS: Final = re.compile(r"\bhttps?://\S+")
+
+
+def cloud_store(root: str) -> ObjectStore:
+    """The store of a root such as `s3://bucket`. Raises `BadInput` where it cannot be used."""
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError:
+        message = "needs obstore: pip install 'lakewarden[object-store]'"
+        raise BadInput(message, where=root) from None
+    is_plain = environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    options: Any = {"timeout": f"{_SECONDS}s", **({"allow_http": True} if is_plain else {})}
+    retry: Any = _RETRY
+    try:
+        return _CloudStore(root, from_url(root, client_options=options, retry_config=retry))
+    except (BaseError, ValueError) as error:
+        raise BadInput(_reason(error, root), where=root) from None
+
+
+class _CloudStore:
+    """See `ObjectStore`."""
+
+    def __init__(self, root: str, store: Store) -> None:
+        self._root = root
+        self._store = store
+
+    def stat(self, key: str) -> Stat:
+        return _stat(self._ask(key, lambda: _obstore().head(self._store, key)))
+
+    def children(self, key: str) -> Sequence[tuple[str, int | None]]:
+        found = self._ask(key, lambda: _obstore().list_with_delimiter(self._store, key))
+        folders = {_last(prefix): None for prefix in found["common_prefixes"]}
+        # Consoles mark a folder by an object of its name.
+        files = (one for one in found["objects"] if one["path"] != key)
+        objects = {_last(one["path"]): one["size"] for one in files}
+        return sorted((objects | folders).items())
+
+    def below(self, key: str) -> Iterator[Stat]:
+        with self._errors(key):
+            stats = (_stat(one) for found in _obstore().list(self._store, key) for one in found)
+            yield from _without_markers(stat for stat in stats if stat.key != key)
+
+    def read(self, key: str) -> tuple[bytes, Tag]:
+        def get() -> tuple[bytes, Tag]:
+            found = _obstore().get(self._store, key)
+            return bytes(found.bytes()), _tag(found.meta)
+
+        return self._ask(key, get)
+
+    def read_range(self, key: str, start: int, length: int, tag: Tag) -> bytes:
+        options = {"range": (start, start + length), "if_match": tag.e_tag}
+        return self._on_condition(
+            key, lambda: bytes(_obstore().get(self._store, key, options=options).bytes())
+        )
+
+    def put(self, key: str, content: bytes | IO[bytes]) -> None:
+        self._ask(key, lambda: _obstore().put(self._store, key, content))
+
+    def put_if(self, key: str, content: bytes, tag: Tag | None) -> None:
+        told = {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
+        self._on_condition(
+            key,
+            lambda: _obstore().put(
+                self._store, key, content, mode=told or "create", use_multipart=False
+            ),
+        )
+
+    def copy(self, source: str, target: str) -> None:
+        self._ask(source, lambda: _obstore().copy(self._store, source, target))
+
+    def delete(self, keys: Iterator[str]) -> None:
+        while some := list(islice(keys, _DELETED_AT_ONCE)):
+            try:
+                self._ask(some[0], partial(_obstore().delete, self._store, some))
+            except FileNotFoundError:  # somebody else was faster: one by one, then
+                for key in some:
+                    self._delete_one(key)
+
+    def delete_below(self, key: str) -> None:
+        self.delete(found.key for found in self.below(key))
+
+    def sweep(self, key: str) -> None:
+        """Nothing: an object is put in one request."""
+
+    def _delete_one(self, key: str) -> None:
+        with suppress(FileNotFoundError):
+            self._ask(key, lambda: _obstore().delete(self._store, key))
+
+    def _on_condition(self, key: str, question: Callable[[], Answer]) -> Answer:
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        def ask() -> Answer:
+            try:
+                return question()
+            except (AlreadyExistsError, PreconditionError):
+                raise Conflict(f"`{self._root}/{key}` was written meanwhile") from None
+
+        return self._ask(key, ask)
+
+    def _ask(self, key: str, question: Callable[[], Answer]) -> Answer:
+        with self._errors(key):
+            return question()
+
+    @contextmanager
+    def _errors(self, key: str) -> Iterator[None]:
+        from obstore.exceptions import BaseError
+
+        place = f"{self._root}/{key}"
+        try:
+            yield
+        except FileNotFoundError:
+            raise FileNotFoundError(2, "no such object", place) from None
+        except (BaseError, OSError) as error:
+            raise Unavailable(f"`{place}`: {_reason(error, place)}") from None
+
+
+def _obstore() -> Any:
+    import obstore
+
+    return obstore
+
+
+def _stat(found: Any) -> Stat:
+    return Stat(found["path"], found["size"], found["last_modified"].timestamp(), _tag(found))
+
+
+def _tag(found: Any) -> Tag:
+    return Tag(str(found["e_tag"]), found["version"])
+
+
+def _without_markers(stats: Iterable[Stat]) -> Iterator[Stat]:
+    """All but the empty objects by which consoles mark a folder; they come before its files."""
+    marker: Stat | None = None
+    for stat in stats:
+        if marker is not None and not stat.key.startswith(f"{marker.key}/"):
+            yield marker
+        marker = stat if stat.size == 0 else None
+        if marker is None:
+            yield stat
+    if marker is not None:
+        yield marker
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _reason(error: BaseException, place: str) -> str:
+    """The first line of an error, without addresses, which may hold a signature."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return _ADDRESS.sub(place, lines[0])

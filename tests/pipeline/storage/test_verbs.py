@@ -37,6 +37,8 @@ def test_products_are_the_same_and_are_read(
     bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared.spare(monkeypatch)
+    age = {"written": "2026-01-01T00:00:00+00:00", "age_seconds": 0}
+    monkeypatch.setattr("lakewarden.pipeline.review.run.age_of", lambda _: age)
     (tmp_path / "source").mkdir()
     made = [_estate(place, place / "source") for place in (bucket, tmp_path)]
     assert made[0] == made[1]

@@ -428,7 +428,7 @@ FAULTS = (
     Fault("`every` is met by none at all", _replaced((PointEvaluator, "related", _empty_is_every))),
     Fault(
         "after a change rows are kept that no longer hold",
-        _replaced((incremental_compile._Rebuild, "_holds", lambda *_: True)),
+        _replaced((incremental_compile._Rebuild, "_holding", lambda *_: None)),
         ("gravitino", "everything"),
     ),
     Fault(

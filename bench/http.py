@@ -125,11 +125,11 @@ def served(database: str, **environment: str) -> Iterator[str]:
 
 
 @contextmanager
-def server(database: str, **environment: str) -> Iterator[Server]:
-    """A server on the store, once it is ready."""
+def server(database: str, log: Path | None = None, /, **environment: str) -> Iterator[Server]:
+    """A server on the store, once it is ready; what it logs is kept in the file `log`."""
     port = _free_port()
     command = ["lakewarden.cli", "serve", "--database", database, "--port", str(port)]
-    with _running(command, port, "/readyz", environment) as started:
+    with _running(command, port, "/readyz", environment, log) as started:
         yield started
 
 
@@ -144,14 +144,19 @@ def constant() -> Iterator[str]:
 
 @contextmanager
 def _running(
-    command: list[str], port: int, path: str, environment: Mapping[str, str]
+    command: list[str],
+    port: int,
+    path: str,
+    environment: Mapping[str, str],
+    log: Path | None = None,
 ) -> Iterator[Server]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with Path(log or os.devnull).open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            env={**os.environ, **environment},
+            stdout=out,
+            stderr=out,
+        )
     try:
         _wait(port, path)
         yield Server(f"http://127.0.0.1:{port}", process.pid)

@@ -82,6 +82,8 @@ class Client:
             Acts(each, self._ask, self.tally, writes=name != "still", seed=seed + at)
             for at, each in enumerate(theirs)
         ]
+        for each in self._acts:
+            each.write_often(soak.writes)
         self._out = soak.folder / f"soak-{name}.jsonl"
         self._number = 0
 
@@ -134,14 +136,14 @@ class Soak:
     """The servers and the clients of one soak."""
 
     def __init__(self, folder: Path, scale: int, seed: int, stack: ExitStack) -> None:
-        self.folder, self.seed = folder, seed
+        self.folder, self.seed, self.writes = folder, seed, 1.0
         url = stack.enter_context(fresh_database(stack.enter_context(postgres())))
         with server(url, **REALMS):
             say("realms")
         self.estates = build(url, scale, seed)
         self.database = Database(url)
         stack.callback(self.database.close)
-        self.server = stack.enter_context(server(url, **SETTINGS, **REALMS))
+        self.server = stack.enter_context(server(url, folder / "server.log", **SETTINGS, **REALMS))
         self.fixed = stack.enter_context(constant())
         self.pids = workers(self.server.pid)
         say(f"workers {self.pids}")
@@ -262,6 +264,7 @@ def main() -> int:
     parser.add_argument("--ramp", type=float, default=60, help="seconds")
     parser.add_argument("--share", type=float, default=0.4, help="of one core, at most")
     parser.add_argument("--least", type=float, default=15, help="acts a second, if a share allows")
+    parser.add_argument("--writes", type=float, default=1, help="so many times as often")
     parser.add_argument("--scale", type=int, default=100, help="tables of a schema")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plant", action="store_true", help="write what the oracle is not told")
@@ -275,6 +278,7 @@ def main() -> int:
         for old in folder.glob("*.jsonl"):
             old.unlink()
         soak = Soak(folder, given.scale, given.seed, stack)
+        soak.writes = given.writes
         say(f"ramp of {given.ramp:g} s")
         ramped, rows, gauges = soak.run(given)
         tables = soak.database.tables()

@@ -74,6 +74,10 @@ def _of(windows: Sequence[Mapping[str, Any]], figure: str, kind: str) -> list[fl
     return [window[figure].get(kind) for window in windows]
 
 
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.4g}"
+
+
 def _panel(panel: Panel, minutes: Sequence[float], top: int) -> list[str]:
     values = [value for line in panel.lines.values() for value in line if value is not None]
     low, high = (0.0, max(values) * 1.1)
@@ -99,7 +103,7 @@ def _panel(panel: Panel, minutes: Sequence[float], top: int) -> list[str]:
         else [low, high / 1.1]
     )
     found += [
-        f'<text class="small" x="6" y="{y(mark) + 4:.0f}">{mark:,.4g}</text>' for mark in marks
+        f'<text class="small" x="6" y="{y(mark) + 4:.0f}">{_figure(mark)}</text>' for mark in marks
     ]
     for number, (name, line) in enumerate(panel.lines.items()):
         points = [

@@ -54,6 +54,13 @@ def test_a_burst_is_answered_and_then_as_many_as_the_rate_says() -> None:
     assert waits(buckets, [200.0] * 4) == [0.0, 0.0, 0.0, 0.5]
 
 
+def test_a_request_that_was_held_up_is_not_taken_for_one_too_many() -> None:
+    buckets = Buckets(100.0, 1_000)
+    assert buckets.wait("ana", 100.0) == 0.0
+    assert buckets.wait("ana", 80.0) == 0.0
+    assert buckets.wait("ben", 80.0) == 0.0
+
+
 def test_who_is_refused_does_not_wait_longer_for_it() -> None:
     buckets = Buckets(rate=1.0, burst=1)
     assert waits(buckets, [10.0, 10.0, 10.0, 10.5, 11.0]) == [0.0, 1.0, 1.0, 0.5, 0.0]

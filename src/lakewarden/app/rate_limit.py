@@ -42,9 +42,12 @@ class Buckets:
         self._cost = 1.0 / rate
         self._depth = self._cost * (burst - 1)
         self._full_at: dict[str, float] = {}
+        self._now = 0.0
 
     def wait(self, caller: str, now: float) -> float:
         """Takes one from the caller's bucket: 0; or the seconds until there is one to take."""
+        # A request that was held up counts later than others that began after it.
+        now = self._now = max(now, self._now)
         full_at = self._full_at.get(caller, 0.0)
         if full_at > now:
             if full_at - now > self._depth:

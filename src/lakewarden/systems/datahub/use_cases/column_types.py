@@ -23,7 +23,8 @@ def column_types(dataset: Entity, document: Document) -> Iterator[ColumnType]:
 def column_name(column: Entity) -> str:
     """The path of the field, which is what expressions call it.
 
-    >>> column_name(Entity("schemaField", "urn:li:schemaField:(urn:li:dataset:(a,b,PROD),iban)"))
+    >>> dataset = "urn:li:dataset:(urn:li:dataPlatform:hive,sales,PROD)"
+    >>> column_name(Entity("schemaField", f"urn:li:schemaField:({dataset},iban)"))
     'iban'
     """
     return datahub.key_parts(column.name)[-1]

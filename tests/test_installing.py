@@ -128,9 +128,9 @@ class Installations:
 
     def __init__(self, wheel: Path, estate: Path, folder: Path) -> None:
         self._wheel, self._estate, self._folder = wheel, estate, folder
+        self.python, self.missing = cache(self._python), cache(self._missing)
 
-    @cache  # noqa: B019 — lives as long as the tests of this file
-    def python(self, extra: str) -> Path:
+    def _python(self, extra: str) -> Path:
         """The Python of the environment; without pins where `extra` is empty."""
         folder = self._folder / f"extra-{extra or 'none'}"
         if extra:
@@ -141,8 +141,7 @@ class Installations:
         run(python, "-m", "pip", "check", cwd=self._folder)
         return python
 
-    @cache  # noqa: B019
-    def missing(self, extra: str, command: str) -> str:
+    def _missing(self, extra: str, command: str) -> str:
         """The extra that the command asks for; empty where it does its work."""
         words, code = COMMANDS[command]
         with TemporaryDirectory(dir=self._folder) as place:

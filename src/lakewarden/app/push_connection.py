@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from lakewarden.kernel.errors import Unavailable
+from lakewarden.kernel.errors import not_installed
 from lakewarden.service.push_target import RANGER
 
 if TYPE_CHECKING:
@@ -27,6 +27,5 @@ def connect_target(
             return ranger_session(target, url, reading)
         from lakewarden.pushdown.push import session
     except ImportError as error:
-        message = f"`{error.name}` is not installed; run: pip install 'lakewarden[sql]'"
-        raise Unavailable(message) from None
+        raise not_installed(str(error.name), "sql") from None
     return session(target, url)

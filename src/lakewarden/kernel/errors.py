@@ -61,6 +61,16 @@ class Unavailable(WardenError):
     public: ClassVar[str] = "the store cannot be reached now"
 
 
+def not_installed(library: str, extra: str, *, where: str = "") -> Unavailable:
+    """What to raise where the library of an extra is not there; `where` names what asks for it.
+
+    >>> str(not_installed("duckdb", "analyst", where="--table-format"))
+    "--table-format: `duckdb` is not installed; run: pip install 'lakewarden[analyst]'"
+    """
+    message = f"`{library}` is not installed; run: pip install 'lakewarden[{extra}]'"
+    return Unavailable(f"{where}: {message}" if where else message)
+
+
 class RealmClosed(Unavailable):
     """A realm answers nothing, because its model cannot be used; the others are open."""
 

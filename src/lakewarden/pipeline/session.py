@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
 from lakewarden.pipeline import package
 from lakewarden.pipeline.java import OLDEST, ensure_java
 from lakewarden.pipeline.storage.location import uri_of
@@ -61,7 +61,6 @@ CONNECT_SECONDS: Final = 20.0
 """How long a Spark Connect server may take to accept a connection. PySpark itself tries for many
 minutes and says nothing meanwhile."""
 
-_NOT_INSTALLED = "`{}` is not installed; run: pip install 'lakewarden[{}]'"
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
@@ -208,8 +207,7 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
 
 
 def _without_pyspark(remote: str | None) -> Unavailable:
-    extra = "connect" if _connect_address(remote) else "spark"
-    return Unavailable(_NOT_INSTALLED.format("pyspark", extra))
+    return not_installed("pyspark", "connect" if _connect_address(remote) else "spark")
 
 
 def _reason(error: Exception) -> str:
@@ -352,7 +350,7 @@ def _reach(address: str) -> None:
         import grpc
         from pyspark.sql.connect.client import DefaultChannelBuilder
     except ImportError as error:
-        raise Unavailable(_NOT_INSTALLED.format("grpc", "connect")) from error
+        raise not_installed("grpc", "connect") from error
     # What follows the host may be a token.
     server = address.partition(";")[0].rstrip("/")
     channel = DefaultChannelBuilder(address).toChannel()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import urllib.request
 from collections.abc import Callable, Iterator
 from itertools import count
 
+import httpx
 import pytest
 
 from lakewarden.pipeline.storage import stores
@@ -64,8 +64,7 @@ def s3_bucket(s3: str, told: Callable[[str], None]) -> RemotePath:
     """A folder of a bucket that nobody else has."""
     told(s3)
     name = f"lake-{next(_NUMBERS)}"
-    request = urllib.request.Request(f"{s3}/{name}", method="PUT")  # noqa: S310 — loopback
-    urllib.request.urlopen(request, timeout=30).close()  # noqa: S310 — loopback
+    httpx.put(f"{s3}/{name}", timeout=30).raise_for_status()
     return RemotePath(f"s3://{name}", "estates/lake one")
 
 

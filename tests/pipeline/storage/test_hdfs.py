@@ -307,5 +307,5 @@ def test_without_its_library_hdfs_says_what_to_install(
     told: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "hdfs_native", None)
-    with pytest.raises(BadInput, match=r"lakewarden\[hdfs\]"):
+    with pytest.raises(Unavailable, match=r"lakewarden\[hdfs\]"):
         RemotePath("hdfs://host:1", "a").exists()

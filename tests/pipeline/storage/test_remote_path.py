@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import pickle
-import urllib.request
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from urllib.parse import quote
 
+import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -170,8 +170,7 @@ def test_marks_of_folders_are_no_files(s3_bucket: RemotePath, s3: str) -> None:
     for name in ("", "part=1/", "part=1/deep/"):
         key = quote(f"{bucket.key}/{name}" if name else f"{bucket.key}/")
         url = f"{s3}/{bucket.root.removeprefix('s3://')}/{key}"
-        request = urllib.request.Request(url, method="PUT", data=b"")  # noqa: S310 — loopback
-        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310 — loopback
+        httpx.put(url, timeout=30).raise_for_status()
     seen = [files.files_below(bucket), bucket.glob("*"), (bucket / "part=1").glob("*")]
     assert [list(map(str, one)) for one in seen] == before
     (bucket / "empty").write_bytes(b"")

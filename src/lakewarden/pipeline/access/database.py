@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import BadInput, not_installed
 from lakewarden.kernel.model import WAYS, Model
 from lakewarden.pipeline.access.combinations import Combination
 from lakewarden.pipeline.access.schemas import (
@@ -28,7 +28,6 @@ from lakewarden.pipeline.review.question import OPERATION
 if TYPE_CHECKING:
     import duckdb
 
-_NOT_INSTALLED: Final = "`duckdb` is not installed; run: pip install 'lakewarden[analyst]'"
 _MEMORY: Final = "4GB"
 """What the database takes; more goes to disk."""
 
@@ -69,7 +68,7 @@ class Database:
         try:
             import duckdb
         except ImportError:
-            raise Unavailable(_NOT_INSTALLED) from None
+            raise not_installed("duckdb", "analyst") from None
         self._inputs = inputs
         self._database: duckdb.DuckDBPyConnection = duckdb.connect()
         # By default it takes four fifths of the machine before it spills.

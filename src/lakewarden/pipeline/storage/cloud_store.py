@@ -16,7 +16,7 @@ from itertools import islice
 from os import environ
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
 from lakewarden.pipeline.storage.object_store import ObjectStore, Stat, Tag
 
 if TYPE_CHECKING:
@@ -33,13 +33,15 @@ _ADDRESS: Final = re.compile(r"\bhttps?://\S+")
 
 
 def cloud_store(root: str) -> ObjectStore:
-    """The store of a root such as `s3://bucket`. Raises `BadInput` where it cannot be used."""
+    """The store of a root such as `s3://bucket`.
+
+    Raises `BadInput` for one that is none, `Unavailable` without the library of stores.
+    """
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError:
-        message = "needs obstore: pip install 'lakewarden[object-store]'"
-        raise BadInput(message, where=root) from None
+        raise not_installed("obstore", "object-store", where=root) from None
     is_plain = environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
     options: Any = {"timeout": f"{_SECONDS}s", **({"allow_http": True} if is_plain else {})}
     retry: Any = _RETRY

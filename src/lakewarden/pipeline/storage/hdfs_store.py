@@ -31,7 +31,7 @@ from threading import Thread
 from typing import IO, TYPE_CHECKING, Final, TypeVar
 from uuid import uuid4
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
 from lakewarden.pipeline.storage.object_store import ObjectStore, Stat, Tag
 
 if TYPE_CHECKING:
@@ -55,11 +55,14 @@ _RPC: Final = re.compile(r'RPCError\("(?P<kind>[^"]*)", "(?P<said>.*)', re.DOTAL
 
 
 def hdfs_store(root: str) -> ObjectStore:
-    """The file system of a root such as `hdfs://namenode:8020`. Raises `BadInput`."""
+    """The file system of a root such as `hdfs://namenode:8020`.
+
+    Raises `BadInput` for one that is none, `Unavailable` without the library of HDFS.
+    """
     try:
         from hdfs_native import Client
     except ImportError:
-        raise BadInput("needs hdfs-native: pip install 'lakewarden[hdfs]'", where=root) from None
+        raise not_installed("hdfs_native", "hdfs", where=root) from None
     try:
         return _HdfsStore(root, Client(root))
     except (RuntimeError, ValueError, OSError) as error:
@@ -273,10 +276,10 @@ def _answer(request: Callable[..., Answer], *words: object) -> Answer:
     def ask() -> None:
         try:
             answer.set_result(request(*words))
-        except Exception as error:  # noqa: BLE001 — raised below
-            answer.set_exception(error)
-        except BaseException as panic:  # noqa: BLE001 — what a fault of the client is raised as
-            answer.set_exception(RuntimeError(str(panic)))
+        # The thread that waits raises it. A panic of the client's Rust is no `Exception`.
+        except BaseException as error:  # noqa: BLE001
+            is_panic = not isinstance(error, Exception)
+            answer.set_exception(RuntimeError(str(error)) if is_panic else error)
 
     Thread(target=ask, name=_THREAD, daemon=True).start()
     return answer.result(_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from lakewarden.kernel.errors import Unavailable
+from lakewarden.kernel.errors import not_installed
 
 
 def need(library: str, extra: str, where: str = "--table-format") -> None:
@@ -12,6 +12,4 @@ def need(library: str, extra: str, where: str = "--table-format") -> None:
     try:
         import_module(library)
     except ImportError:
-        name = library.partition(".")[0]
-        message = f"`{name}` is not installed; run: pip install 'lakewarden[{extra}]'"
-        raise Unavailable(f"{where}: {message}") from None
+        raise not_installed(library.partition(".")[0], extra, where=where) from None

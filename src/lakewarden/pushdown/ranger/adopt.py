@@ -294,7 +294,10 @@ class _Reader:
     def _is_about(self, content: Json, place: Place) -> bool:
         """Whether the policy gives the whole thing, in the zone that is told."""
         keys = [*content["resources"]]
-        names = [one for one in named(self._service, self._level_of(content)) if one in keys]
+        level = self._level(content)
+        if level is None:
+            return False
+        names = [one for one in named(self._service, level) if one in keys]
         values = [content["resources"][one]["values"] for one in names]
         above, own = place.above, place.own
         if not all(map(self._fits, values, above)):
@@ -307,11 +310,6 @@ class _Reader:
             if not self._is_told({**{level: [value] for level, value in path.items()}, **rest}):
                 return False
         return True
-
-    def _level_of(self, content: Json) -> Level:
-        level = self._level(content)
-        assert level is not None  # noqa: S101 — INVARIANT: it was asked for before
-        return level
 
     def _is_told(self, place: Mapping[str, Sequence[str]]) -> bool:
         content = {"resources": {level: {"values": values} for level, values in place.items()}}

@@ -41,7 +41,11 @@ def summary(name: str = EVIL) -> Summary:
         **{"type": name, "name": name, "sensitive": [f"tag:{name}"], "see": [], "see_n": 0},
         **{"read": [name] * 6, "read_n": 9, "change": None, "change_n": None},
     }
-    counts = ("by_asset", "questions", "review", "orphans", "inactive", "sensitive")
+    column = {
+        **{"name": name, "table": f"table:{name}", "sensitive": [f"tag:{name}"], "masks": []},
+        **{"unmasked": [name] * 6, "unmasked_n": 9, "masked": [], "masked_n": 0},
+    }
+    counts = ("by_asset", "columns", "questions", "review", "orphans", "inactive", "sensitive")
     age = {"written": "2030-01-01T00:00:00+00:00", "age_seconds": 90}
     return Summary(
         source=Source(index, facts, age, ("pii", name)),
@@ -49,6 +53,7 @@ def summary(name: str = EVIL) -> Summary:
         users=2,
         sensitive=[named],
         assets=[named] * 2,
+        columns=[column, {**column, "masks": [name]}],
         wide=[row],
         questions=[row] * 60,
         spread=dict.fromkeys(("see", "read", "change"), [1] * (len(BOUNDS) + 1)),
@@ -135,7 +140,7 @@ def test_the_policy_in_the_head_allows_this_style_and_script_and_nothing_else() 
 def test_it_opens_with_what_is_sensitive_and_who_reads_and_changes_it() -> None:
     text = page(summary("lake.people"))
     sections = [a["id"] for a in Elements(text).named("section")]
-    assert sections[:3] == ["sensitive", "assets", "people"]
+    assert sections[:4] == ["sensitive", "assets", "columns", "people"]
     assert sections[-2:] == ["technical", "about"]
     first = "".join(Elements(text.partition('id="sensitive"')[2].partition("</section>")[0]).texts)
     assert "bear a tag or a term of: pii, lake.people" in first
@@ -144,6 +149,16 @@ def test_it_opens_with_what_is_sensitive_and_who_reads_and_changes_it() -> None:
     assert "—" in first  # there is no way to change it
     none = "".join(Elements(page(replace(summary(), sensitive=[]))).texts)
     assert "No asset bears such a tag or term" in none
+
+
+def test_a_column_without_a_mask_is_told_with_who_reads_its_values() -> None:
+    text = page(summary("lake.people"))
+    section = text.partition('id="columns"')[2].partition("</section>")[0]
+    said = "".join(Elements(section).texts)
+    assert "no masklake.people, lake.people, lake.people, lake.people and 5 more" in said
+    assert said.count("no mask") == 1
+    none = "".join(Elements(page(replace(summary(), columns=[]))).texts)
+    assert "No mask reaches a stored column" in none
 
 
 def test_nobody_is_said_to_be_nobody() -> None:

@@ -19,6 +19,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.review import run as job
@@ -28,10 +29,12 @@ from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
 from lakewarden.pipeline.session import Deferred
 from lakewarden.pipeline.version_folder import folder_of
+from lakewarden.service.sight import unmasked_users
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds
 from tests.pipeline.review.test_activity import SINCE, unused
+from tests.pipeline.review.test_column_readers import masked
 from tests.pipeline.review.whole import compiled, some
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ class Made:
 
 def indexed(name: str, folder: Path) -> tuple[World, Matrix]:
     """A world, with an index of it in the folder."""
-    (world,) = some(name, 40, 1, SIZE)
+    (world,) = masked(name, 40, 1) if name == "gravitino" else some(name, 40, 1, SIZE)
     whole = compiled(world)
     worlds.index(folder / "index", whole, world.system, world.facts.statements, bits=BITS)
     return world, Matrix(whole)
@@ -165,6 +168,24 @@ def test_assets_are_named_with_the_people_who_reach_them(made: Made) -> None:
 @pytest.mark.slow
 def test_by_container_the_people_of_an_asset_are_exact_too(coarse: Made) -> None:
     _people_are_those_who_may(coarse)
+
+
+@pytest.mark.slow
+def test_columns_are_named_with_who_reads_their_values(made: Made) -> None:
+    rows, model = made.rows("columns"), made.world.system.model
+    types = [type for type, declared in model.types.items() if declared.masked]
+    masks = {
+        s.id for s in made.matrix.snapshot.table.statements.values() if s.effect is Effect.MASK
+    }
+    assert bool(rows) == bool(types)
+    assert any(row["masks"] for row in rows) == bool(types)
+    for row in rows:
+        assert row["type"] in types
+        assert set(row["masks"]) <= masks
+        column = Request(Principal(USER, ""), "", Entity(row["type"], row["name"]), NOW)
+        seeing = [user.name for user in unmasked_users(made.matrix, column)]
+        assert (row["unmasked"], row["unmasked_n"]) == (seeing, len(seeing))
+        assert row["masks"] or (not row["masked_n"] and row["sensitive"])
 
 
 def _people_are_those_who_may(made: Made) -> None:

@@ -26,6 +26,7 @@ from lakewarden.pipeline.review.row import (
     ASSET,
     CENSUS,
     CLASS,
+    COLUMN,
     GAINS,
     GROUP,
     MOST,
@@ -54,7 +55,10 @@ Named = Mapping[int, tuple[list[int] | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A world and its review; `classes` and `gains` by type and matter, `people` by asset."""
+    """A world and its review; `classes` and `gains` by type and matter, `people` by asset.
+
+    `columns` has the masks of a column, who reads its values, and who reads them masked.
+    """
 
     matrix: Matrix
     unowned: Matrix
@@ -63,6 +67,7 @@ class Reviewed:
     census: Mapping[str, int]
     chosen: Chosen
     people: Named
+    columns: Mapping[int, tuple[list[str], list[int], list[int]]]
 
     def questions(self) -> Iterator[tuple[str, int, Question]]:
         """Every question: the type of entities, the matter, and the question itself."""
@@ -154,13 +159,28 @@ def grouped(
 def _named(found: Iterable[Row]) -> Named:
     """Who reaches each asset, by way."""
     rows = list(found)
-    known = {row["key"]: row["owners"] for row in rows if row["what"] == PEOPLE}
-    assert all(len(row["owners"]) == row["n"] for row in rows if row["what"] == PEOPLE)
+    known = _audiences(rows)
     return {
         row["id"]: tuple(None if key is None else known[key] for key in row["people"])
         for row in rows
         if row["what"] == ASSET
     }
+
+
+def _columns(rows: Iterable[Row]) -> dict[int, tuple[list[str], list[int], list[int]]]:
+    found = list(rows)
+    known = _audiences(found)
+    columns = (row for row in found if row["what"] == COLUMN)
+    return {
+        row["id"]: (row["statements"], *(known[key] for key in row["people"])) for row in columns
+    }
+
+
+def _audiences(rows: Iterable[Row]) -> dict[bytes, list[int]]:
+    """The people whom keys mean."""
+    found = [row for row in rows if row["what"] == PEOPLE]
+    assert all(len(row["owners"]) == row["n"] for row in found)
+    return {row["key"]: row["owners"] for row in found}
 
 
 def review(world: World, chosen: Chosen | None = None) -> Reviewed:
@@ -202,7 +222,14 @@ def review(world: World, chosen: Chosen | None = None) -> Reviewed:
     nothing = replace(coded, owners=Edges.build(len(coded.tree), ()))
     unowned = replace(whole, coded=nothing, owned_by={}, memos=Memos())
     return Reviewed(
-        Matrix(whole), Matrix(unowned), classes, gains, census, plan.chosen, _named(found)
+        matrix=Matrix(whole),
+        unowned=Matrix(unowned),
+        classes=classes,
+        gains=gains,
+        census=census,
+        chosen=plan.chosen,
+        people=_named(found),
+        columns=_columns(found),
     )
 
 

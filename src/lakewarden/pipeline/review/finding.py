@@ -21,6 +21,7 @@ from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.asset_rows import Listing, containers
 from lakewarden.pipeline.review.audience import Audience, People, people_of
 from lakewarden.pipeline.review.column import Codes, Column, small
+from lakewarden.pipeline.review.column_readers import ColumnReaders
 from lakewarden.pipeline.review.group import Group, Grouping
 from lakewarden.pipeline.review.group_bounds import Groups, OwnershipBounds, digest_of, groups_of
 from lakewarden.pipeline.review.named_access import Naming
@@ -96,6 +97,9 @@ class _Finder:
         self._grouping = Grouping(self._reduction, people, plan.telling)
         self._listing = Listing(judged, self._reduction, self._audience)
         self._naming = Naming(self._reduction, people, plan.telling)
+        self._column_readers = ColumnReaders(
+            judged, plan.chosen, self._reduction, self._owning, self._naming
+        )
         self._shown: set[int] = set()
         self._counting: tuple[Groups, OwnershipBounds] | None = None
 
@@ -119,6 +123,7 @@ class _Finder:
             if type:
                 named = self._people(agenda, columns, ids)
                 assets.append(self._listing.assets(type, ids, agenda, columns, named))
+                assets.extend(self._column_readers.rows(type, ids))
         yield from assets
         yield self._naming.audiences()
         yield from self._listing.removed_users()

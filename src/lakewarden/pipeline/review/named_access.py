@@ -34,17 +34,51 @@ _STEP: Final = 1 << 12
 
 
 class Naming:
-    """Names the people of entities, and keeps what the keys mean."""
+    """Names the `people` of entities, and keeps what the keys mean."""
 
     def __init__(self, reduction: Reduction, people: People, telling: Telling) -> None:
+        self.people = people
         self._reduction = reduction
-        self._people = people
         self._telling = telling
         self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}
 
     def few(self, column: Column, ids: Ids, audience: Audience, owning: Owning) -> pa.Array:
         """For each entity the key of its audience, by what is left of a rule there."""
         keys = np.empty(len(ids), dtype=object)
+        for rows, codes, audiences in self._audiences(column, ids, audience, owning):
+            made = np.array([self.key(users) for users in audiences], dtype=object)
+            keys[rows] = made[codes]
+        return pa.array(keys, pa.binary())
+
+    def many(self, rule: Node, ids: Ids) -> pa.Array:
+        """The same of a rule that distinguishes many kinds of entities: step by step."""
+        steps = [self.few(*step) for step in self._steps(rule, ids)]
+        return pa.chunked_array(steps, pa.binary()).combine_chunks()
+
+    def readers(self, rule: Node, ids: Ids) -> Iterator[BitMap]:
+        """The users of whom a rule holds on each entity. Not to be changed."""
+        for step in self._steps(rule, ids):
+            found: dict[int, BitMap] = {}
+            for rows, codes, audiences in self._audiences(*step):
+                found |= {
+                    row: audiences[code]
+                    for row, code in zip(rows.tolist(), codes.tolist(), strict=True)
+                }
+            yield from (found[row] for row in range(len(found)))
+
+    def _steps(self, rule: Node, ids: Ids) -> Iterator[tuple[Column, Ids, Audience, Owning]]:
+        for start in range(0, len(ids), _STEP):
+            some = ids[start : start + _STEP]
+            residues = Residues()
+            reduction = Reduction(self._reduction.snapshot, residues, like=self._reduction)
+            audience = Audience(self.people, residues, self._telling)
+            column = reduction.evaluate(rule, Spots(some))
+            yield column, some, audience, Owning(reduction, audience, self.people)
+
+    def _audiences(
+        self, column: Column, ids: Ids, audience: Audience, owning: Owning
+    ) -> Iterator[tuple[Codes, Codes, list[BitMap]]]:
+        """Some entities, by their places, a code of each, and the audience of each code."""
         clauses_by_code = [owning.clauses_of(number) for number in column.of]
         for clauses in sorted(set(clauses_by_code), key=repr):
             is_matching = np.array(
@@ -53,28 +87,14 @@ class Naming:
             rows = np.flatnonzero(is_matching[column.codes])
             parts = self._parts(clauses, ids[rows], owning)
             codes, stands = joined([(column.codes[rows], len(column.of)), *parts])
-            made = np.empty(len(stands), dtype=object)
-            for place, (code, *around) in enumerate(stands.tolist()):
+            audiences = []
+            for code, *around in stands.tolist():
                 met = {
                     clause: owning.users_meeting(clause, at)
                     for clause, at in zip(clauses, around, strict=True)
                 }
-                made[place] = self._key(self._users(column.of[code], met, audience))
-            keys[rows] = made[codes]
-        return pa.array(keys, pa.binary())
-
-    def many(self, rule: Node, ids: Ids) -> pa.Array:
-        """The same of a rule that distinguishes many kinds of entities: step by step."""
-        return pa.chunked_array(list(self._steps(rule, ids)), pa.binary()).combine_chunks()
-
-    def _steps(self, rule: Node, ids: Ids) -> Iterator[pa.Array]:
-        for start in range(0, len(ids), _STEP):
-            some = ids[start : start + _STEP]
-            residues = Residues()
-            reduction = Reduction(self._reduction.snapshot, residues, like=self._reduction)
-            audience = Audience(self._people, residues, self._telling)
-            column = reduction.evaluate(rule, Spots(some))
-            yield self.few(column, some, audience, Owning(reduction, audience, self._people))
+                audiences.append(self._users(column.of[code], met, audience))
+            yield rows, codes, audiences
 
     def _parts(
         self, clauses: tuple[Clause, ...], ids: Ids, owning: Owning
@@ -87,7 +107,7 @@ class Naming:
 
         return audience.with_owners(number, ownership)
 
-    def _key(self, users: BitMap) -> bytes:
+    def key(self, users: BitMap) -> bytes:
         """What stands for an audience: the same for the same people, in every block."""
         key = blake2b(users.serialize(), digest_size=DIGEST_BYTES, person=b"people").digest()
         if key not in self._known:

@@ -25,6 +25,7 @@ from lakewarden.pipeline.review.schemas import (
     BY_DOMAIN,
     BY_TAG,
     COARSE,
+    COLUMNS,
     INACTIVE,
     ORPHANS,
     QUESTIONS,
@@ -81,6 +82,7 @@ def page(summary: Summary) -> str:
         "assets": _table(
             "Assets and their people", _of_assets(), summary.assets, summary.counts[BY_ASSET]
         ),
+        "columns": _columns(summary),
         "people": _people(summary),
         "group_links": together(*(_group_link(group) for group, _ in groups)),
         "groups": together(*(_group(*group) for group in groups)),
@@ -151,8 +153,26 @@ def _sensitive(summary: Summary) -> Markup:
     return _table("Sensitive assets", _of_assets(labels), summary.sensitive, of)
 
 
+def _columns(summary: Summary) -> Markup:
+    if not summary.columns:
+        none = "No mask reaches a stored column, and no column bears such a tag or term."
+        return element("p", none, class_="nothing")
+    headings = (
+        Heading("Column", itemgetter("name")),
+        Heading("Table", lambda row: _label(row["table"])),
+        Heading("Sensitive by", lambda row: ", ".join(map(_label, row["sensitive"]))),
+        Heading("Masks", lambda row: _few(row["masks"]) or _flag("no mask")),
+        Heading("Who reads the values", _named("unmasked")),
+        Heading("Unmasked", _counted("unmasked"), is_number=True),
+        Heading("Who reads them masked", _named("masked")),
+        Heading("Masked", _counted("masked"), is_number=True),
+    )
+    of = summary.counts[COLUMNS]
+    return _table("Columns and who reads their values", headings, summary.columns, of)
+
+
 def _label(name: str) -> str:
-    """The tag or term without its type."""
+    """The name without the type in front of it."""
     return name.partition(":")[2]
 
 

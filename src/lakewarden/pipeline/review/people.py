@@ -1,6 +1,6 @@
-"""The table that names, asset by asset, who sees, reads and changes it; and how it is read.
+"""The tables that name people: who sees, reads and changes an asset, who reads a column's values.
 
-It is written in pages, so that a reader takes in no more than what is shown.
+`people` is written in pages, so that a reader takes in no more than what is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.labels import Labels, Sensitive
 from lakewarden.pipeline.review.row import PEOPLE as AUDIENCE
-from lakewarden.pipeline.review.schemas import PEOPLE, SCHEMAS
+from lakewarden.pipeline.review.schemas import COLUMNS, PEOPLE, SCHEMAS
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table
 
@@ -26,6 +26,7 @@ PAGE: Final = 1_000
 """So many assets are a page."""
 
 FINDING_COLUMNS: Final = ("id", "type", "text", "people")
+COLUMN_FINDINGS: Final = (*FINDING_COLUMNS, "container", "statements")
 
 
 class Naming:
@@ -72,6 +73,25 @@ class Naming:
                 *(self._counts.take(at) for at in on_page),
             ]
             yield pa.Table.from_arrays(columns, schema=SCHEMAS[PEOPLE])
+
+    def columns(self, batch: pa.RecordBatch) -> pa.Table:
+        """The rows of `columns` that a mask reaches or that are sensitive, of some findings.
+
+        The columns of the batch are `COLUMN_FINDINGS`.
+        """
+        ids = ints(batch.column("id"))
+        sensitive = self._sensitive.of(self._labels.tags(ids), self._labels.terms(ids))
+        people = (pc.list_element(batch.column("people"), place) for place in (0, 1))
+        places = [pc.index_in(keys, value_set=self._keys) for keys in people]
+        columns = [
+            *(batch.column(name) for name in ("id", "type", "text", "container")),
+            *(sensitive, batch.column("statements")),
+            *(self._names.take(at) for at in places),
+            *(self._counts.take(at) for at in places),
+        ]
+        table = pa.Table.from_arrays(columns, schema=SCHEMAS[COLUMNS])
+        sizes = (pc.list_value_length(table.column(name)) for name in ("sensitive", "masks"))
+        return table.filter(pc.greater(pc.add(*sizes), 0))
 
 
 def paged(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:

@@ -13,9 +13,9 @@ from lakewarden.pipeline import parquet_output
 FINDINGS: Final = (
     "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
     " container string, owners array<int>, keys array<binary>, counts array<long>,"
-    " users binary, every binary, people array<binary>"
+    " users binary, every binary, people array<binary>, statements array<string>"
 )
-"""Rows of nine kinds.
+"""Rows of ten kinds.
 
     RESIDUE   key, text
     CLASS     type, matter, key, n, id = the first entity, bits = the entities, by block
@@ -27,6 +27,8 @@ FINDINGS: Final = (
               in on any, and on all, of the entities; keys = what is said there, as residues
     MOST      as GAINS, of a matter of too many classes: how many entities at most
     PEOPLE    key, n = how many users, owners = the first of them
+    COLUMN    id, type, text = name, container = its table, statements = the masks that reach it;
+              people (keys) = who reads its values, and who reads them masked
 """
 
 _ARROW = pa.schema(
@@ -46,6 +48,7 @@ _ARROW = pa.schema(
         ("users", pa.binary()),
         ("every", pa.binary()),
         ("people", pa.list_(pa.binary())),
+        ("statements", pa.list_(pa.string())),
     ]
 )
 
@@ -58,6 +61,7 @@ GONE: Final = 5
 GROUP: Final = 6
 MOST: Final = 7
 PEOPLE: Final = 8
+COLUMN: Final = 9
 
 
 def batch(**columns: Any) -> pa.RecordBatch:

@@ -39,9 +39,10 @@ from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, compa
 from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
 from lakewarden.pipeline.review.question import CLASSES, Chosen, attribute_comparisons, chosen
-from lakewarden.pipeline.review.row import ASSET, CLASS, FINDINGS, GROUP
+from lakewarden.pipeline.review.row import ASSET, CLASS, COLUMN, FINDINGS, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
+    COLUMNS,
     GROUPS,
     MEMBERS,
     ORPHANS,
@@ -185,6 +186,8 @@ class _Reviewing:
         sizes = self._put_assets(describing, folder)
         naming = people.Naming(self._blocks, findings.people, labels, self.sensitive)
         _put_each(people.paged(self._named(naming)), folder / PEOPLE)
+        columns = self._findings(COLUMN, people.COLUMN_FINDINGS)
+        _put_each(map(naming.columns, columns), folder / COLUMNS)
         known = assets.standing(findings.people, findings.removed_users)
         owners = sorted((owner, n, *known[owner]) for owner, n in describing.owners.items())
         _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
@@ -199,7 +202,7 @@ class _Reviewing:
             parquet_output.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
             parquet_output.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
         ):
-            for batch in self._asset_findings(assets.FINDING_COLUMNS):
+            for batch in self._findings(ASSET, assets.FINDING_COLUMNS):
                 described, orphaned = describing.tables(batch)
                 by_asset.write_table(described)
                 orphans.write_table(orphaned)
@@ -208,7 +211,7 @@ class _Reviewing:
         return sizes
 
     def _named(self, naming: people.Naming) -> Iterator[pa.Table]:
-        for batch in self._asset_findings(people.FINDING_COLUMNS):
+        for batch in self._findings(ASSET, people.FINDING_COLUMNS):
             yield from naming.tables(batch)
 
     @property
@@ -216,8 +219,9 @@ class _Reviewing:
         """What was found in all blocks."""
         return dataset(self.job.folder("find") / "findings")
 
-    def _asset_findings(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        chosen = ds.field("what") == ASSET
+    def _findings(self, what: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """What was found of one kind, batch by batch."""
+        chosen = ds.field("what") == what
         yield from self._blocks.to_batches(columns=list(columns), filter=chosen)
 
     def merge(self, folder: Location) -> Counts:
@@ -240,7 +244,7 @@ class _Reviewing:
         return {"files": len(files) + 1}
 
 
-_ASSETS: Final = (BY_ASSET, ORPHANS, PEOPLE, OWNERS, *GROUPS)
+_ASSETS: Final = (BY_ASSET, ORPHANS, PEOPLE, COLUMNS, OWNERS, *GROUPS)
 STAGES: Final = (
     Stage("ask", (), _Reviewing.ask, (), "{comparisons} comparisons with attributes of users"),
     Stage("find", ("ask",), _Reviewing.find, (), "{rows:,} findings"),

@@ -17,6 +17,7 @@ ROLE_SETS: Final = "role_sets"
 BY_PRINCIPAL: Final = "by_principal"
 BY_ASSET: Final = "by_asset"
 PEOPLE: Final = "people"
+COLUMNS: Final = "columns"
 BY_DOMAIN: Final = "by_domain"
 BY_TAG: Final = "by_tag"
 BY_CONTAINER: Final = "by_container"
@@ -106,6 +107,18 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "sensitive": _TEXTS,
         **dict.fromkeys(WAYS, _TEXTS),
         **{f"{way}_n": _N for way in WAYS},
+    },
+    COLUMNS: {
+        "id": _N,
+        "type": _TEXT,
+        "name": _TEXT,
+        "table": _TEXT,
+        "sensitive": _TEXTS,
+        "masks": _TEXTS,
+        "unmasked": _TEXTS,
+        "masked": _TEXTS,
+        "unmasked_n": _N,
+        "masked_n": _N,
     },
     **{
         name: {"name": _TEXT, "assets": _LONG, **{f"{way}_users": _N for way in WAYS}}

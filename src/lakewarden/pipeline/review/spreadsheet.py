@@ -20,6 +20,7 @@ from lakewarden.pipeline.review.schemas import (
     BY_DOMAIN,
     BY_PRINCIPAL,
     BY_TAG,
+    COLUMNS,
     INACTIVE,
     ORPHANS,
     OWNERS,
@@ -33,7 +34,7 @@ from lakewarden.pipeline.storage.parquet import metadata_of, read_table
 
 EXPORTED: Final = (
     *(QUESTIONS, REVIEW, ROLE_SETS, BY_PRINCIPAL, BY_DOMAIN, BY_TAG, BY_CONTAINER),
-    *(OWNERS, ORPHANS, INACTIVE),
+    *(COLUMNS, OWNERS, ORPHANS, INACTIVE),
 )
 """The tables that are exported."""
 

@@ -26,6 +26,7 @@ from lakewarden.pipeline.review.schemas import (
     BY_DOMAIN,
     BY_PRINCIPAL,
     BY_TAG,
+    COLUMNS,
     INACTIVE,
     ORPHANS,
     OWNERS,
@@ -74,7 +75,8 @@ class Summary:
     """The content of the report; `counts` has the rows of every table that is spoken of.
 
     `sensitive` and `assets` are rows of `people`, most readers first: assets with sensitive labels,
-    and all. `spread` has for each way how many assets are open to so many users, by the groups of
+    and all. `columns` are rows of the table of that name, those first whose values most people
+    read. `spread` has for each way how many assets are open to so many users, by the groups of
     `BOUNDS`, nobody first.
     """
 
@@ -83,6 +85,7 @@ class Summary:
     users: int
     sensitive: Rows
     assets: Rows
+    columns: Rows
     wide: Rows
     questions: Rows
     spread: Mapping[str, Sequence[int]]
@@ -112,6 +115,7 @@ def summed(folder: Location, source: Source) -> Summary:
     assets = sum(metadata_of(file).num_rows for file in files)
     named = columns_of(folder / PEOPLE, "name", "sensitive", *(f"{way}_n" for way in WAYS))
     named = named.append_column("place", pa.array(np.arange(len(named))))
+    columns = read(COLUMNS)
     labelled = named.filter(pc.greater(pc.list_value_length(named.column("sensitive")), 0))
     return Summary(
         source=source,
@@ -119,10 +123,12 @@ def summed(folder: Location, source: Source) -> Summary:
             BY_ASSET: assets,
             SENSITIVE: labelled.num_rows,
             **{name: t.num_rows for name, t in {**counts, **groups}.items()},
+            COLUMNS: columns.num_rows,
         },
         users=people.num_rows,
         sensitive=rows_at(folder / PEOPLE, _most_read(labelled)),
         assets=rows_at(folder / PEOPLE, _most_read(named)),
+        columns=columns.sort_by(_MOST_UNMASKED).slice(0, ASSETS).to_pylist(),
         wide=_top(review, lambda row: row["n_users"] * row["n_entities"]),
         questions=_top(questions, lambda row: row["n_users"]),
         spread={way: _spread(read(BY_ASSET, f"{way}_users").column(0)) for way in WAYS},
@@ -146,6 +152,10 @@ def _most_read(named: pa.Table) -> list[int]:
     return places
 
 
+_MOST_UNMASKED: Final = [
+    *(("unmasked_n", "descending"), ("masked_n", "descending")),
+    *(("name", "ascending"), ("id", "ascending")),
+]
 _OF_REVIEW: Final = (
     *("kind", "name", "type", "form", "class", "container", "n_entities", "example", "n_users"),
     *("n_users_of_all", "owners_too", "allow", "deny", "statements"),

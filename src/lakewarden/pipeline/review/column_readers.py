@@ -1,0 +1,156 @@
+"""Who reads the values of the columns of one block: as they are, and masked.
+
+A column is read by whoever may read its table. Of these, the masks that reach the column bind some;
+the others read its values. Whom a mask binds is said in `lakewarden.kernel.obligations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.model import READ, WAYS, EntityType
+from lakewarden.kernel.statement import Effect, Owners
+from lakewarden.pipeline.index.task_context import CompiledBlock
+from lakewarden.pipeline.review.labels import TAGS, TERMS
+from lakewarden.pipeline.review.named_access import Naming
+from lakewarden.pipeline.review.ownership_access import Owning
+from lakewarden.pipeline.review.question import Chosen
+from lakewarden.pipeline.review.reduction import Reduction
+from lakewarden.pipeline.review.row import COLUMN, batch
+
+Ids = NDArray[np.int32]
+
+_READ = WAYS.index(READ)
+
+_Masks = tuple[Grant, ...]
+
+
+class ColumnReaders:
+    """Finds the columns of a block that masks reach or that have labels, and their readers."""
+
+    def __init__(
+        self,
+        judged: CompiledBlock,
+        chosen: Chosen,
+        reduction: Reduction,
+        owning: Owning,
+        naming: Naming,
+    ) -> None:
+        self._block = judged.block
+        self._snapshot = judged.snapshot
+        self._chosen = chosen
+        self._reduction = reduction
+        self._owning = owning
+        self._naming = naming
+        self._known: dict[tuple[bytes, _Masks, int], list[bytes]] = {}
+
+    def rows(self, type: str, ids: Ids) -> Iterator[pa.RecordBatch]:
+        """A row of kind `COLUMN` for each that is told of; none if the type has no values."""
+        model, tree = self._snapshot.model, self._snapshot.coded.tree
+        if type not in model.types or not model.types[type].masked:
+            return
+        masks = self._masks(ids)
+        told = np.union1d(np.fromiter(masks, np.int32, len(masks)), self._labelled(ids))
+        tables = self._nearest(told, lambda declared: declared.filtered)
+        columns, tables = told[tables >= 0], tables[tables >= 0]
+        if not len(columns):
+            return
+        masks_of = [masks.get(column, ()) for column in columns.tolist()]
+        yield batch(
+            what=[COLUMN] * len(columns),
+            type=[type] * len(columns),
+            id=(columns - self._block.start + self._block.first).astype(np.int32),
+            text=[tree.names[column] for column in columns.tolist()],
+            container=[":".join(tree.entity(table)) for table in tables.tolist()],
+            statements=[[mask.statement.id for mask in of] for of in masks_of],
+            people=self._people(columns, tables, masks_of),
+        )
+
+    def _masks(self, ids: Ids) -> dict[int, _Masks]:
+        """The masks that reach each of some columns, by id; columns without any left out."""
+        among, found = BitMap(ids.astype(np.uint32)), dict[int, _Masks]()
+        obligations = self._snapshot.table.obligations(Effect.MASK)
+        for mask in sorted(obligations, key=lambda mask: mask.statement.id):
+            for column in self._snapshot.bitmaps[mask.scope] & among:
+                found[column] = (*found.get(column, ()), mask)
+        return found
+
+    def _labelled(self, ids: Ids) -> Ids:
+        """Those of some entities that have a tag or a term."""
+        relations = self._snapshot.coded.relations
+        edges = (relations[kind] for kind in (*TAGS, *TERMS) if kind in relations)
+        places = [of.flat(ids)[0] for of in edges]
+        labelled: Ids = ids[np.unique(np.concatenate([*places, np.zeros(0, np.int64)]))]
+        return labelled
+
+    def _nearest(self, ids: Ids, is_wanted: Callable[[EntityType], bool]) -> Ids:
+        """Of each entity itself and what it lies in the first of such a type; -1: there is none."""
+        tree, types = self._snapshot.coded.tree, self._snapshot.model.types
+        wanted = np.array([kind in types and is_wanted(types[kind]) for kind in tree.kinds], bool)
+        found, at = np.full(len(ids), -1, np.int32), ids
+        while (at >= 0).any():
+            found = np.where((found < 0) & (at >= 0) & wanted[tree.types[at]], at, found)
+            at = np.where(at >= 0, tree.above[at], -1)
+        return found
+
+    def _people(self, columns: Ids, tables: Ids, masks_of: Sequence[_Masks]) -> list[list[bytes]]:
+        """The keys of who reads the values of each column, and of who reads them masked."""
+        owned = self._nearest(columns, lambda declared: declared.owned)
+        codes, _ = self._reduction.owners
+        owners = np.where(owned >= 0, codes[owned], 0).tolist()
+        readers = self._readers(tables)
+        people = []
+        for table, masks, owner in zip(tables.tolist(), masks_of, owners, strict=True):
+            key, users = readers[table]
+            at = key, masks, owner
+            if at not in self._known:
+                masked = BitMap.union(BitMap(), *(self._bound(mask, owner) for mask in masks))
+                self._known[at] = [
+                    self._naming.key(users - masked),
+                    self._naming.key(users & masked),
+                ]
+            people.append(self._known[at])
+        return people
+
+    def _readers(self, tables: Ids) -> dict[int, tuple[bytes, BitMap]]:
+        """Who may read each table, and the key of them all; nobody what has no such operation."""
+        tree, model = self._snapshot.coded.tree, self._snapshot.model
+        readers: dict[int, tuple[bytes, BitMap]] = {}
+        each = np.unique(tables)
+        for code in np.unique(tree.types[each]).tolist():
+            ids, agenda = (
+                each[tree.types[each] == code],
+                self._chosen.agenda(model, tree.kinds[code]),
+            )
+            matter = agenda.ways[_READ]
+            if matter is None:
+                found = [BitMap() for _ in ids]
+            else:
+                found = list(self._naming.readers(agenda.matters[matter].rule, ids))
+            readers |= {
+                id: (self._naming.key(users), users)
+                for id, users in zip(ids.tolist(), found, strict=True)
+            }
+        return readers
+
+    def _bound(self, mask: Grant, owner: int) -> BitMap:
+        """The users whom the mask binds where owners have the code, and no request is made."""
+        statement, people = mask.statement, self._naming.people
+        if statement.owners is None and not mask.principals:
+            bound = people.users.everyone
+        else:
+            bound = people.of(mask.principals) | self._owners(statement.owners, owner)
+        return bound - people.of(mask.exceptions) - self._owners(statement.except_owners, owner)
+
+    def _owners(self, clause: Owners | None, owner: int) -> BitMap:
+        """The owners whom a clause means, where owners have the code."""
+        if clause is None:
+            return BitMap()
+        types = None if clause.types is None else tuple(sorted(clause.types))
+        return self._owning.users_meeting(((), True, types, False), owner)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.engines import engine
 from tests.http.opa.test_served import ROOT, Trino, served_realm, table
 
 NOTHING = "CAST(NULL AS VARCHAR)"
@@ -115,6 +116,50 @@ def test_the_owner_of_the_table_is_excepted(furnished: Trino) -> None:
     owned["owners"] = []
     assert furnished.served.ask("PUT", path, owned, token=ROOT).status < 300
     assert mask(furnished, "olga", "iban") is not None
+
+
+WHOLE = [name for name, act in engine.load("trino").acts.items() if act.whole]
+
+
+@pytest.mark.parametrize(
+    ("kind", "on", "bound"),
+    [
+        ("filter", "table:lk:lake.sales.orders", ["table"]),
+        ("filter", "view:lk:lake.sales.totals", ["view"]),
+        ("filter", "schema:lk:lake.sales", ["table", "view"]),
+        ("mask", "column:lk:lake.sales.orders.iban", ["table"]),
+        ("mask", "column:lk:lake.sales.orders.not_stored", ["table"]),
+    ],
+)
+def test_whom_a_filter_or_mask_binds_renames_and_empties_nothing(
+    trino: Trino, kind: str, on: str, bound: list[str]
+) -> None:
+    """A filter or a mask goes by names, and Trino tells nobody that one has changed."""
+    assert {"RenameColumn", "DropColumn", "RenameTable", "RenameView", "TruncateTable"} < {*WHOLE}
+
+    def may(operation: str, name: str) -> bool:
+        action: dict[str, Any] = {"operation": operation, "resource": {"table": table(name)}}
+        if operation.startswith("Rename") and operation != "RenameColumn":
+            action["targetResource"] = {"table": table("sales.other")}
+        return trino.result("allow", "olga", action) is True
+
+    named = {act: "sales.totals" if "View" in act else "sales.orders" for act in WHOLE}
+    assert all(may(act, name) for act, name in named.items())
+    expression = "id = 1" if kind == "filter" else "null"
+    assert put(trino, kind, "bound", on=on, expression=expression).status == 200
+    try:
+        denied = {act for act, name in named.items() if not may(act, name)}
+        kinds = {"table": "sales.orders", "view": "sales.totals"}
+        assert denied == {act for act in WHOLE if named[act] in [kinds[one] for one in bound]}
+        assert may("RenameColumn", "hr.people")
+        # Trino keeps these to the rows that are seen, and refuses them where a value is masked.
+        assert all(may(act, "sales.orders") for act in ("DeleteFromTable", "InsertIntoTable"))
+        spared = {"except": ["user:olga"]}
+        assert put(trino, kind, "bound", on=on, expression=expression, **spared).status == 200
+        assert all(may(act, name) for act, name in named.items())
+    finally:
+        path = "/api/v1/realms/gravitino/statements/bound"
+        assert trino.served.ask("DELETE", path, token=ROOT).status < 300
 
 
 def test_masks_of_many_columns_are_answered_by_index(furnished: Trino) -> None:

@@ -350,6 +350,13 @@ def test_one_of_the_realms_of_a_table_is_enough_where_it_says_so(asking: Asking)
         assert asking.tables("lenient", user, *names) == ["sales.orders", "sales.clients"], user
 
 
+def test_what_a_realm_limits_no_other_lets_be_renamed(asking: Asking) -> None:
+    for operation in ("AddColumn", "RenameColumn"):
+        assert asking.allows("hub", "cleo", operation, table=ORDERS)
+        assert not asking.allows("lenient", "cleo", operation, table=ORDERS)
+        assert asking.allows("lenient", "cleo", operation, table=CLIENTS)
+
+
 @pytest.mark.parametrize("realm", ["lake", "lenient"])
 def test_the_filters_of_all_realms_hold_and_the_strictest_mask_counts(
     asking: Asking, realm: str

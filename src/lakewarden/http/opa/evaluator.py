@@ -76,13 +76,22 @@ class Evaluator:
     def allows(self) -> bool:
         """Whether the operation is allowed on its resource, and on the target of a move."""
         action = self._question.action
-        if self.act is None:
+        if self.act is None or self.is_withheld:
             return False
         resource = action.resource or Resource()
         allowed = self._allows(self.act, resource)
         if allowed and action.target_resource is not None:
             return self._enters(self.act, resource, action.target_resource)
         return allowed
+
+    @cached_property
+    def is_withheld(self) -> bool:
+        """Whether the operation takes a whole table on which a filter or a mask binds the user."""
+        act, resource = self.act, self._question.action.resource
+        if act is None or not act.whole or resource is None:
+            return False
+        table = self._access.stored(self._places_with_rows, parts(resource))
+        return table is not None and self._access.is_limited(table)
 
     def allowed_indices(self) -> Sequence[int]:
         """The indices of the resources on which it is allowed, in order.
@@ -114,9 +123,10 @@ class Evaluator:
         if act is None or act.silent:
             return None
         resource = action.resource or Resource()
-        if self._allows(act, resource) and action.target_resource is not None:
+        target = None if self.is_withheld else action.target_resource
+        if target is not None and self._allows(act, resource):
             # What moves may not enter where it comes to lie.
-            act, resource = self._engine.acts.get(act.enters, act), action.target_resource
+            act, resource = self._engine.acts.get(act.enters, act), target
         names = parts(resource)
         if self._is_declared(names):
             act, names = self._engine.acts["AccessCatalog"], {"catalog": names["catalog"]}

@@ -37,7 +37,9 @@ class JoinedEvaluator:
         return all(evaluator.is_short for evaluator in self._evaluators)
 
     def allows(self) -> bool:
-        """Whether the operation is allowed on its resource."""
+        """Whether the operation is allowed on its resource: what one realm limits, all withhold."""
+        if any(evaluator.is_withheld for evaluator in self._evaluators):
+            return False
         answers = (evaluator.allows() for evaluator in self._evaluators)
         return all(answers) if self._all else any(answers)
 

@@ -36,7 +36,7 @@ _ACCESS, _MASK, _FILTER = 0, 1, 2
 _EVERYBODY: Final = "public"
 _ALL: Final = "*"
 _UNBOUND: Final = Bound("", ())
-_WHOLE: Final = "whom a row filter or a column mask binds gets no files: they have all of its rows"
+_WHOLE: Final = "whom a row filter or a column mask binds gets nothing that takes all of its rows"
 _BEGINNING: Final = "1970/01/01 00:00:00"
 
 Json = dict[str, Any]
@@ -137,12 +137,18 @@ class _Builder:
             if access.left:
                 self._residues.add(Residue(access.left, access=access.name))
             for level, acts in access.opens.items():
-                self._never_whole(level, access.name, acts)
-                for act in acts:
-                    operation = self._mapping.operations[self._mapping.operation(act)]
-                    if operation.get("rule") == NOBODY:
-                        why = f"on a {level} it opens {act}, too: {operation['note']}"
-                        self._residues.add(Residue(why, access=access.name))
+                notes = self._never_notes(acts)
+                for act, note in notes.items():
+                    why = f"on a {level} it opens {act}, too: {note}"
+                    self._residues.add(Residue(why, access=access.name))
+                if not notes:
+                    self._never_whole(level, access.name, acts)
+
+    def _never_notes(self, acts: Sequence[str]) -> dict[str, str]:
+        """Those of some acts that nobody may do, with the reason."""
+        operations = {act: self._mapping.operations[self._mapping.operation(act)] for act in acts}
+        nobody = {act: one for act, one in operations.items() if one.get("rule") == NOBODY}
+        return {act: str(one["note"]) for act, one in nobody.items()}
 
     def _never_whole(self, level: str, access: str, acts: Sequence[str]) -> None:
         """Of an access that takes whole tables, those that it does not open for everybody."""

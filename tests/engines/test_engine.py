@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from lakewarden.engines import engine
 from lakewarden.kernel.errors import BadInput, Unknown
-
-RECORDED = Path(__file__).parents[3] / "shared/data/trino-opa"
+from tests.http.opa.test_served import recorded
 
 SMALL = """
 [engine]
@@ -23,14 +19,6 @@ resources = ["table"]
 resource = "table"
 title = "read"
 """
-
-
-def recorded() -> dict[str, list[dict[str, dict[str, dict[str, object]]]]]:
-    """Recorded requests by operation."""
-    files = sorted(RECORDED.glob("[A-Z]*.json"))
-    if not files:
-        pytest.skip("recorded requests are not here")
-    return {file.stem: json.loads(file.read_text("utf-8")) for file in files}
 
 
 def test_every_recorded_operation_is_declared_with_its_resource() -> None:

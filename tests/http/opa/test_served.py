@@ -25,7 +25,8 @@ from lakewarden.store import open_store
 from tests.app.serving import Answer, Served, server
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
-RECORDED = Path(__file__).parents[4] / "shared/data/trino-opa"
+RECORDED = Path(__file__).parent / "recorded.json"
+"""Requests of a real Trino 476 by operation, each shape once; of long lists six entries."""
 SETTINGS = dict.fromkeys(("trino", "polaris", "hive", "kafka", "hdfs"), "on")
 LOOPBACK = 'engine_loopback = "trino"\n'
 CONFIGURATION = """
@@ -185,10 +186,19 @@ def served_realm(
 
 
 def recorded() -> dict[str, list[dict[str, Any]]]:
-    files = sorted(RECORDED.glob("[A-Z]*.json"))
-    if not files:
-        pytest.skip("recorded requests are not here")
-    return {file.stem: json.loads(file.read_text("utf-8")) for file in files}
+    """Recorded requests by operation."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text("utf-8"))
+    return found
+
+
+ENDPOINTS = {
+    "/allow": "allow",
+    "/batch": "batch",
+    "/row-filters": "row-filters",
+    "/column-mask": "column-masks",
+    "/batch-column-masks": "batch-column-masks",
+}
+"""Where the recording stub answered, and where the realm does."""
 
 
 def test_who_may_see_and_read_what(trino: Trino) -> None:
@@ -328,14 +338,10 @@ def test_an_operation_that_is_not_known_is_audited(trino: Trino) -> None:
 
 
 def test_every_recorded_request_is_answered_in_the_form_of_its_address(trino: Trino) -> None:
-    names = {
-        "/allow": "allow", "/batch": "batch", "/row-filters": "row-filters",
-        "/column-mask": "column-masks", "/batch-column-masks": "batch-column-masks",
-    }  # fmt: skip
     seen = set()
     for operation, examples in recorded().items():
         for one in examples:
-            path = names[one["endpoint"]]
+            path = ENDPOINTS[one["endpoint"]]
             answer = trino.post(path, one["request"])
             assert answer.status == 200, (operation, answer.body)
             value = answer.json()
@@ -343,7 +349,24 @@ def test_every_recorded_request_is_answered_in_the_form_of_its_address(trino: Tr
             kinds: dict[str, type] = {"allow": bool, "column-masks": type(None)}
             assert isinstance(value["result"], kinds.get(path, list)), operation
             seen.add(path)
-    assert seen == set(names.values())
+    assert seen == set(ENDPOINTS.values())
+
+
+def test_no_recorded_request_is_allowed_to_who_is_no_user_of_the_metalake(trino: Trino) -> None:
+    own = {"ViewQueryOwnedBy", "KillQueryOwnedBy", "FilterViewQueryOwnedBy"}
+    opened = set()
+    for operation, examples in recorded().items():
+        for one in examples:
+            path = ENDPOINTS[one["endpoint"]]
+            if path not in ("allow", "batch"):
+                continue
+            one["request"]["input"]["context"]["identity"]["user"] = "eve"
+            answer = trino.post(path, one["request"])
+            value: Any = answer.json()
+            if value["result"] not in (False, []):
+                opened.add(operation)
+    # Settings of one's own session, and what every client reads of the catalog `system`.
+    assert opened - own <= {"SetSystemSessionProperty", "AccessCatalog", "FilterCatalogs"}
 
 
 def test_a_token_for_engines_is_good_where_engines_ask_and_nowhere_else(trino: Trino) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+from lakewarden.kernel.change import StatementAdded
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.actor import SYSTEM
 from tests.systems.gravitino.http.small_lake import COLUMNS, ML, S, T
-from tests.systems.gravitino.http.wire import Json, Wire
+from tests.systems.gravitino.http.wire import REALM, Json, Wire
 
 OBJECTS = f"{ML}/objects"
+TAGGED = [{"field": "TAG", "values": ["lk:pii"]}]
 
 
 def tag(lake: Wire, path: str) -> None:
@@ -57,6 +62,59 @@ def test_two_columns_can_change_names(lake: Wire) -> None:
 
     alter(lake, T, renamed("name", "x"), renamed("id", "name"), renamed("x", "id"))
     assert tagged(lake) == ["rel.s.t.id"]
+
+
+DELETE: Json = {"@type": "deleteColumn", "fieldName": ["name"], "ifExists": False}
+RENAME: Json = {"@type": "renameColumn", "oldFieldName": ["name"], "newFieldName": "title"}
+
+
+def limit(lake: Wire, **stated: Any) -> None:
+    system = lake.service.state.realm(REALM).system
+    on = {} if "where" in stated else {"on": "table:lk:rel.s.t"}
+    table = {"id": "limit", **on, **stated}
+    (one,) = read_statements([table], system.model, system.spelling, "test")
+    lake.service.write(SYSTEM, lambda transaction: transaction.change(REALM, StatementAdded(one)))
+
+
+@pytest.mark.parametrize(
+    ("stated", "update", "needed"),
+    [
+        ({"effect": "filter", "expression": "name = 'x'"}, DELETE, True),
+        ({"effect": "filter", "expression": "name = 'x'"}, RENAME, True),
+        ({"effect": "filter", "expression": "id = 1"}, DELETE, False),
+        ({"effect": "filter", "on": "schema:lk:rel.s", "expression": "name = 'x'"}, DELETE, True),
+        ({"effect": "mask", "expression": "sql 'lower(name)'"}, RENAME, True),
+        # A mask of all columns is there for the next one of that name, one of a column is not.
+        ({"effect": "mask", "expression": "null"}, DELETE, False),
+        ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, DELETE, True),
+        ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, RENAME, False),
+        ({"effect": "mask", "on": "column:lk:rel.s.t.id", "expression": "null"}, DELETE, False),
+        ({"effect": "mask", "where": TAGGED, "expression": "null"}, DELETE, True),
+        ({"effect": "mask", "where": TAGGED, "expression": "null"}, RENAME, False),
+    ],
+)
+def test_a_column_that_a_filter_or_mask_needs_is_dropped_by_force_alone(
+    lake: Wire, stated: Json, update: Json, needed: bool
+) -> None:
+    tag(lake, "column/rel.s.t.name")
+    limit(lake, **stated, **{"except": ["owners"]})
+    body = {"updates": [update]}
+    status, found = lake.ask("PUT", T, body)
+    assert status == (400 if needed else 200), found
+    if needed:
+        assert "`name`" in found["message"]
+        assert "`limit`" in found["message"]
+        assert len(lake.good("GET", T)["table"]["columns"]) == 2
+        lake.good("PUT", f"{T}?force=true", body)
+
+
+def test_whom_a_filter_binds_cannot_drop_its_column(lake: Wire) -> None:
+    limit(lake, effect="filter", expression="name = 'x' or name is null")
+    for query in ("", "?force=true"):
+        status, found = lake.ask("PUT", f"{T}{query}", {"updates": [DELETE]})
+        assert (status, found["code"]) == (403, 1008)
+        assert "binds you" in found["message"]
+    alter(lake, T, {"@type": "addColumn", "fieldName": ["more"], "type": "string"})
 
 
 def test_columns_with_any_name_are_kept_but_cannot_be_named(lake: Wire) -> None:

@@ -12,13 +12,16 @@ from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.obligations import is_limited
 from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.service.column_uses import needing
 from lakewarden.service.effect import Effect
+from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino.http import kinds, object_store
 from lakewarden.systems.gravitino.http.authorization import is_stored
 from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, present, read
-from lakewarden.systems.gravitino.http.errors import illegal, unsupported
+from lakewarden.systems.gravitino.http.errors import forbidden, illegal, unsupported
 from lakewarden.systems.gravitino.http.kinds import (
     SCHEMA,
     Created,
@@ -146,6 +149,7 @@ def _columns_altered(
     exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
 ) -> None:
     """Columns come and go, and keep what is tied to them under another name."""
+    _refuse_needed(exchange, transaction.realm(exchange.realm), table, draft)
     for old, new in draft.renamed:
         was, now = _column(table, old), _column(table, new)
         state = transaction.realm(exchange.realm)
@@ -156,6 +160,26 @@ def _columns_altered(
     removed: list[Effect] = [EntityDropped(column) for column in sorted(stored - columns)]
     come = (EntityAdded(column, table) for column in sorted(columns - stored))
     transaction.change(exchange.realm, *removed, *come)
+
+
+def _refuse_needed(exchange: Exchange, state: RealmState, table: Entity, draft: Draft) -> None:
+    """Raises `Failure` where a filter or a mask needs a column that goes, or its name.
+
+    Who is not bound by any may force it. Whom one binds would see more afterwards.
+    """
+    stored = set(object_store.children(state, table, lambda _: True))
+    moved = {_column(table, old) for old, _ in draft.renamed}
+    gone = stored - set(_columns(table, draft.body))
+    names = {object_store.last(one) for one in gone} | {old for old, _ in draft.renamed}
+    ids = needing(state.matrix.snapshot, table, gone - moved, names) if names else []
+    if not ids:
+        return
+    said = f"{', '.join(map(quoted, sorted(names)))}: needed by {', '.join(map(quoted, ids))}"
+    request = exchange.actor.request(state.realm, state.system, "", table, now=exchange.now)
+    if is_limited(state.matrix, request):
+        raise forbidden(f"a row filter or a column mask binds you on this table; columns {said}")
+    if not is_on(exchange, "force"):
+        raise illegal(f"columns {said} (row filters and column masks); change these, or use force")
 
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:

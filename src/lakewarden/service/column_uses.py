@@ -1,0 +1,55 @@
+"""Filters and masks that need a column, which are asked for before the column goes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.table_columns import columns_read
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import OBLIGING, Matching, On, Statement
+
+
+def needing(
+    snapshot: Snapshot, table: Entity, dropped: Collection[Entity], names: Collection[str]
+) -> list[str]:
+    """The ids of the filters and masks in force that need a column of the stored table, in order.
+
+    `dropped` are columns that go; a mask on one of them alone goes, too. `names` are those that no
+    column has any more, or another one: an expression that reads one has another meaning, or none.
+    """
+    return sorted(grant.statement.id for grant in _needing(snapshot, table, dropped, names))
+
+
+def _needing(
+    snapshot: Snapshot, table: Entity, dropped: Collection[Entity], names: Collection[str]
+) -> Iterator[Grant]:
+    tree = snapshot.coded.tree
+    id = tree.find(table)
+    inside = BitMap() if id is None else tree.subtree(id)
+    gone = BitMap([found for one in dropped if (found := tree.find(one)) is not None])
+    for effect in OBLIGING:
+        for grant in snapshot.table.obligations(effect):
+            reached = snapshot.bitmaps[grant.scope] & inside
+            is_tied = _is_tied(grant.statement, dropped) and not reached.isdisjoint(gone)
+            if is_tied or (reached and _reads(grant.statement, names)):
+                yield grant
+
+
+def _is_tied(statement: Statement, columns: Collection[Entity]) -> bool:
+    """Whether the statement holds on to columns themselves, or to what is said of them."""
+    scope = statement.scope
+    if isinstance(scope, On):
+        return scope.entity in columns
+    return not isinstance(scope, Matching)
+
+
+def _reads(statement: Statement, names: Collection[str]) -> bool:
+    try:
+        return not columns_read(statement).isdisjoint(names)
+    except BadInput:  # it denies or hides already
+        return False

@@ -127,11 +127,12 @@ def test_spark_is_started_with_what_the_gateway_requires() -> None:
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_every_engine_has_what_is_enforced_and_what_fails(section: str) -> None:
+def test_every_engine_has_what_is_enforced_its_size_and_what_fails(section: str) -> None:
     text = SECTIONS[section]
     table = text.partition("| What | Enforced | Why |\n|---|---|---|\n")[2].partition("\n\n")[0]
     states = [row.split("|")[2].strip() for row in table.splitlines()]
     assert set(states) <= STATES
     assert {"yes", "never"} <= set(states)
     assert "not yet" in text
+    assert re.search(r"^### .*: size", text, re.MULTILINE)
     assert "| What fails | What happens | Setting |" in text

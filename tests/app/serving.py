@@ -22,6 +22,9 @@ from tests.app.log_reference import undocumented
 
 START_SECONDS = 90
 
+PATIENCE = {"LAKEWARDEN_LIMITS__REQUEST_SECONDS": "120"}
+"""The machine of the tests may be slow: what is about time limits sets its own."""
+
 
 @dataclass
 class Answer:
@@ -74,7 +77,7 @@ class Served:
         raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if raw is not None and not any(name.lower() == "content-type" for name in sent):
             sent["Content-Type"] = "application/json"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, raw, sent)
             response = connection.getresponse()
@@ -118,7 +121,7 @@ class Served:
             time.sleep(0.05)
         raise AssertionError(f"not ready: {self.log.read_text()}")
 
-    def stop(self, seconds: float = 20) -> int:
+    def stop(self, seconds: float = 120) -> int:
         """Says stop; the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
@@ -172,7 +175,7 @@ def server(
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env={**clean, **(environment or {})},
+            env={**clean, **PATIENCE, **(environment or {})},
             cwd=folder,
         )
     try:

@@ -39,6 +39,21 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
     return tuple(sorted(binding, key=lambda statement: statement.id))
 
 
+def obligations_anywhere(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
+    """The filters, or the masks, that bind who asks on all that their scopes contain, by id.
+
+    The target does not matter, so those are none of them for which it matters who owns it. Raises
+    as `obligations` does.
+    """
+    matrix.require(request.now)
+    binding = (
+        grant.statement
+        for grant in _of_role_set(matrix.snapshot, matrix.subject(request), effect)
+        if grant.statement.owners is None and grant.statement.except_owners is None
+    )
+    return tuple(sorted(binding, key=lambda statement: statement.id))
+
+
 def is_limited(matrix: Matrix, request: Request) -> bool:
     """Whether any filter or mask binds who asks on the target or on anything inside it.
 

@@ -53,7 +53,7 @@ _ADDRESS: Final = re.compile(
 )
 """Stricter than clients of databases are, so that they find the same host in it."""
 
-_OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode", "zone"})
+_OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode", "tags", "zone"})
 """Options of an address that name no file of the server, and no host to connect to."""
 
 

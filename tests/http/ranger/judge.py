@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 JUDGE = Path(__file__).parents[4] / "shared/tools/ranger-judge/ranger-judge"
+TAG_JUDGE = Path(__file__).with_name("RangerTagJudge.java")
+"""The same with tags; Java compiles it as it starts it."""
 
 REQUESTS: Mapping[str, tuple[str, str]] = {
     "AccessCatalog": ("_any", "catalog"),
@@ -51,8 +53,12 @@ def judged(
     roles: Mapping[str, Any],
     requests: Sequence[Mapping[str, Any]],
     folder: Path,
+    tags: Mapping[str, Any] | None = None,
 ) -> Iterable[Mapping[str, Any]]:
-    """The answers of Ranger's engine, in order; skips where it is not installed."""
+    """The answers of Ranger's engine, in order; skips where it is not installed.
+
+    `tags` are what its plugins download of tags.
+    """
     is_there = JUDGE.exists() and shutil.which("java")
     if not is_there or not list(judge_home().glob("RangerJudge.class")):
         pytest.skip("Ranger's policy engine is not installed")
@@ -60,9 +66,15 @@ def judged(
     for name, value in (("policies", policies), ("requests", requests), ("roles", roles)):
         files.append(folder / f"{name}.json")
         files[-1].write_text(json.dumps(value))
-    run = subprocess.run([JUDGE, *files], capture_output=True, text=True, check=False, timeout=300)
+    command: list[str | Path] = [JUDGE, *files]
+    if tags is not None:
+        files.append(folder / "tags.json")
+        files[-1].write_text(json.dumps(tags))
+        paths = f"{judge_home()}:{judge_home()}/lib/*:{JUDGE.parent}"
+        command = ["java", "-cp", paths, TAG_JUDGE, *files]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
 
 
 def without_schedules(policies: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,5 +88,8 @@ def without_schedules(policies: Mapping[str, Any]) -> dict[str, Any]:
 
     zones = policies.get("securityZones") or {}
     timeless = {name: {**zone, "policies": kept(zone["policies"])} for name, zone in zones.items()}
-    own = {"policies": kept(policies["policies"])}
+    own: dict[str, Any] = {"policies": kept(policies["policies"])}
+    if "tagPolicies" in policies:
+        about = policies["tagPolicies"]
+        own["tagPolicies"] = {**about, "policies": kept(about["policies"])}
     return {**policies, **own, **({"securityZones": timeless} if zones else {})}

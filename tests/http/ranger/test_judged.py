@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,10 @@ class Realms:
     made: Documents
 
 
-def realm_of(seed: int, limits: int = 0) -> Realms:
-    """The realm of that seed, with so many filters and masks on it."""
+def realm_of(
+    seed: int, limits: int = 0, changed: Callable[[Facts, int], Facts] = lambda facts, _: facts
+) -> Realms:
+    """The realm of that seed, with so many filters and masks on it, and changed so."""
     system = load_system("gravitino", SETTINGS)
     facts = make(system, seed, SIZE).facts
     more = [limit(facts, random.Random(f"{seed} {n}"), n) for n in range(limits)]
@@ -67,6 +69,7 @@ def realm_of(seed: int, limits: int = 0) -> Realms:
             memberships=[*facts.memberships, *belonging(facts)],
         )
         facts = with_typed_masks(facts, random.Random(f"masks {seed}"))
+    facts = changed(facts, seed)
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
     state = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
     tree, parts = matrix.snapshot.coded.tree, system.spelling.parts

@@ -3,7 +3,8 @@
 It keeps to what Ranger's sources do: ids, guids and versions of its own, names and resources that
 are unique in a service, users of roles and policies who have to be known, roles that are in use
 and cannot go, pages, Basic authentication, 400 and 404. Source: apache/ranger,
-`PublicAPIsv2.java`, `ServiceDBStore.java`, `RangerPolicyValidator.java` at 8e7716cd3c36.
+`PublicAPIsv2.java`, `ServiceDBStore.java`, `RangerPolicyValidator.java` at 8e7716cd3c36. Tags are
+in `tag_store.py`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.pushdown.ranger.tag_store import TagStore
+
 Json = dict[str, Any]
 API = "/service/public/v2/api"
+TAGS = "/service/tags"
 USER, PASSWORD = "ops", "p@ss:w/rd"
 ROWS = 200
 """The most rows of an answer, whatever is asked for."""
@@ -41,7 +45,7 @@ class Ranger:
     `zones` are security zones, each with its resources of the service; without `sees_zones` the
     account may not see them. `lose` says of each change whether its connection is lost, and when:
     "before" it is done, "after" it, or "" for neither. Every request gets the `status`, where it is
-    not 0.
+    not 0. The service is linked with the `tag_service`, "" for none, whose type is so defined.
     """
 
     type: str
@@ -60,6 +64,9 @@ class Ranger:
     port: int = 0
     changes: int = 0
     lock: Any = field(default_factory=Lock)
+    tag_service: str = ""
+    tag_definition: Json = field(default_factory=dict)
+    tags: TagStore = field(default_factory=TagStore)
     _last: int = 0
 
     @property
@@ -72,7 +79,7 @@ class Ranger:
         """What plugins download of the policies."""
         by_zone: dict[str, list[Json]] = {}
         for one in self.policies.values():
-            if one["isEnabled"]:
+            if one["isEnabled"] and one["service"] == self.service:
                 by_zone.setdefault(_zone(one), []).append(one)
         zones = {
             name: {
@@ -91,6 +98,19 @@ class Ranger:
             "serviceDef": self.definition,
             "auditMode": "audit-default",
             **({"securityZones": zones} if zones else {}),
+            **({"tagPolicies": self._tag_policies()} if self.tag_service else {}),
+        }
+
+    def _tag_policies(self) -> Json:
+        """Those of the tag service, which plugins download with those of the service."""
+        of = [one for one in self.policies.values() if one["service"] == self.tag_service]
+        return {
+            "serviceName": self.tag_service,
+            "serviceId": 2,
+            "policyVersion": self.version,
+            "policies": [one for one in of if one["isEnabled"]],
+            "serviceDef": self.tag_definition,
+            "auditMode": "audit-default",
         }
 
     def download_roles(self) -> Json:
@@ -116,7 +136,7 @@ class Ranger:
             raise Refusal(400, "zone name of a policy cannot be changed")
         signature = _signature(policy)
         for one in self.policies.values():
-            if one["id"] == id:
+            if one["id"] == id or one["service"] != policy["service"]:
                 continue
             if one["name"] == policy["name"] and _zone(one) == zone:
                 raise Refusal(400, f"another policy already exists for this name: {one['name']}")
@@ -131,7 +151,9 @@ class Ranger:
             for role in item.get("roles") or ():
                 if role not in names:
                     raise Refusal(400, f"role does not exist: {role}")
-        known = {one["name"] for one in self.definition["resources"]}
+        is_about_tags = policy["service"] == self.tag_service
+        definition = self.tag_definition if is_about_tags else self.definition
+        known = {one["name"] for one in definition["resources"]}
         if not {*policy["resources"]} <= known:
             raise Refusal(400, "invalid resources specified")
         self.version += 1
@@ -205,27 +227,12 @@ class Ranger:
     def answer(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Any:
         """The value to answer; None for no content."""
         match method, path:
-            case "GET", ["service", "name", name]:
-                self._known(name)
-                return {"id": 1, "name": name, "type": self.type, "isEnabled": True}
-            case "GET", ["servicedef", "name", name] if name == self.type:
-                return self.definition
-            case "GET", ["service", name, "policy"]:
-                self._known(name)
-                return _page([self.policies[id] for id in sorted(self._in_zone(query))], query)
-            case "GET", ["service", name, "policy", own]:
-                self._known(name)
-                return _one(self._in_zone(query).values(), own)
-            case "GET", ["zones"]:
-                if not self.sees_zones:
-                    raise Refusal(400, "user is not authorized to access zone")
-                return _page([self._zone_row(one) for one in sorted(self.zones)], query)
+            case _, ["service" | "servicedef" | "zones" | "plugins", *_]:
+                return self._answer_service(path, query)
             case "GET", ["roles"]:
                 return _page([self.roles[id] for id in sorted(self.roles)], query)
             case "GET", ["roles", "name", own]:
                 return _one(self.roles.values(), own)
-            case "GET", ["plugins", "info"]:
-                return self.plugins
             case "POST", ["policy"]:
                 self._known(body["service"])
                 return self.put_policy(body)
@@ -244,6 +251,49 @@ class Ranger:
                 return self.delete_role(int(id))
         raise Refusal(404, "not found")
 
+    def _answer_service(self, path: list[str], query: dict[str, str]) -> Any:
+        """What there is of a service."""
+        match path:
+            case ["service", "name", name]:
+                self._known(name)
+                type = "tag" if name == self.tag_service else self.type
+                linked = {} if type == "tag" else {"tagService": self.tag_service}
+                return {"id": 1, "name": name, "type": type, "isEnabled": True, **linked}
+            case ["servicedef", "name", name] if name == self.type:
+                return self.definition
+            case ["servicedef", "name", "tag"]:
+                return self.tag_definition
+            case ["service", name, "tags"]:
+                self._known(name)
+                return self.tags.document(self.service)
+            case ["service", name, "policy"]:
+                self._known(name)
+                found = self._in_zone(query)
+                own = [found[id] for id in sorted(found) if found[id]["service"] == name]
+                return _page(own, query)
+            case ["service", name, "policy", own]:
+                self._known(name)
+                found = self._in_zone(query)
+                return _one((one for one in found.values() if one["service"] == name), own)
+            case ["zones"]:
+                if not self.sees_zones:
+                    raise Refusal(400, "user is not authorized to access zone")
+                return _page([self._zone_row(one) for one in sorted(self.zones)], query)
+            case ["plugins", "info"]:
+                return self.plugins
+        raise Refusal(404, "not found")
+
+    def answer_tags(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Any:
+        """The value to answer of the part of tags."""
+        try:
+            value = self.tags.answer(method, path, query, body)
+        except ValueError as error:
+            raise Refusal(400, str(error)) from None
+        except LookupError:
+            raise Refusal(404, "not found") from None
+        self.version += method != "GET"
+        return value
+
     def _in_zone(self, query: dict[str, str]) -> dict[int, Json]:
         """The policies of the zone that is asked for, else those in none."""
         zone = query.get("zoneName", "")
@@ -254,7 +304,7 @@ class Ranger:
         return {"id": 2, "name": name, "services": services, "tagServices": [], "adminUsers": []}
 
     def _known(self, service: str) -> None:
-        if service != self.service:
+        if service not in (self.service, self.tag_service):
             raise Refusal(404, f"no service found with name: {service}")
 
 
@@ -279,7 +329,8 @@ def _signature(policy: Json) -> str:
         for level, one in policy["resources"].items()
     }
     schedules = policy.get("validitySchedules") or []
-    parts = [policy.get("policyType") or 0, resources, schedules, _zone(policy)]
+    priority = policy.get("policyPriority") or 0
+    parts = [policy.get("policyType") or 0, resources, schedules, _zone(policy), priority]
     return json.dumps(parts, sort_keys=True)
 
 
@@ -334,13 +385,16 @@ def _handler(ranger: Ranger) -> type[BaseHTTPRequestHandler]:
                 expected = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
                 if path.startswith("/service/plugins/policies/download/"):
                     return self._newer(query, ranger.download())
+                if path.startswith("/service/tags/download/"):
+                    return self._newer(query, ranger.tags.document(ranger.service))
                 if path.startswith("/service/roles/download/"):
                     return self._newer(query, ranger.download_roles(), "lastKnownRoleVersion")
                 if self.headers.get("authorization") != f"Basic {expected}":
                     raise Refusal(401, "authentication required")
-                if not path.startswith(API):
+                root = next((one for one in (API, TAGS) if path.startswith(f"{one}/")), None)
+                if root is None:
                     raise Refusal(404, "not found")
-                names = [unquote(one) for one in path[len(API) :].strip("/").split("/")]
+                names = [unquote(one) for one in path[len(root) :].strip("/").split("/")]
                 body = json.loads(text) if text else None
                 lost = ""
                 if self.command != "GET":
@@ -348,7 +402,10 @@ def _handler(ranger: Ranger) -> type[BaseHTTPRequestHandler]:
                     lost = ranger.lose(ranger.changes)
                 if lost == "before":
                     raise _Lost
-                value = ranger.answer(self.command, names, query, body)
+                if root == TAGS:
+                    value = ranger.answer_tags(self.command, names, query, body)
+                else:
+                    value = ranger.answer(self.command, names, query, body)
                 if lost == "after":
                     raise _Lost
             except Refusal as refusal:

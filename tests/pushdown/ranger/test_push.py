@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal, members_of
-from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, RelationRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pushdown.drift import ADDED, MISSING
@@ -52,12 +52,20 @@ FOREIGN: dict[str, Any] = {
 
 
 def realm_of(
-    *stated: Mapping[str, Any], readers: tuple[str, ...] = ("ana", "bo"), more: tuple[str, ...] = ()
+    *stated: Mapping[str, Any],
+    readers: tuple[str, ...] = ("ana", "bo"),
+    more: tuple[str, ...] = (),
+    tagged: Sequence[tuple[str, str]] = (),
+    settings: Mapping[str, str] = SETTINGS,
 ) -> RealmState:
-    """Three tables of a schema, four users, and what these statements give beside its use."""
-    system = load_system("gravitino", SETTINGS)
+    """Three tables of a schema, four users, and what these statements give beside its use.
+
+    `tagged` are things, each with a tag that lies on it.
+    """
+    system = load_system("gravitino", settings)
     names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", *ALL, COLUMN, *more)
-    entities = [system.entity(one) for one in names]
+    tags = [f"tag:lk:{tag}" for tag in dict.fromkeys(tag for _, tag in tagged)]
+    entities = [system.entity(one) for one in (*names, *tags)]
     users = [system.principal(name) for name in ("ana", "bo", "eve", "olga")]
     reader = Principal(ROLE, "lk:reader")
     facts = Facts(
@@ -67,10 +75,14 @@ def realm_of(
             *(MembershipRow(one, members_of("lk")) for one in users),
             *(MembershipRow(one, reader) for one in users if one.name in readers),
         ],
+        relations=[
+            RelationRow("tag", system.entity(one), system.entity(f"tag:lk:{tag}"))
+            for one, tag in tagged
+        ],
         statements=read_statements([*USING, *stated], system.model, system.spelling, "statements"),
     )
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
-    return RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
+    return RealmState(Realm("lake", "gravitino", settings=settings), system, matrix, People())
 
 
 @pytest.fixture(name="ranger")

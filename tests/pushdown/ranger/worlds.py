@@ -45,6 +45,52 @@ def ranger_of(type: str) -> Ranger:
     return Ranger(type, definition(ranger_service.load(type)))
 
 
+TAG_SERVICE = "cl_tag"
+
+
+def linked(ranger: Ranger) -> Ranger:
+    """The same admin, whose service is linked with one of tags."""
+    ranger.tag_service = TAG_SERVICE
+    ranger.tag_definition = tag_definition(ranger.definition)
+    return ranger
+
+
+def tag_definition(of: dict[str, Any]) -> dict[str, Any]:
+    """The type of tag services, as Ranger completes it by the accesses and masks of a type."""
+    resource = {
+        "itemId": 1, "name": "tag", "type": "string", "level": 1, "parent": "", "mandatory": True,
+        "matcher": "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher",
+        "matcherOptions": {"wildCard": "false", "ignoreCase": "false"}, "label": "TAG",
+    }  # fmt: skip
+
+    def prefixed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        own = f"{of['name']}:"
+        return [
+            {"itemId": number, "name": own + one["name"], "label": one["name"],
+             "impliedGrants": [own + each for each in one.get("impliedGrants") or ()]}
+            for number, one in enumerate(rows, 1000)
+        ]  # fmt: skip
+
+    masks = of.get("dataMaskDef") or {}
+    return {
+        "id": 100,
+        "name": "tag",
+        "implClass": "",
+        "label": "tag",
+        "resources": [resource],
+        "accessTypes": prefixed(of["accessTypes"]),
+        "dataMaskDef": {
+            "accessTypes": prefixed(masks.get("accessTypes", ())),
+            "maskTypes": prefixed(masks.get("maskTypes", ())),
+            "resources": [resource],
+        },
+        "contextEnrichers": [
+            {"itemId": 1, "name": "TagEnricher", "enricherOptions": {},
+             "enricher": "org.apache.ranger.plugin.contextenricher.RangerTagEnricher"}
+        ],
+    }  # fmt: skip
+
+
 Located = Sequence[tuple[Entity, Sequence[str]]]
 
 
@@ -67,13 +113,14 @@ class Told:
     located: Located = ()
     file_system: str = ""
     zone: str = ""
+    tags: str = ""
     beside: Sequence[Told] = ()
 
     @contextmanager
     def session(self, realm: RealmState | None = None) -> Iterator[RangerSession]:
         """A session whose store has this realm."""
         address = read_address(self.ranger.address)
-        address = replace(address, file_system=self.file_system, zone=self.zone)
+        address = replace(address, file_system=self.file_system, zone=self.zone, tags=self.tags)
         admin = Admin(address, self._sleep)
         try:
             yield RangerSession(admin, self.target, partial(self._stored, realm))

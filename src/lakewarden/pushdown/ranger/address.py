@@ -15,7 +15,7 @@ KIND: Final = "ranger"
 
 _SCHEMES: Final = {"ranger": "https", "ranger+https": "https", "ranger+http": "http"}
 _EXPECTED: Final = "ranger+https://USER:PASSWORD@HOST:PORT/SERVICE"
-_OPTIONS: Final = ("ca", "file_system", "rate", "zone")
+_OPTIONS: Final = ("ca", "file_system", "rate", "tags", "zone")
 
 REQUESTS_PER_SECOND: Final = 50.0
 """So many requests are sent at most, unless the address has another `rate`."""
@@ -27,7 +27,8 @@ class RangerAddress:
 
     `ca` is the file of the certificate authority, "" for those of the system; `rate` is the most
     requests per second. `file_system` is the address of the one that a service of HDFS is. `zone`
-    is the security zone that is told, "" for what lies in none.
+    is the security zone that is told, "" for what lies in none. `tags` is the service that has the
+    policies about tags, "" where none are told.
     """
 
     base: str
@@ -38,6 +39,7 @@ class RangerAddress:
     rate: float = REQUESTS_PER_SECOND
     file_system: str = ""
     zone: str = ""
+    tags: str = ""
 
     def verification(self) -> ssl.SSLContext:
         """What certificates of the admin are verified by. Raises `BadInput` for a bad file."""
@@ -79,6 +81,7 @@ def read_address(text: str) -> RangerAddress:
         rate=_rate(options.get("rate", [str(REQUESTS_PER_SECOND)])[0]),
         file_system=_file_system(options.get("file_system", [""])[0]),
         zone=options.get("zone", [""])[0],
+        tags=options.get("tags", [""])[0],
     )
 
 

@@ -1,7 +1,8 @@
 """The public REST of a Ranger admin, as far as a push needs it.
 
-Source: apache/ranger, `security-admin/src/main/java/org/apache/ranger/rest/PublicAPIsv2.java` at
-8e7716cd3c36.
+Source: apache/ranger, `PublicAPIsv2.java`, `TagREST.java`, `TagValidator.java` and
+`ServiceTagsProcessor.java` of `security-admin/src/main/java/org/apache/ranger/rest` and
+`agents-common` at 8e7716cd3c36.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from lakewarden.pushdown.ranger.state import ZONE_NAME
 Json = dict[str, Any]
 
 API: Final = "/service/public/v2/api"
+TAGS: Final = "/service/tags"
+"""Where tags are put on resources one by one: the public import replaces those of others, too."""
+
 PAGE: Final = 200
 """So many policies are asked for at once."""
 
@@ -33,6 +37,7 @@ _AGAIN: Final = frozenset({429, 502, 503, 504})
 
 _REFUSED: Final = frozenset({400, 409})
 _WRAPPED: Final = ("policies", "roles", "securityZones")
+_TAG_SERVICE: Final = "tag"
 _MOST_PAGES: Final = 100_000
 _MESSAGE_CHARACTERS: Final = 300
 
@@ -52,12 +57,12 @@ class Admin:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.service, self.file_system = address.service, address.file_system
-        self.zone = address.zone
+        self.zone, self.tags = address.zone, address.tags
         self._user, self._sleep, self._clock = address.user, sleep, clock
         self._seconds_between, self._next = 1 / address.rate, 0.0
         self.requests = 0
         self._client = httpx.Client(
-            base_url=address.base + API,
+            base_url=address.base,
             auth=(address.user, address.password),
             headers={"accept": "application/json"},
             timeout=TIMEOUT_SECONDS,
@@ -73,22 +78,43 @@ class Admin:
     # --- what there is ---
 
     def service_type(self) -> str:
-        """The type of the service; raises `Unknown` where there is none of the name."""
-        answer = self._send("GET", f"/service/name/{quote(self.service, safe='')}")
+        """The type of the service; raises `Unknown` where there is none of the name.
+
+        With `tags` these have to be the service of tags that it is linked with, else `BadInput`.
+        """
+        found = self._service_named(self.service)
+        linked = str(found.get("tagService") or "")
+        if self.tags and linked != self.tags:
+            message = f"the service `{self.service}` is not linked with `{self.tags}`"
+            message += f", but with `{linked}`" if linked else ""
+            raise BadInput(f"{message}; select it as tag service in Ranger", where="url")
+        if self.tags:
+            type = str(self._service_named(self.tags).get("type", ""))
+            if type != _TAG_SERVICE:
+                message = f"the service `{self.tags}` is of type `{type}`, expected `tag`"
+                raise BadInput(message, where="url")
+        return str(found.get("type", ""))
+
+    def tag_definition(self) -> Json:
+        """The definition of the type of services that have the policies about tags."""
+        return self.definition(_TAG_SERVICE)
+
+    def _service_named(self, name: str) -> Json:
+        answer = self._send("GET", f"/service/name/{quote(name, safe='')}")
         if answer.status_code in (HTTPStatus.NOT_FOUND, *_REFUSED):
-            raise Unknown("service of Ranger", self.service, "services are in Ranger's own UI")
-        return str(self._object(answer).get("type", ""))
+            raise Unknown("service of Ranger", name, "services are in Ranger's own UI")
+        return self._object(answer)
 
     def definition(self, type: str) -> Json:
         """The definition of a service type."""
         return self._object(self._send("GET", f"/servicedef/name/{quote(type, safe='')}"))
 
-    def policies(self, zones: Iterable[str] = ()) -> Iterator[Json]:
-        """The policies of the service in no zone and in these, in order of ids, each once.
+    def policies(self, zones: Iterable[str] = (), service: str = "") -> Iterator[Json]:
+        """The policies of the service, or of another one, in no zone and in these, each once.
 
-        Ranger lists those of a zone for whoever asks for that zone alone.
+        They are in order of ids. Ranger lists those of a zone for whoever asks for that zone alone.
         """
-        path = f"/service/{quote(self.service, safe='')}/policy"
+        path = f"/service/{quote(service or self.service, safe='')}/policy"
         seen: set[object] = set()
         for zone in ("", *zones):
             query = {"sortBy": "policyId"} | ({ZONE_NAME: zone} if zone else {})
@@ -135,7 +161,8 @@ class Admin:
         if answer.status_code in _REFUSED:
             zone = str(policy.get(ZONE_NAME) or "")
             found = self._named(
-                f"/service/{quote(self.service, safe='')}/policy/{quote(policy['name'], safe='')}",
+                f"/service/{quote(policy['service'], safe='')}/policy/"
+                f"{quote(policy['name'], safe='')}",
                 {ZONE_NAME: zone} if zone else {},
             )
             if found is not None:
@@ -168,8 +195,62 @@ class Admin:
         """Deletes one; one that is gone is deleted."""
         self._delete(f"/roles/{int(id)}")
 
-    def _delete(self, path: str) -> None:
-        answer = self._send("DELETE", path)
+    # --- tags of resources ---
+
+    def service_tags(self) -> Json:
+        """The tags on resources of the service, as its plugins get them."""
+        return self._object(self._send("GET", f"/service/{quote(self.service, safe='')}/tags"))
+
+    def tag_resources(self) -> list[Json]:
+        """The resources of the service that tags lie on, or once did."""
+        path = f"/resources/service/{quote(self.service, safe='')}"
+        return self._list(self._send("GET", path, root=TAGS))
+
+    def tag_types(self) -> list[Json]:
+        """The tags that there are."""
+        return self._list(self._send("GET", "/tagdefs/", root=TAGS))
+
+    def put_tag_type(self, definition: Json) -> None:
+        """Creates a tag; one of that name stays as it is."""
+        self._object(self._send("POST", "/tagdefs/", json=definition, root=TAGS))
+
+    def put_tag(self, tag: Json) -> Json:
+        """Creates the tag with that guid, or replaces it."""
+        return self._object(self._send("POST", "/tags/", json=tag, root=TAGS))
+
+    def create_tag_resource(self, resource: Json) -> None:
+        """Creates the resource with that guid; it is left as it is where it is there.
+
+        Raises `Conflict` where there is one of the same levels with another guid.
+        """
+        query = {"updateIfExists": "false"}
+        answer = self._send("POST", "/resources/", json=resource, params=query, root=TAGS)
+        if answer.status_code in _REFUSED:
+            path = f"/resource/guid/{quote(resource['guid'], safe='')}"
+            if self._send("GET", path, root=TAGS).is_success:
+                return
+        self._object(answer)
+
+    def tag_resource(self, tag: str, resource: str) -> None:
+        """Puts a tag on a resource, by their guids; it may be there."""
+        query = {"tag-guid": tag, "resource-guid": resource, "lenient": "true"}
+        self._object(self._send("POST", "/tagresourcemaps/", params=query, root=TAGS))
+
+    def untag_resource(self, tag: str, resource: str) -> None:
+        """Takes a tag off a resource, by their guids; it may be gone."""
+        query = {"tag-guid": tag, "resource-guid": resource}
+        self._delete("/tagresourcemaps/", query, root=TAGS)
+
+    def delete_unused(self, kind: str, guid: str) -> None:
+        """Deletes a `resource`, a `tag` or a `tagdef` that nothing refers to; else it stays."""
+        self._delete(f"/{kind}/guid/{quote(guid, safe='')}", root=TAGS)
+
+    def _delete(
+        self, path: str, query: Mapping[str, str] | None = None, *, root: str = API
+    ) -> None:
+        answer = self._send("DELETE", path, params=query, root=root)
+        if root == TAGS and answer.status_code in _REFUSED:  # what is gone, or is in use
+            return
         if answer.status_code != HTTPStatus.NOT_FOUND:
             self._check(answer)
 
@@ -231,6 +312,7 @@ class Admin:
         json: Json | None = None,
         params: Mapping[str, str] | None = None,
         allowed: tuple[int, ...] = (),
+        root: str = API,
     ) -> httpx.Response:
         """One answer, after a bounded number of tries."""
         pause, problem = _FIRST_PAUSE_SECONDS, ""
@@ -240,7 +322,7 @@ class Admin:
                 pause *= 2
             self._keep_rate()
             try:
-                answer = self._client.request(method, path, json=json, params=params)
+                answer = self._client.request(method, root + path, json=json, params=params)
             except httpx.TimeoutException:
                 problem = f"no answer in {TIMEOUT_SECONDS:.0f} seconds"
             except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -27,9 +27,11 @@ from lakewarden.pushdown.ranger.state import (
     ZONE_NAME,
     Held,
     depth,
+    is_about_tags,
     policy_content,
     users_of,
 )
+from lakewarden.pushdown.ranger.tags import concerns
 from lakewarden.pushdown.ranger.wanted import Zones
 from lakewarden.pushdown.ranger.zones import Zone
 from lakewarden.service.ranger.definition import named
@@ -152,10 +154,13 @@ class _Reader:
             if one.get(ZONE_NAME, "") == zones.own and one.get("isEnabled", True)
         ]
         self._left: list[NotAdopted] = []
+        self._is_denied_by_tag = False
         self._seen: dict[Path, frozenset[str]] = {}
 
     def others(self) -> Others:
         denials = [one for one in self._contents if _DENIES & one.keys()]
+        about_tags = (one for one in denials if is_about_tags(one))
+        self._is_denied_by_tag = any(concerns(self._service, one) for one in about_tags)
         denied = [Zone("", [_values(one)], folds=True) for one in denials]
         holdings: list[Holding] = []
         names: set[str] = set()
@@ -212,7 +217,9 @@ class _Reader:
             return f"it has {', '.join(dict.fromkeys(odd))}, which no statement says"
         if any(one.get("isExcludes") for one in content["resources"].values()):
             return "it names what it is not about"
-        if any(one.meets(content) for one in denied):
+        if is_about_tags(content):
+            return "it is about a tag, and the realm grants nothing by tags"
+        if self._is_denied_by_tag or any(one.meets(content) for one in denied):
             return "a policy of others denies something there"
         return ""
 

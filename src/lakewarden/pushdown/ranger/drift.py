@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from lakewarden.pushdown.drift import ADDED, MISSING, Difference, ForeignGrant
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.state import (
+    ACCESS,
+    ALL,
     EVERYBODY,
     ITEMS,
     ZONE_NAME,
     Held,
     Json,
+    depth,
     digest_of,
     grants_of,
+    is_about_tags,
     policy_content,
     users_of,
 )
+from lakewarden.pushdown.ranger.tags import resource_key
 
 _Part = tuple[str, str, Grant | None]
 
@@ -46,6 +51,8 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
     kind, _, name = key.partition(" ")
     if content is None:
         return set()
+    if kind == "tagged":
+        return {(f"tag {content['tag']}", "", _lying(content["tag"], content["resource"]))}
     parts: set[_Part] = {(name, "", None)}
     if kind == "role":
         for of, members in content.items():
@@ -63,6 +70,20 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
     return parts
 
 
+def strange_tags(
+    found: Held, wanted: Mapping[str, Json], names: Collection[str]
+) -> Iterator[ForeignGrant]:
+    """Tags of these names that others put where none of ours lies: they bring masks there."""
+    own = {(one["tag"], resource_key(one["resource"])) for one in wanted.values()}
+    for tag, resource in found.tags.strange:
+        if tag in names and (tag, resource_key(resource)) not in own:
+            yield ForeignGrant(f"tag {tag} of others", _lying(tag, resource), (), ())
+
+
+def _lying(tag: str, resource: Mapping[str, object]) -> Grant:
+    return Grant(tuple(str(resource[level]) for level in sorted(resource, key=depth)), f"tag {tag}")
+
+
 def grantees(item: Json) -> Iterator[str]:
     """To whom an item gives something, each with what it is before the name."""
     for kind in ("users", "groups", "roles"):
@@ -71,12 +92,13 @@ def grantees(item: Json) -> Iterator[str]:
 
 
 def foreign(
-    found: Held, users: frozenset[str], allowed: Mapping[Grant, frozenset[str]]
+    found: Held, users: frozenset[str], allowed: Mapping[Grant, frozenset[str]], type: str
 ) -> Iterator[ForeignGrant]:
     """What policies of others give, and to whom of the users the realm does not allow it.
 
     Who is in a group of Ranger is not known here. With a wildcard, a user is allowed what is
-    allowed on each thing of that form that policies of ours name.
+    allowed on each thing of that form that policies of ours name; by a tag, what is allowed on
+    all that has it. `type` is that of the service: policies about tags are for others, too.
     """
     roles = users_of({**found.other_roles, **found.roles})
     by_privilege: dict[str, list[Grant]] = {}
@@ -86,15 +108,37 @@ def foreign(
     for policy in found.others:
         name, zone = str(policy.get("name", "")), str(policy.get(ZONE_NAME) or "")
         name += f" in the security zone {zone}" if zone else ""
-        for item, grant in grants_of(policy_content(policy)):
+        content = policy_content(policy)
+        for item, grant in grants_of(content):
+            access = grant.privilege.removeprefix(f"{type}:")
+            is_by_tag = is_about_tags(content) and content["type"] == ACCESS
+            if is_by_tag and access == grant.privilege:
+                continue
             for who in grantees(item):
                 held = reached(who, users, roles)
-                if grant not in may:
+                if grant not in may and is_by_tag:
+                    places = _tagged_places(found, grant.path[0], access, by_privilege)
+                    may[grant] = users.intersection(
+                        *(_may(one, allowed, by_privilege) for one in places)
+                    )
+                elif grant not in may:
                     may[grant] = _may(grant, allowed, by_privilege)
                 denied = held - may[grant]
                 yield ForeignGrant(
                     f"{who} by {name}", grant, tuple(sorted(held)), tuple(sorted(denied))
                 )
+
+
+def _tagged_places(
+    found: Held, tag: str, access: str, by_privilege: Mapping[str, list[Grant]]
+) -> Iterator[Grant]:
+    """The access on all that has a tag, with all that lies in it; of a column, on its table."""
+    ours = ((one["tag"], one["resource"]) for one in found.tagged.values())
+    width = max((len(one.path) for one in by_privilege.get(access, ())), default=0)
+    for name, resource in (*ours, *found.tags.strange):
+        if name == tag:
+            path = _lying(tag, resource).path[: max(width - 1, 0)]
+            yield Grant((*path, *[ALL] * (width - len(path))), access)
 
 
 def reached(who: str, users: frozenset[str], roles: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -132,5 +176,5 @@ def _covering(grant: Grant) -> Iterator[Grant]:
         return
     steps = grant.path[0].strip("/").split("/")
     fixed = next((n for n, step in enumerate(steps) if {*step} & {*"*?"}), len(steps) - 1)
-    for depth in range(min(fixed, len(steps) - 1), 0, -1):
-        yield Grant(("/" + "/".join(steps[:depth]),), grant.privilege)
+    for length in range(min(fixed, len(steps) - 1), 0, -1):
+        yield Grant(("/" + "/".join(steps[:length]),), grant.privilege)

@@ -14,6 +14,9 @@ replaces one object, and these are their order:
 7. Access comes.
 8. Roles go that no policy of ours has any more.
 
+Tags are put on resources when masks have come, and taken off before masks go. They only bring
+masks that show nothing: no tag is put anywhere of which a policy of others says more.
+
 So a reader has at every moment a grant that the state before or the one after has, with masks of
 both and a filter of either.
 """
@@ -26,9 +29,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+import msgspec
+
 from lakewarden.pushdown.ranger.state import ACCESS, FILTER, ITEMS, MASK, Held, Json, overlaps
 
-_NOTHING: Final[Mapping[str, Json]] = {}
+_PRIORITY: Final = "policyPriority"
+_MASKS: Final = ITEMS[MASK]
 
 
 class RangerAct(StrEnum):
@@ -42,8 +48,28 @@ class RangerAct(StrEnum):
     CREATE_ROLE = "create role"
     UPDATE_ROLE = "update role"
     DELETE_ROLE = "delete role"
+    TAG_RESOURCE = "tag resource"
+    UNTAG_RESOURCE = "untag resource"
+    DELETE_TAG = "delete tag"
+    DELETE_RESOURCE = "delete tagged resource"
 
 
+_KINDS: Final[Mapping[RangerAct, str]] = {
+    RangerAct.DELETE_FOREIGN: "foreign",
+    RangerAct.CREATE_ROLE: "role",
+    RangerAct.UPDATE_ROLE: "role",
+    RangerAct.DELETE_ROLE: "role",
+    RangerAct.TAG_RESOURCE: "tagged",
+    RangerAct.UNTAG_RESOURCE: "tagged",
+    RangerAct.DELETE_TAG: "tag",
+    RangerAct.DELETE_RESOURCE: "resource",
+}
+"""What acts are about, where that is not a policy."""
+
+TAG_ACTS: Final = frozenset({
+    RangerAct.TAG_RESOURCE, RangerAct.UNTAG_RESOURCE, RangerAct.DELETE_TAG,
+    RangerAct.DELETE_RESOURCE,
+})  # fmt: skip
 ROLE_ACTS: Final = frozenset({RangerAct.CREATE_ROLE, RangerAct.UPDATE_ROLE, RangerAct.DELETE_ROLE})
 
 
@@ -61,8 +87,7 @@ class RangerStep:
     @property
     def key(self) -> str:
         """The object, as `Held.objects` has it."""
-        kind = "role" if self.act in ROLE_ACTS else "policy"
-        return f"{'foreign' if self.act is RangerAct.DELETE_FOREIGN else kind} {self.name}"
+        return f"{_KINDS.get(self.act, 'policy')} {self.name}"
 
 
 def steps(held: Held, wanted: Held) -> Sequence[RangerStep]:
@@ -81,11 +106,14 @@ class _Order:
         yield from self._new_roles()
         yield from self._take_away()
         yield from self._more_masks()
+        yield from self._tag()
         yield from self._changed_roles()
         yield from self._replaced(FILTER)
+        yield from self._untag()
         yield from self._replaced(MASK)
         yield from self._replaced(ACCESS)
         yield from self._old_roles()
+        yield from self._old_tags()
 
     # --- what changes ---
 
@@ -130,7 +158,22 @@ class _Order:
             is_odd = len(sides) > 1 and _rest(sides[0]) != _rest(sides[1])
             if is_odd or any(self._dirty & _roles(one) for one in sides):
                 found += sides
-        return found
+        return [*found, *self._of_another_priority]
+
+    @cached_property
+    def _of_another_priority(self) -> Sequence[Json]:
+        """Masks that say another thing with another priority than before: one hides the other."""
+        before: dict[bytes, list[Json]] = {}
+        for one in self._of(MASK, self._held.policies).values():
+            before.setdefault(_place(one), []).append(one)
+        return [
+            one
+            for after in self._of(MASK, self._wanted.policies).values()
+            for old in before.get(_place(after), ())
+            if old.get(_PRIORITY, 0) != after.get(_PRIORITY, 0)
+            and old.get(_MASKS) != after.get(_MASKS)
+            for one in (old, after)
+        ]
 
     # --- policies ---
 
@@ -208,6 +251,25 @@ class _Order:
             if self._wanted.policies.get(name, one)["type"] == type
         }
 
+    # --- tags ---
+
+    def _tag(self) -> Iterator[RangerStep]:
+        for name, content in sorted(self._wanted.tagged.items()):
+            if name not in self._held.tagged:
+                yield RangerStep(RangerAct.TAG_RESOURCE, name, content)
+
+    def _untag(self) -> Iterator[RangerStep]:
+        for name in sorted(self._held.tagged.keys() - self._wanted.tagged.keys()):
+            yield RangerStep(RangerAct.UNTAG_RESOURCE, name)
+
+    def _old_tags(self) -> Iterator[RangerStep]:
+        """Resources and tags of ours that are used no more; a push that broke off left some."""
+        found, tagged = self._held.tags, self._wanted.tagged
+        for key in sorted(found.own - {name.partition(" ")[2] for name in tagged}):
+            yield RangerStep(RangerAct.DELETE_RESOURCE, key)
+        for tag in sorted(found.old - {one["tag"] for one in tagged.values()}):
+            yield RangerStep(RangerAct.DELETE_TAG, tag)
+
     # --- roles ---
 
     def _new_roles(self) -> Iterator[RangerStep]:
@@ -230,6 +292,11 @@ class _Order:
 
 def _inner(role: Json) -> frozenset[str]:
     return frozenset(name for name, _ in role.get("roles", ()))
+
+
+def _place(content: Json) -> bytes:
+    """What a policy is about, in a form that can be looked up."""
+    return msgspec.json.encode(content["resources"], order="sorted")
 
 
 def _roles(content: Json) -> frozenset[str]:

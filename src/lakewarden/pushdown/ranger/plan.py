@@ -39,7 +39,7 @@ class RangerPlan:
     `digest` is the same only for the same requests from the same holdings. `given` are the guids
     that Ranger gave policies while they were pushed, by name. `allowed` is what the realm allows,
     in whatever security zone it lies. `adopted` are policies of others that are deleted, since ours
-    take their place.
+    take their place. `type` is that of the service.
     """
 
     target: PushTarget
@@ -50,6 +50,7 @@ class RangerPlan:
     given: dict[str, str] = field(default_factory=dict)
     allowed: Held = field(default_factory=Held)
     adopted: tuple[Adopted, ...] = ()
+    type: str = ""
 
     @cached_property
     def steps(self) -> Sequence[RangerStep]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from lakewarden.engines.ranger_service import RangerService
-from lakewarden.kernel.errors import Conflict, WardenError
+from lakewarden.kernel.errors import BadInput, Conflict, WardenError
 from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, with_gains
 from lakewarden.pushdown.drift import Difference
 from lakewarden.pushdown.grants import Grant
@@ -16,8 +17,8 @@ from lakewarden.pushdown.push import Drift, users_of
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
 from lakewarden.pushdown.ranger.adopt import EVERYONE, Others, others_of, redundant
-from lakewarden.pushdown.ranger.drift import differences, foreign
-from lakewarden.pushdown.ranger.order import ROLE_ACTS, RangerAct, RangerStep
+from lakewarden.pushdown.ranger.drift import differences, foreign, strange_tags
+from lakewarden.pushdown.ranger.order import ROLE_ACTS, TAG_ACTS, RangerAct, RangerStep
 from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan, counted
 from lakewarden.pushdown.ranger.state import (
     ZONE_NAME,
@@ -26,6 +27,7 @@ from lakewarden.pushdown.ranger.state import (
     from_data,
     held,
     holders,
+    is_about_tags,
     mark,
     policy_content,
     policy_sent,
@@ -33,6 +35,7 @@ from lakewarden.pushdown.ranger.state import (
     role_sent,
 )
 from lakewarden.pushdown.ranger.style import RangerStyle, style_of
+from lakewarden.pushdown.ranger.tags import TagWriter, old_tags, require_masks, tags_found
 from lakewarden.pushdown.ranger.wanted import (
     Stored,
     Wish,
@@ -48,6 +51,7 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads
 from lakewarden.service.push_target import PushTarget, pushed_beside
+from lakewarden.service.ranger.tag_masks import TAG
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 
@@ -163,7 +167,7 @@ class RangerSession:
         revision, found = realm.matrix.revision, looked.found
         made = RangerPlan(
             self._target, found, wish.held, wish.residues, revision,
-            allowed=wish.allowed, adopted=adopted,
+            allowed=wish.allowed, adopted=adopted, type=looked.service.type,
         )  # fmt: skip
         return made, realm
 
@@ -179,7 +183,8 @@ class RangerSession:
         self._beside = pushed_beside(reading, self._target)
         told = (str(one.get(ZONE_NAME) or "") for one in self._told(looked.found.others))
         zones = replace(looked.zones, told=frozenset(told))
-        stored = Stored(reading, self._admin.file_system, zones)
+        file_system, by_tags = self._admin.file_system, bool(self._admin.tags)
+        stored = Stored(reading, file_system, zones, by_tags, self._beside)
         strange = tuple(one for one in looked.found.others if not self._is_told(one))
         return _Work(self._target, realm, stored, looked, strange, style, now)
 
@@ -224,14 +229,29 @@ class RangerSession:
             **{f"role {name}": id for name, id in agreed.held.role_ids.items()},
         }
         guids = {**agreed.held.guids}
+        tags = TagWriter(self._admin, self._target.name, agreed.held.tags)
         for step in agreed.steps:
-            self._send(step, ids, guids)
+            if step.act in TAG_ACTS:
+                self._send_tag(step, tags, agreed.held.tagged)
+            else:
+                self._send(step, ids, guids)
         found = self._held(guids)
         if not found.same(agreed.wanted):
             message = "Ranger did not come to what was planned, others change it as well"
             raise Conflict(f"{message}; run `lakewarden push plan {self._target.name}` again")
         agreed.given.update(found.guids)
         return len(agreed.steps)
+
+    def _send_tag(self, step: RangerStep, tags: TagWriter, held: Mapping[str, Json]) -> None:
+        match step.act:
+            case RangerAct.TAG_RESOURCE if step.content is not None:
+                tags.put(step.content)
+            case RangerAct.UNTAG_RESOURCE:
+                tags.take_off(held[step.name])
+            case RangerAct.DELETE_RESOURCE:
+                tags.delete_resource(step.name)
+            case RangerAct.DELETE_TAG:
+                tags.delete_tag(step.name)
 
     def _send(self, step: RangerStep, ids: dict[str, int], guids: dict[str, str]) -> None:
         admin, text = self._admin, self._description(self._label)
@@ -250,7 +270,8 @@ class RangerSession:
                 answer = admin.update_role({**role, "id": ids[step.key]})
             is_done = role_content(answer) == step.content
         else:
-            policy = policy_sent(admin.service, step.content, text)
+            service = admin.tags if is_about_tags(step.content) else admin.service
+            policy = policy_sent(service, step.content, text)
             if step.act is RangerAct.CREATE_POLICY:
                 answer = admin.create_policy(policy)
             else:
@@ -283,7 +304,15 @@ class RangerSession:
             if str(one.get("guid", "")) not in beside
             and (not own_zone or one.get(ZONE_NAME) == own_zone)
         )
-        others = foreign(replace(found, others=strange), users_of(newest), holders(current.allowed))
+        seen, allowed = replace(found, others=strange), holders(current.allowed)
+        others = [*foreign(seen, users_of(newest), allowed, current.type)]
+        named = {
+            tag
+            for one in current.wanted.policies.values()
+            if is_about_tags(one)
+            for tag in one["resources"][TAG]["values"]
+        }
+        others += strange_tags(seen, current.wanted.tagged, named)
         return Drift(
             differences=own,
             foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
@@ -308,7 +337,10 @@ class RangerSession:
     def _service(self) -> RangerService:
         admin = self._admin
         type = admin.service_type()
-        return service_of(type, admin.definition(type), admin.service, admin.file_system)
+        service = service_of(type, admin.definition(type), admin.service, admin.file_system)
+        if admin.tags:
+            require_masks(service, admin.tag_definition())
+        return service
 
     def arrived(self) -> list[str]:
         """What plugins of the service hold, as Ranger has heard of them."""
@@ -324,8 +356,28 @@ class RangerSession:
         admin, name, is_styled = self._admin, self._target.name, bool(self._target.style)
         known = from_data(self._target.pushed).guids if guids is None else guids
         own = (admin.zone,) if admin.zone else ()
-        policies, roles = admin.policies(own if zones is None else zones), admin.roles()
-        return held(name, known, policies, roles, styled=is_styled, zone=admin.zone)
+        asked = own if zones is None else tuple(zones)
+        policies, roles = admin.policies(asked), admin.roles()
+        if not admin.tags or admin.zone:
+            self._require_no_tags()
+            return held(name, known, policies, roles, styled=is_styled, zone=admin.zone)
+        about = admin.policies(asked, admin.tags)
+        found = held(name, known, chain(policies, about), roles, styled=is_styled)
+        tagged, tags = tags_found(admin, name, self._old_tags())
+        return replace(found, tagged=tagged, tags=tags)
+
+    def _old_tags(self) -> Collection[str]:
+        journal = self._target.journal
+        return old_tags(self._target.pushed.get("tagged", {}), journal.get("states", {}))
+
+    def _require_no_tags(self) -> None:
+        """Raises `BadInput` where tags were told that the address does not name any more."""
+        pushed = from_data(self._target.pushed)
+        if self._old_tags() or any(map(is_about_tags, pushed.policies.values())):
+            message = "the target has told policies about tags; add it again with `?tags=SERVICE`"
+            raise BadInput(
+                f"{message}, and `push reset` it before it is added without", where="url"
+            )
 
 
 def _arrived(host: object, kind: object, info: dict[str, object]) -> str:

@@ -2,7 +2,8 @@
 
 Ours are policies whose names have our form for the target, or whose guid is one that a push was
 given, and roles whose names have our form. Those of a style have names of their own: they are ours
-by the label or, as roles have none, by the mark in their description.
+by the label or, as roles have none, by the mark in their description. Tags on resources are ours by
+their guid (`tags`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from lakewarden.pushdown.grants import Grant
+from lakewarden.service.ranger.tag_masks import TAG
 
 Json = dict[str, Any]
 
@@ -81,11 +83,29 @@ def mark(target: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class TagsFound:
+    """What Ranger holds of tags, beside which of ours lie where.
+
+    `guids` are those of resources by their keys, `own` the keys of those that we made and others
+    put no tags on. `types` has the tags that there are, each with its guid where we made it, else
+    "". `old` are names of tags of ours that there may be. `strange` are the tags of others with
+    the resources that they lie on.
+    """
+
+    guids: Mapping[str, str] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
+    old: frozenset[str] = frozenset()
+    strange: tuple[tuple[str, Json], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """Policies and roles by names, as `policy_content` and `role_content` have them.
 
     `ids` and `guids` are those that Ranger gave them, `others` all policies of the service that
-    are not ours, `other_roles` all roles that are not.
+    are not ours, `other_roles` all roles that are not. `tagged` are tags of ours on resources, by
+    the tag and the key of the resource.
     """
 
     policies: Mapping[str, Json] = field(default_factory=dict)
@@ -95,10 +115,13 @@ class Held:
     role_ids: Mapping[str, int] = field(default_factory=dict)
     others: tuple[Json, ...] = ()
     other_roles: Mapping[str, Json] = field(default_factory=dict)
+    tagged: Mapping[str, Json] = field(default_factory=dict)
+    tags: TagsFound = field(default_factory=TagsFound)
 
     def same(self, other: Held) -> bool:
         """Whether ours are the same."""
-        return self.policies == other.policies and self.roles == other.roles
+        is_same = self.policies == other.policies and self.roles == other.roles
+        return is_same and self.tagged == other.tagged
 
     def digests(self) -> Mapping[str, str]:
         """Each object by its kind and name, as a digest of what it says."""
@@ -110,6 +133,8 @@ class Held:
             yield f"policy {name}", policy
         for name, role in self.roles.items():
             yield f"role {name}", role
+        for name, tagged in self.tagged.items():
+            yield f"tagged {name}", tagged
 
     def data(self) -> dict[str, Any]:
         """Ours as JSON values."""
@@ -117,12 +142,18 @@ class Held:
             "policies": dict(sorted(self.policies.items())),
             "roles": dict(sorted(self.roles.items())),
             "guids": dict(sorted(self.guids.items())),
+            **({"tagged": dict(sorted(self.tagged.items()))} if self.tagged else {}),
         }
 
 
 def from_data(data: Mapping[str, Any]) -> Held:
     """What `Held.data` wrote."""
-    return Held(data.get("policies", {}), data.get("roles", {}), guids=data.get("guids", {}))
+    return Held(
+        data.get("policies", {}),
+        data.get("roles", {}),
+        guids=data.get("guids", {}),
+        tagged=data.get("tagged", {}),
+    )
 
 
 def digest_of(content: object) -> str:
@@ -248,7 +279,7 @@ def policy_sent(service: str, content: Json, description: str) -> Json:
         "name": content["name"],
         "description": description,
         "policyType": content["type"],
-        "policyPriority": 0,
+        "policyPriority": content.get("policyPriority", 0),
         "policyLabels": content["labels"],
         "isEnabled": content.get("isEnabled", True),
         "isAuditEnabled": True,
@@ -307,6 +338,11 @@ def signature(content: Json) -> bytes:
     return msgspec.json.encode(
         {key: content[key] for key in keys if key in content}, order="sorted"
     )
+
+
+def is_about_tags(content: Json) -> bool:
+    """Whether a policy is one of a service of tags: there it names nothing else."""
+    return TAG in content["resources"]
 
 
 def overlaps(one: Json, other: Json) -> bool:

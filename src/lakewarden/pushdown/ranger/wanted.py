@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from lakewarden.engines import mapping as mappings
@@ -27,14 +27,16 @@ from lakewarden.pushdown.ranger.state import (
     signature,
 )
 from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
+from lakewarden.pushdown.ranger.tags import about_tags, tag_policy, tagged_of
 from lakewarden.pushdown.ranger.zones import Zone
 from lakewarden.service.column_types import types_by_table
 from lakewarden.service.ports import Reading
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.ranger.definition import MASKS
-from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.document import Documents, documents
 from lakewarden.service.ranger.file_places import files_of
 from lakewarden.service.ranger.places import Naming
+from lakewarden.service.ranger.tag_masks import TAG
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
@@ -119,12 +121,16 @@ _NO_ZONES: Final = Zones()
 class Stored:
     """The store, and what Ranger does not say of the service or says elsewhere.
 
-    `file_system` is the address of the one that the service is, "" for none.
+    `file_system` is the address of the one that the service is, "" for none. `by_tags`: masks by
+    tags are policies about these, too. Guids in `beside` are of policies that other targets of the
+    realm were told.
     """
 
     reading: Reading
     file_system: str = ""
     zones: Zones = _NO_ZONES
+    by_tags: bool = False
+    beside: frozenset[str] = frozenset()
 
 
 class Wish(NamedTuple):
@@ -159,6 +165,10 @@ def wanted(
         if service.type not in style.forms:
             message = f"the style `{target.style}` has no form for the service type"
             raise BadInput(f"{message} `{service.type}`", where="style")
+        if stored.by_tags:
+            raise BadInput(
+                "a style has no policies about tags; add it without `?tags=`", where="url"
+            )
         form = style.forms[service.type]
         made_form = form(realm, mapping, service, naming, now, residues, found.other_roles)
         return _styled(target, style.label, made_form, found, stored.zones)
@@ -171,7 +181,36 @@ def wanted(
     for content in _zoned(whole, stored.zones, residues).values():
         name = policy_name(target.name, signature(content))
         policies[name] = {**content, "name": name}
-    return _wish(whole, policies, roles, found, residues)
+    about, tagged = _by_tags(made, target, service, found, stored)
+    policies |= _merged(target.name, about, names)
+    wish = _wish(whole, policies, roles, found, residues)
+    return wish._replace(held=replace(wish.held, tagged=tagged))
+
+
+def _by_tags(
+    made: Documents, target: PushTarget, service: RangerService, found: Held, stored: Stored
+) -> tuple[list[Json], Mapping[str, Json]]:
+    """The policies about tags, and which tags lie where: none of which others have policies."""
+    if stored.zones.own:
+        for one in made.tag_policies:
+            why = "policies about tags are told by the target without a security zone"
+            made.residues.add(Residue(why, entity=_place(one)))
+        return [], {}
+    policies = [tag_policy(target.name, service, one) for one in made.tag_policies]
+    about = {tag for one in made.tag_policies for tag in one["resources"][TAG]["values"]}
+    others = (one for one in found.others if str(one.get("guid", "")) not in stored.beside)
+    for tags, name in about_tags(service, others):
+        for tag in sorted(about if tags is None else about & tags):
+            why = f"the policy `{name}` of others is about the tag, so it is put on nothing"
+            made.residues.add(Residue(why, entity=f"{TAG}={tag}"))
+            about.discard(tag)
+    folded = {type.casefold(): type for type in found.tags.types}
+    for tag in sorted(about):
+        if folded.get(tag.casefold(), tag) != tag:
+            why = f"Ranger has the tag `{folded[tag.casefold()]}`, so it is put on nothing"
+            made.residues.add(Residue(why, entity=f"{TAG}={tag}"))
+            about.discard(tag)
+    return policies, tagged_of(one for one in made.tagged if one.tag in about)
 
 
 def _wish(
@@ -235,7 +274,8 @@ def naming_of(
     files = None
     if service.governs == FILE_SYSTEM:
         files = files_of(stored.reading, realm, stored.file_system, residues)
-    return Naming("", target.metalake, {}, target.catalog, files, folded=service.folds)
+    folded, by_tags = service.folds, stored.by_tags
+    return Naming("", target.metalake, {}, target.catalog, files, folded=folded, by_tags=by_tags)
 
 
 def _styled(target: PushTarget, label: str, form: RangerForm, found: Held, zones: Zones) -> Wish:

@@ -17,6 +17,7 @@ from pyroaring import BitMap
 from lakewarden.engines.mapping import NOBODY, EngineMapping
 from lakewarden.engines.ranger_service import ANY, Level, RangerService
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.wildcard import is_pattern
 from lakewarden.service.alike_places import Grants, Rows, alike_places
 from lakewarden.service.alike_users import Readers, alike_users
 from lakewarden.service.lasting import lasting
@@ -27,12 +28,15 @@ from lakewarden.service.ranger.limits import Bound, Limits, Types
 from lakewarden.service.ranger.number import numbered
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.ranger.readers import Together, named_users, role_name
+from lakewarden.service.ranger.tag_masks import TAG, Tagged, TagMasks
 from lakewarden.service.read_limits import HIDDEN_VALUE
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 LABEL: Final = "lakewarden"
 _ACCESS, _MASK, _FILTER = 0, 1, 2
+_MASK_ITEMS: Final = "dataMaskPolicyItems"
+_NORMAL, _OVERRIDE = 0, 1
 _EVERYBODY: Final = "public"
 _ALL: Final = "*"
 _UNBOUND: Final = Bound("", ())
@@ -44,12 +48,18 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The policies and the roles of a service, what they leave out, and what they can name."""
+    """The policies and the roles of a service, what they leave out, and what they can name.
+
+    `tag_policies` are about tags, which lie on what is `tagged`; accesses and masks are spelt as
+    in the other policies.
+    """
 
     policies: Json
     roles: Json
     residues: Residues
     places: Places
+    tag_policies: Sequence[Json] = ()
+    tagged: Sequence[Tagged] = ()
 
 
 def documents(
@@ -84,7 +94,7 @@ class _Builder:
         types: Types | None,
     ) -> None:
         self._realm, self._service, self._naming = realm, service, naming
-        self._residues, self._mapping = residues, mapping
+        self._residues, self._mapping, self._instant = residues, mapping, now
         self._places = Places(realm, mapping, service, naming, self._residues)
         snapshot = realm.matrix.snapshot
         self._end = snapshot.table.end
@@ -122,9 +132,34 @@ class _Builder:
         self._add_own()
         self._add_declared(by_level)
         self._add_limits()
+        tags = self._tag_masks() if self._naming.by_tags else None
+        tag_policies = [] if tags is None else [*self._tag_policies(tags)]
         return Documents(
-            self._policy_document(), self._role_document(), self._residues, self._places
+            self._policy_document(),
+            self._role_document(),
+            self._residues,
+            self._places,
+            tag_policies,
+            () if tags is None else [*tags.tagged()],
         )
+
+    def _tag_masks(self) -> TagMasks:
+        realm, service, metalake = self._realm, self._service, self._naming.metalake
+        return TagMasks(realm, service, metalake, self._places, self._residues, self._instant)
+
+    def _tag_policies(self, tags: TagMasks) -> Iterator[Json]:
+        """For each tag a policy with the mask of whom it binds, whether they read anything now."""
+        reading = self._service.reading
+        if reading is None:
+            return
+        bound: dict[str, list[int]] = {}
+        for number, one in enumerate(self._readers):
+            for tag in tags.binding(one.any):
+                bound.setdefault(tag, []).append(number)
+        for tag, numbers in sorted(bound.items()):
+            item = _item([reading.name], roles=[self._role_of(tuple(numbers))])
+            items = [{**item, "dataMaskInfo": _mask_info(HIDDEN_VALUE)}]
+            yield self._policy(_resources({TAG: (tag,)}), items, type=_MASK, kind=_MASK_ITEMS)
 
     def _never(self) -> None:
         """What is given to nobody: for its own reason, or that of an act that it opens, too."""
@@ -240,12 +275,27 @@ class _Builder:
         ends: bool = False,
         type: int = _ACCESS,
         kind: str = "policyItems",
+        priority: int = _NORMAL,
     ) -> None:
-        policy = {
+        policy = self._policy(resources, items, type=type, kind=kind, priority=priority)
+        if ends:
+            policy["validitySchedules"] = [_until(self._end)]
+        self._policies.append(policy)
+
+    def _policy(
+        self,
+        resources: Json,
+        items: list[Json],
+        *,
+        type: int,
+        kind: str,
+        priority: int = _NORMAL,
+    ) -> Json:
+        return {
             "service": self._naming.service,
             "serviceType": self._service.type,
             "policyType": type,
-            "policyPriority": 0,
+            "policyPriority": priority,
             "policyLabels": [LABEL],
             "isEnabled": True,
             "isAuditEnabled": True,
@@ -254,9 +304,6 @@ class _Builder:
             "resources": resources,
             kind: items,
         }
-        if ends:
-            policy["validitySchedules"] = [_until(self._end)]
-        self._policies.append(policy)
 
     def _add_own(self) -> None:
         if self._service.own is not None:
@@ -358,7 +405,11 @@ class _Builder:
                 for sql, names in sorted(by_sql.items())
             ]
             resources = _resources({**where, column_level: (column,)})
-            self._add(resources, items, type=_MASK, kind="dataMaskPolicyItems")
+            # Where a tag masks, Ranger looks at the first policy of the highest priority alone: so
+            # there is one for a column. A wildcard says NULL, as policies about tags do.
+            is_first = self._naming.by_tags and not is_pattern(column)
+            priority = _OVERRIDE if is_first else _NORMAL
+            self._add(resources, items, type=_MASK, kind=_MASK_ITEMS, priority=priority)
 
     # --- roles ---
 

@@ -40,7 +40,7 @@ _PROBE: Final = "column_that_no_table_has_4f1c2a"
 _COLUMN: Final = re.compile(r"[a-z0-9_@#~=+:*?-]+")
 """Columns and wildcards for them that Ranger reads as they are meant."""
 
-_COLUMN_EXACTLY: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
+COLUMN_EXACTLY: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
 """Columns that Ranger reads as they are meant, without wildcards."""
 
 _MACRO: Final = re.compile(r"[{}]|\$\$")
@@ -212,14 +212,14 @@ class Limits:
 
         A mask names columns one by one there, so that what is not named may not be read.
         """
-        stored = [name for name in self._stored(table) if _COLUMN_EXACTLY.fullmatch(name)]
+        stored = [name for name in self._stored(table) if COLUMN_EXACTLY.fullmatch(name)]
         is_open = (
             self._masking(principal, entity, _PROBE)
             or self._wildcards(principal, entity)
             or self._by_name(principal, entity)
         )
         unsaid = (
-            name for name in self._candidates(table, entity) if not _COLUMN_EXACTLY.fullmatch(name)
+            name for name in self._candidates(table, entity) if not COLUMN_EXACTLY.fullmatch(name)
         )
         if not is_open and not any(self._masking(principal, entity, name) for name in unsaid):
             return None

@@ -53,6 +53,7 @@ class Naming:
     Without a catalog it governs all of them. `files` are the places of files, where it is a file
     system. `folded`: Ranger takes a name for one that differs in case alone, so that none of the
     two can be named. `growing` are catalogs of the engine whose tables take new rows alone.
+    `by_tags`: masks by tags are policies about these, too; masks of columns come before them.
     """
 
     service: str
@@ -62,6 +63,7 @@ class Naming:
     files: Files | None = None
     folded: bool = False
     growing: frozenset[str] = frozenset()
+    by_tags: bool = False
 
 
 class Places:

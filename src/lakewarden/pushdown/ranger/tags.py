@@ -1,0 +1,255 @@
+"""Tags on resources of a service of Ranger: ours beside those of others, such as a tagsync.
+
+Ranger has tags as objects that may lie on many resources. Ours is one object for each tag and
+target, whose guid follows from the two, so where it lies is ours and nothing else is. Resources
+that we make have guids of ours, too; those of others are used as they are. What imports tags
+replaces all of them on a resource, which may be ours, so no mask depends on them: they bring
+masks to what comes later, and resources keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.engines.ranger_service import RangerService
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pushdown.ranger.admin import Admin
+from lakewarden.pushdown.ranger.state import (
+    ITEMS,
+    LABEL,
+    MASK,
+    Json,
+    TagsFound,
+    digest_of,
+    is_about_tags,
+    mark,
+    policy_content,
+)
+from lakewarden.service.ranger.definition import MASKS
+from lakewarden.service.ranger.tag_masks import TAG, Tagged
+
+_OF_ALL: Final = 1
+"""The owner of a tag that may lie on several resources; 0 is for one that goes with its own."""
+
+_FLAGS: Final = ("isExcludes", "isRecursive")
+
+
+def require_masks(service: RangerService, definition: Mapping[str, Any]) -> None:
+    """Raises `BadInput` where masks of the service cannot be about tags in this Ranger."""
+    reading = service.reading
+    if reading is None:
+        message = f"a service of type `{service.type}` has no masks, so it takes no `?tags=`"
+        raise BadInput(message, where="url")
+    masking = definition.get("dataMaskDef") or {}
+    known = {
+        str(one.get("name"))
+        for key in ("accessTypes", "maskTypes")
+        for one in masking.get(key) or ()
+    }
+    for needed in (reading.name, MASKS[0]):
+        if of_type(service, needed) not in known:
+            message = f"policies about tags have no `{of_type(service, needed)}` in this Ranger"
+            raise BadInput(message, where="url")
+
+
+def of_type(service: RangerService, name: str) -> str:
+    """What policies about tags call an access or a mask of a service."""
+    return f"{service.type}:{name}"
+
+
+def tag_policy(target: str, service: RangerService, policy: Json) -> Json:
+    """A policy about a tag as its service has it.
+
+    It is about a tag that is nowhere, too: so no two targets have one on the same resources.
+    """
+    items = [
+        {
+            **item,
+            "accesses": [
+                {**one, "type": of_type(service, one["type"])} for one in item["accesses"]
+            ],
+            "dataMaskInfo": {
+                **item["dataMaskInfo"],
+                "dataMaskType": of_type(service, item["dataMaskInfo"]["dataMaskType"]),
+            },
+        }
+        for item in policy[ITEMS[MASK]]
+    ]
+    resource = policy["resources"][TAG]
+    named = {**resource, "values": [*resource["values"], mark(target)]}
+    return {**policy, "resources": {TAG: named}, ITEMS[MASK]: items}
+
+
+# --- where tags lie ---
+
+
+def resource_key(resource: Mapping[str, object]) -> str:
+    """The same for the same levels with the same names."""
+    return msgspec.json.encode(resource, order="sorted").decode()
+
+
+def tagged_of(tagged: Iterable[Tagged]) -> Mapping[str, Json]:
+    """Tags on resources as `Held.tagged` has them."""
+    found = {}
+    for one in tagged:
+        resource = dict(one.resource)
+        content = {"tag": one.tag, "resource": resource}
+        found[f"{one.tag} {resource_key(resource)}"] = content
+    return found
+
+
+def tag_guid(target: str, service: str, tag: str) -> str:
+    """The guid of our object for a tag."""
+    return _guid(target, [service, "tag", tag])
+
+
+def _guid(target: str, of: list[str]) -> str:
+    return f"{_prefix(target)}{digest_of(of)}"
+
+
+def _prefix(target: str) -> str:
+    return f"{LABEL}-{target}-"
+
+
+def tags_found(
+    admin: Admin, target: str, old: Collection[str]
+) -> tuple[Mapping[str, Json], TagsFound]:
+    """Which tags of ours lie where, and what else there is; `old` are names of tags of ours."""
+    document = admin.service_tags()
+    tags, ids = document.get("tags") or {}, document.get("resourceToTagIds") or {}
+    resources = {str(one.get("id")): one for one in document.get("serviceResources") or ()}
+    tagged: list[Tagged] = []
+    strange: list[tuple[str, Json]] = []
+    for id, each in ids.items():
+        resource = _levels(resources.get(str(id), {}))
+        for one in each:
+            tag = tags.get(str(one)) or {}
+            name = str(tag.get("type", ""))
+            if tag.get("guid") == tag_guid(target, admin.service, name):
+                tagged.append(Tagged(name, tuple(resource.items())))
+            else:
+                strange.append((name, resource))
+    guids = {resource_key(_levels(one)): str(one.get("guid", "")) for one in admin.tag_resources()}
+    of_others = {resource_key(resource) for _, resource in strange}
+    types = {
+        str(one.get("name", "")): str(one.get("guid", "")) * (one.get("source") == mark(target))
+        for one in admin.tag_types()
+    }
+    own = {key for key, guid in guids.items() if guid.startswith(_prefix(target))}
+    found = TagsFound(
+        guids,
+        frozenset(own - of_others),
+        types,
+        frozenset({*old, *(one.tag for one in tagged)}),
+        tuple(strange),
+    )
+    return tagged_of(tagged), found
+
+
+def _levels(resource: Mapping[str, Any]) -> Json:
+    """The levels of a resource with their names; what we never write has more to it."""
+    found: Json = {}
+    for level, one in sorted((resource.get("resourceElements") or {}).items()):
+        values = one.get("values") or []
+        odd = {flag: True for flag in _FLAGS if one.get(flag)}
+        found[str(level)] = str(values[0]) if len(values) == 1 and not odd else [values, odd]
+    return found
+
+
+def old_tags(pushed: Mapping[str, Json], states: Iterable[str]) -> frozenset[str]:
+    """The names of the tags of ours that pushes made, or may have made by the keys of a journal."""
+    begun = (key.split(" ")[1] for key in states if key.startswith(("tag ", "tagged ")))
+    return frozenset({*(one["tag"] for one in pushed.values()), *begun})
+
+
+class TagWriter:
+    """Puts tags on resources, each with one request that takes hold, and takes them off."""
+
+    def __init__(self, admin: Admin, target: str, found: TagsFound) -> None:
+        self._admin, self._target = admin, target
+        self._types, self._guids = dict(found.types), dict(found.guids)
+        self._made: set[str] = set()
+
+    def put(self, content: Json) -> None:
+        """Puts a tag on a resource, with the tag and the resource where there are none yet."""
+        tag, resource = content["tag"], content["resource"]
+        self._make_tag(tag)
+        key = resource_key(resource)
+        if key not in self._guids:
+            self._guids[key] = _guid(self._target, [self._admin.service, "resource", key])
+            elements = {
+                level: {"values": [name], "isExcludes": False, "isRecursive": False}
+                for level, name in resource.items()
+            }
+            made = {"guid": self._guids[key], "resourceElements": elements}
+            self._admin.create_tag_resource({"serviceName": self._admin.service, **made})
+        self._admin.tag_resource(self._guid(tag), self._guids[key])
+
+    def take_off(self, content: Json) -> None:
+        """Takes a tag off a resource."""
+        guid = self._guids.get(resource_key(content["resource"]))
+        if guid is not None:
+            self._admin.untag_resource(self._guid(content["tag"]), guid)
+
+    def delete_resource(self, key: str) -> None:
+        """Deletes a resource of ours that has no tags any more."""
+        self._admin.delete_unused("resource", self._guids[key])
+
+    def delete_tag(self, tag: str) -> None:
+        """Deletes our object for a tag, and the tag where we made it and nobody uses it."""
+        self._admin.delete_unused("tag", self._guid(tag))
+        if self._types.get(tag):
+            self._admin.delete_unused("tagdef", self._types[tag])
+
+    def _make_tag(self, tag: str) -> None:
+        if tag in self._made:
+            return
+        own = mark(self._target)
+        if tag not in self._types:
+            self._admin.put_tag_type({"name": tag, "source": own, "attributeDefs": []})
+            self._types[tag] = ""
+        made = {"guid": self._guid(tag), "type": tag, "owner": _OF_ALL}
+        self._admin.put_tag({**made, "attributes": {LABEL: self._target}})
+        self._made.add(tag)
+
+    def _guid(self, tag: str) -> str:
+        return tag_guid(self._target, self._admin.service, tag)
+
+
+# --- what others have about tags ---
+
+
+def about_tags(
+    service: RangerService, others: Iterable[Json]
+) -> Iterator[tuple[frozenset[str] | None, str]]:
+    """Tags that policies of others are about for a service; None: any. And how these are called.
+
+    A tag that we put on something would bring what they give, or their mask instead of ours.
+    """
+    for policy in others:
+        content = policy_content(policy)
+        if not is_about_tags(content) or not content.get("isEnabled", True):
+            continue
+        if not concerns(service, content):
+            continue
+        resource, name = content["resources"][TAG], str(content["name"])
+        is_open = resource.get("isExcludes") or any({*one} & {*"*?{"} for one in resource["values"])
+        is_open = is_open or bool(content.get("additionalResources"))
+        yield (None if is_open else frozenset(resource["values"])), name
+
+
+def concerns(service: RangerService, content: Json) -> bool:
+    """Whether a policy about tags has items for the service, or denies all else."""
+    if content.get("isDenyAllElse"):
+        return True
+    return any(
+        access.startswith(of_type(service, ""))
+        for value in content.values()
+        if isinstance(value, list)
+        for item in value
+        if isinstance(item, dict)
+        for access in (*item.get("accesses", ()), *item.get("refused", ()))
+    )

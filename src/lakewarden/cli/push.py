@@ -65,10 +65,10 @@ def add(
 
     It is a PostgreSQL database, a MariaDB or MySQL (`mariadb://USER:PASSWORD@HOST:PORT`), or a
     service of Ranger (`ranger+https://USER:PASSWORD@HOST:PORT/SERVICE`, of HDFS with
-    `?file_system=hdfs://HOST:PORT` behind it; `?zone=NAME` is a zone of it). The address is
-    stored encrypted. The realm needs the setting `postgresql` or `mysql` = `on`, or that of the
-    engine that the service is of, and the account rights that `lakewarden push doctor` lists. Works
-    on a database only.
+    `?file_system=hdfs://HOST:PORT` behind it; `?zone=NAME` is a zone of it, `?tags=SERVICE` has
+    policies about tags). The address is stored encrypted. The realm needs the setting `postgresql`
+    or `mysql` = `on`, or that of the engine that the service is of, and the account rights that
+    `lakewarden push doctor` lists. Works on a database only.
 
     For example:
 

@@ -204,9 +204,10 @@ def _by_tags(
             why = f"the policy `{name}` of others is about the tag, so it is put on nothing"
             made.residues.add(Residue(why, entity=f"{TAG}={tag}"))
             about.discard(tag)
-    folded = {type.casefold(): type for type in found.tags.types}
-    for tag in sorted(about):
-        if folded.get(tag.casefold(), tag) != tag:
+    types = found.tags.types
+    folded = {type.casefold(): type for type in types}
+    for tag in sorted(about - types.keys()):
+        if tag.casefold() in folded:
             why = f"Ranger has the tag `{folded[tag.casefold()]}`, so it is put on nothing"
             made.residues.add(Residue(why, entity=f"{TAG}={tag}"))
             about.discard(tag)

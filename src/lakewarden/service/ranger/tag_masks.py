@@ -77,10 +77,9 @@ class TagMasks:
 
     def tagged(self) -> Iterator[Tagged]:
         """The resources that carry the tags themselves, each with each of them once."""
-        snapshot = self._realm.matrix.snapshot
-        tree, edges = snapshot.coded.tree, snapshot.coded.relations[TAG]
+        coded = self._realm.matrix.snapshot.coded
         for entity, name in sorted(self._names.items()):
-            id = tree.find(entity)
+            id, edges = coded.tree.find(entity), coded.relations[TAG]
             carriers = BitMap() if id is None else edges.sources_of(BitMap([id]))
             found = {path for carrier in carriers for path in self._resources(carrier)}
             for path in sorted(found):

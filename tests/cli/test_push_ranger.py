@@ -103,6 +103,7 @@ def test_a_ranger_is_told_from_the_command_line(
     capsys.readouterr()
     assert run("push", "plan", "rg") == 3
     assert "Ranger cannot be reached" in capsys.readouterr().err
+    assert run("realm", "drop", "lake", "--yes") == 0  # it holds nothing any more
 
 
 def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(

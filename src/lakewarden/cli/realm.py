@@ -184,6 +184,8 @@ def drop(
 ) -> int:
     """Drops a realm with everything in it, and the tokens that are valid only there.
 
+    Rejected while a target of `lakewarden push` holds what the realm allows.
+
     For example:
 
         lakewarden realm drop lake --yes --database sqlite:///estate.db

@@ -292,7 +292,8 @@ def redundant(
     and those of owners.
     """
     for one in foreign:
-        reached = holdings.reached(one.grantee) - {*holdings.members}
-        has_others = one.grantee == holdings.everyone or not reached <= {*one.users}
+        reached = holdings.reached(one.grantee)
+        known = {*one.users, *holdings.members}
+        has_others = holdings.everyone in reached or not reached <= known
         if not has_others and {*one.users} <= allowed.get(one.grant, frozenset()):
             yield one.grantee, one.grant

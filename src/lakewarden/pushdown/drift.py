@@ -88,8 +88,9 @@ class Holdings:
     everyone: str
 
     def users_of(self, grantee: str, users: frozenset[str]) -> frozenset[str]:
-        """Those of the users who have what is granted to somebody."""
-        return users if grantee == self.everyone else users & self.reached(grantee)
+        """Those of the users who have what is granted to somebody; all, by a role that all have."""
+        reached = self.reached(grantee)
+        return users if self.everyone in reached else users & reached
 
     def reached(self, grantee: str) -> frozenset[str]:
         """The grantee, and whoever is a member of it, directly or by others."""

@@ -10,7 +10,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import On, Statement
-from lakewarden.service import control
+from lakewarden.service import control, push_target
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.defaults import default_statements
@@ -159,7 +159,8 @@ def default_statement_changes(
 def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     """Drops the realm, the tokens that are valid only there, and all rights over it.
 
-    Raises `Unknown` for a realm that is not there, `Conflict` for the control realm.
+    Raises `Unknown` for a realm that is not there, `Conflict` for the control realm, and for one
+    whose targets hold what it allows: nobody would take it back any more.
     """
     refused = control.refused(transaction, "realm.drop", control.realm(name), name=name)
     if refused is not None:
@@ -169,6 +170,7 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     stored_realm = transaction.state.declared(name)
     if stored_realm is None:
         raise Unknown("realm", name)
+    _check_targets(transaction, name)
     directory = stored_realm.directory
     tokens = [t for t in transaction.state.tokens.values() if t.realm == name]
     transaction.change(name, RealmChanged(name, None))
@@ -184,3 +186,11 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     ]
     transaction.change(CONTROL, *map(StatementRemoved, anchored))
     return None
+
+
+def _check_targets(transaction: WriteTransaction, name: str) -> None:
+    found = push_target.targets(transaction.store, (name,))
+    told = ", ".join(f"`{one.name}`" for one in found if any(one.pushed.values()) or one.journal)
+    if told:
+        message = f"targets hold what the realm `{name}` allows: {told}; `lakewarden push reset`"
+        raise Conflict(f"{message} takes it back, `lakewarden push target remove` leaves it there")

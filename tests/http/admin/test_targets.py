@@ -108,6 +108,19 @@ def role(database: Any) -> str:
     return str(name)
 
 
+def test_a_realm_is_not_dropped_while_a_target_holds_what_it_allows(
+    server: Api, database: Any
+) -> None:
+    plan = server.must("POST", f"{TARGET}/plan")
+    server.must("POST", f"{TARGET}/apply", {"digest": plan["digest"]})
+    answer = server.ask("DELETE", REALM)
+    assert answer.status == 409
+    assert "`pg`; `lakewarden push reset` takes it back" in answer.body["detail"]
+    assert may_read(database)
+    server.must("POST", f"{TARGET}/reset")
+    assert server.ask("DELETE", REALM).status == 204
+
+
 def test_an_expired_plan_is_refused_and_changes_nothing(server: Api, database: Any) -> None:
     plan = server.must("POST", f"{TARGET}/plan")
     server.must("DELETE", f"{REALM}/statements/read")

@@ -1,0 +1,89 @@
+"""A database is told what stays so: no access that ends, and every bar that is still to begin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.grants import Grant, RowPolicy
+from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import state_of
+from tests.pushdown.postgresql_estate import MAPPING
+
+LAKE, CATALOG = Entity("metalake", "m"), Entity("catalog", "m:c")
+SCHEMA, TABLE = Entity("schema", "m:c.s"), Entity("table", "m:c.s.t")
+ANA = Principal(USER, "ana")
+PATH = ("s", "t")
+THERE = TargetObjects(frozenset({"ana"}), frozenset({"s"}), {PATH: {"region": "text"}})
+EVERY = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})
+READS = Statement("reads", Effect.ALLOW, EVERY, On(CATALOG), frozenset({ANA}))
+BARS = {
+    "deny": Statement(
+        "deny", Effect.DENY, frozenset({"SELECT_TABLE"}), On(TABLE), frozenset({ANA})
+    ),
+    "filter": Statement(
+        "filter", Effect.FILTER, frozenset(), On(TABLE), frozenset(), expression="region = 'eu'"
+    ),
+    "mask": Statement(
+        *("mask", Effect.MASK, frozenset(), On(Entity("column", f"{TABLE.name}.region"))),
+        frozenset(),
+        expression="null",
+    ),
+}
+ALWAYS, NOT_YET, OVER = (None, None), (NOW + 5, None), (NOW - 9, NOW - 5)
+UNTIL, WHILE = (None, NOW + 5), (NOW + 5, NOW + 9)
+
+
+def told(*statements: Statement) -> Wanted:
+    rows = [(LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG), (TABLE, SCHEMA)]
+    column = EntityRow(Entity("column", f"{TABLE.name}.region"), TABLE)
+    facts = Facts(
+        entities=[*(EntityRow(one, above) for one, above in rows), column],
+        principals=[ANA],
+        memberships=[MembershipRow(ANA, members_of("m"))],
+        statements=statements,
+    )
+    return wanted(state_of(facts, "postgresql"), MAPPING, Scope("m", "c"), THERE, NOW)
+
+
+def within(statement: Statement, window: tuple[float | None, float | None]) -> Statement:
+    return replace(statement, valid_from=window[0], valid_until=window[1])
+
+
+def is_read(of: Wanted) -> bool:
+    return any(Grant(PATH, "SELECT") in role.grants for role in of.roles)
+
+
+@pytest.mark.parametrize("window", [ALWAYS, NOT_YET, UNTIL, WHILE, OVER])
+@pytest.mark.parametrize("bar", BARS)
+def test_a_bar_that_is_still_to_begin_or_to_end_holds(
+    bar: str, window: tuple[float | None, float | None]
+) -> None:
+    """Between two pushes nobody has to come to see to it."""
+    made = told(READS, within(BARS[bar], window))
+    policies = {one for role in made.roles for one in role.policies}
+    views = [one for role in made.roles for one in role.views]
+    if window == OVER or bar == "filter":
+        assert is_read(made)
+        conditions = {one.condition for one in policies}
+        assert (policies == set()) == (window == OVER), conditions
+        assert RowPolicy(PATH, "true") not in policies
+    else:
+        assert not is_read(made)
+        assert len(views) == (bar == "mask")
+
+
+@pytest.mark.parametrize("window", [ALWAYS, NOT_YET, UNTIL, WHILE, OVER])
+def test_access_that_begins_or_ends_is_not_granted(
+    window: tuple[float | None, float | None],
+) -> None:
+    made = told(within(READS, window))
+    assert is_read(made) == (window == ALWAYS)
+    ending = {one.access for one in made.residues if one.why.startswith("it ends")}
+    assert ("SELECT" in ending) == (window == UNTIL)

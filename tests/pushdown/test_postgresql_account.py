@@ -1,0 +1,100 @@
+"""The rights that `doctor` asks for are enough for an account that is no superuser, and needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from psycopg import sql
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pushdown import push
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.plan import Act
+from lakewarden.pushdown.postgresql import connected
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.postgresql_estate import Estate, administrator, estate
+from tests.pushdown.test_postgresql import limited
+
+SEED = 3
+KEEPER, APP = "lw-keeper", "lw app"
+
+
+@pytest.fixture
+def made(postgres_url: str) -> Iterator[Estate]:
+    """A database of an application's account, and one that pushes and may do nothing yet."""
+    with estate(postgres_url, limited(facts_of(SEED), SEED)) as one:
+        url = sa.make_url(one.address.url).set(username=KEEPER, password=None)
+        own = replace(one, address=Address(url.render_as_string(hide_password=False), "pg"))
+        with administrator(one.address.url) as admin:
+            execute(admin, "CREATE ROLE {} LOGIN", KEEPER)
+            execute(admin, "CREATE ROLE {}", APP)
+            execute(admin, "GRANT CONNECT ON DATABASE {} TO {}", admin.info.dbname, KEEPER)
+            for path in sorted(own.objects()):
+                kind = {1: "SCHEMA", 2: "TABLE"}.get(len(path))
+                if kind is not None:
+                    execute(admin, f"ALTER {kind} {{}} OWNER TO {{}}", path, APP)
+            try:
+                yield own
+            finally:
+                for role in one.held().roles:
+                    execute(admin, "DROP OWNED BY {0} CASCADE", role)
+                    execute(admin, "DROP ROLE {}", role)
+                for role in (KEEPER, APP):
+                    execute(admin, "REASSIGN OWNED BY {} TO CURRENT_USER", role)
+                    execute(admin, "DROP OWNED BY {} CASCADE", role)
+                    execute(admin, "DROP ROLE {}", role)
+
+
+def execute(admin: psycopg.Connection[Any], text: str, *names: str | tuple[str, ...]) -> None:
+    parts = [sql.Identifier(*((one,) if isinstance(one, str) else one)) for one in names]
+    admin.execute(sql.SQL(text).format(*parts))
+
+
+def superuser(made: Estate) -> psycopg.Connection[Any]:
+    url = sa.make_url(made.address.url).set(username="postgres")
+    return administrator(url.render_as_string(hide_password=False))
+
+
+def gives(admin: psycopg.Connection[Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """What `doctor` says, one statement for each thing that is missing."""
+    return [
+        ("ALTER ROLE {} CREATEROLE", (KEEPER,)),
+        ("ALTER DATABASE {} OWNER TO {}", (admin.info.dbname, KEEPER)),
+        ("GRANT {} TO {}", (APP, KEEPER)),
+    ]
+
+
+def lacking(made: Estate) -> list[str]:
+    with connected(made.address) as database:
+        return database.missing_rights()
+
+
+def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate) -> None:
+    with superuser(made) as admin:
+        asked = [words for one in lacking(made) for words in ("CREATEROLE", "OWNER TO", "GRANT")
+                 if words in one.partition(": ")[2]]  # fmt: skip
+        assert asked == ["CREATEROLE", "OWNER TO", "GRANT"]
+        for given, (text, names) in enumerate(gives(admin)):
+            assert len(lacking(made)) == len(asked) - given
+            with pytest.raises(BadInput, match=r"permission denied|must be"):
+                made.push()
+            execute(admin, text, *names)
+        assert lacking(made) == []
+    with connected(made.address) as database:
+        plan = push.plan(database, made.state, made.target, NOW)
+        assert {Act.ADD_POLICY, Act.ADD_VIEW, Act.ADD_MEMBER, Act.GRANT} <= {
+            step.act for step in plan.steps
+        }
+        push.apply(database, plan)
+    other = made.with_facts(altered(limited(facts_of(SEED), SEED), SEED))
+    assert other.push()[1] > 0
+    assert other.push()[1] == 0
+    with connected(made.address) as database:
+        push.apply(database, push.reset_plan(database, made.target))
+    assert not made.held().roles

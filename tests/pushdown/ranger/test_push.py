@@ -19,7 +19,8 @@ from lakewarden.pushdown.drift import ADDED, MISSING
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import TRIES
-from lakewarden.pushdown.ranger.state import Held, held, holders
+from lakewarden.pushdown.ranger.order import steps
+from lakewarden.pushdown.ranger.state import ITEMS, Held, held, holders
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
@@ -365,6 +366,69 @@ def test_a_lost_answer_is_asked_for_again(ranger: Ranger, one: Told) -> None:
     one.push(realm)
     assert not one.plan(realm).is_pending
     assert one.slept > 0
+
+
+TABLE = {"catalog": {"values": ["c"]}, "schema": {"values": ["s"]}, "table": {"values": ["t"]}}
+READERS = {"r": {"users": [["ana", False]]}}
+
+
+def _policy(type: int, column: str, priority: int = 0, **says: object) -> dict[str, Any]:
+    """A policy on the table, or on its columns of that name, for one role."""
+    resources = {**TABLE, **({"column": {"values": [column]}} if column else {})}
+    item = {"accesses": ["select"], "roles": ["r"], **says}
+    name = f"{type} {column} {priority}"
+    content = {"name": name, "type": type, "labels": [], "resources": resources}
+    return {**content, **({"policyPriority": priority} if priority else {}), ITEMS[type]: [item]}
+
+
+def _side(condition: str, *masks: tuple[str, str, int]) -> Held:
+    """A table that one reads, with a filter and masks: the column, what it shows, the priority."""
+    made = [_policy(0, "*")] + ([_policy(2, "", filter=condition)] if condition else [])
+    made += [
+        _policy(1, column, priority, mask={"dataMaskType": "MASK_NULL"} if shown == "NULL" else
+                {"dataMaskType": "CUSTOM", "valueExpr": shown})
+        for column, shown, priority in masks
+    ]  # fmt: skip
+    return Held({one["name"]: one for one in made}, READERS)
+
+
+def _seen(policies: Mapping[str, Any]) -> tuple[str, set[str]]:
+    """The condition, and what may be shown of a column, whichever policy Ranger takes first."""
+    condition, shown = "", set()
+    for one in policies.values():
+        first = one[ITEMS[one["type"]]][0]
+        condition = first.get("filter", condition)
+        if "mask" in first:
+            shown.add(first["mask"].get("valueExpr", "NULL"))
+    return condition, shown or {""}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (_side("", ("x", "NULL", 0)), _side("eu", ("x", "last4", 0))),
+        (_side("eu", ("x", "last4", 0)), _side("", ("x", "NULL", 0))),
+        (_side("", ("*", "NULL", 0)), _side("eu", ("x", "last4", 1))),
+        (_side("eu", ("x", "last4", 1)), _side("", ("*", "NULL", 0))),
+        (_side("eu", ("x", "last4", 0)), _side("us", ("x", "first4", 0))),
+        (_side("eu", ("x", "last4", 0)), _side("eu", ("x", "first4", 0))),
+    ],
+)
+def test_rows_of_one_side_are_never_shown_with_values_of_the_other(
+    before: Held, after: Held
+) -> None:
+    now = dict(before.policies)
+    sides = [_seen(before.policies), _seen(after.policies)]
+    for step in steps(before, after):
+        if step.content is None:
+            del now[step.name]
+        else:
+            now[step.name] = step.content
+        condition, shown = _seen(now)
+        for value in shown:
+            assert any(rows in ("", condition) and value in ("NULL", *values)
+                       for rows, values in sides), (step, condition, shown)  # fmt: skip
+    assert now == after.policies
 
 
 # --- what cannot be ---

@@ -7,7 +7,8 @@ replaces one object, and these are their order:
 2. Access goes that is not wanted. Where filters or masks of a table change, only what both sides
    give stays; where somebody changed a role, or a limit in a way of their own, the access by it is
    off meanwhile. Without filters and masks, a role that changes keeps what both sides give it.
-3. Masks come, while those that bind now bind still.
+3. Masks come, while those that bind now bind still. Where a filter of the table changes, too,
+   those that change show nothing until masks go.
 4. Roles that somebody changed become what their names say.
 5. Filters become those that are wanted: a reader has one condition, the old or the new one.
 6. Masks go that are not wanted.
@@ -29,11 +30,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-import msgspec
-
 from lakewarden.pushdown.ranger.state import ACCESS, FILTER, ITEMS, MASK, Held, Json, overlaps
+from lakewarden.service.ranger.definition import MASKS
 
-_PRIORITY: Final = "policyPriority"
 _MASKS: Final = ITEMS[MASK]
 
 
@@ -158,22 +157,7 @@ class _Order:
             is_odd = len(sides) > 1 and _rest(sides[0]) != _rest(sides[1])
             if is_odd or any(self._dirty & _roles(one) for one in sides):
                 found += sides
-        return [*found, *self._of_another_priority]
-
-    @cached_property
-    def _of_another_priority(self) -> Sequence[Json]:
-        """Masks that say another thing with another priority than before: one hides the other."""
-        before: dict[bytes, list[Json]] = {}
-        for one in self._of(MASK, self._held.policies).values():
-            before.setdefault(_place(one), []).append(one)
-        return [
-            one
-            for after in self._of(MASK, self._wanted.policies).values()
-            for old in before.get(_place(after), ())
-            if old.get(_PRIORITY, 0) != after.get(_PRIORITY, 0)
-            and old.get(_MASKS) != after.get(_MASKS)
-            for one in (old, after)
-        ]
+        return found
 
     # --- policies ---
 
@@ -214,21 +198,37 @@ class _Order:
         return None
 
     def _more_masks(self) -> Iterator[RangerStep]:
-        """Masks with the items of both sides: whoever is in one has the mask."""
-        held = self._held.policies
-        for name, after in sorted(self._of(MASK, self._wanted.policies).items()):
-            before = held.get(name)
-            if before is None:
-                yield RangerStep(RangerAct.CREATE_POLICY, name, after)
-            elif before != after:
-                both = after
-                if _rest(before) == _rest(after):
-                    items = ITEMS[MASK]
-                    more = [one for one in before.get(items, ()) if one not in after[items]]
-                    both = {**after, items: [*after[items], *more]}
-                self._between[name] = both
-                if both != before:
-                    yield RangerStep(RangerAct.UPDATE_POLICY, name, both)
+        """Masks with the items of both sides: whoever is in one has the mask.
+
+        Where a filter changes, too, what changes shows nothing meanwhile: there would be the rows
+        of one side with the values of the other.
+        """
+        held, wanted = self._held.policies, self._of(MASK, self._wanted.policies)
+        for name in sorted({**self._of(MASK, held), **wanted}):
+            before, after = held.get(name), wanted.get(name)
+            both = self._between_masks(before, after)
+            if both is None or both == before:
+                continue
+            self._between[name] = both
+            act = RangerAct.CREATE_POLICY if before is None else RangerAct.UPDATE_POLICY
+            yield RangerStep(act, name, both)
+
+    def _between_masks(self, before: Json | None, after: Json | None) -> Json | None:
+        """What a mask says until masks go; None where it waits for that."""
+        side = before if after is None else after
+        if side is None or before == after:
+            return None
+        hides = any(overlaps(side, one) for one in self._changing if one["type"] == FILTER)
+        if after is None:
+            return _hiding(side, ()) if hides else None
+        if before is None:
+            return _hiding(after, ()) if hides else after
+        if _rest(before) != _rest(after):
+            return after
+        kept = before.get(_MASKS, ())
+        more = [one for one in kept if one not in after[_MASKS]]
+        both = {**after, _MASKS: [*after[_MASKS], *more]}
+        return _hiding(both, [one for one in kept if one in after[_MASKS]]) if hides else both
 
     def _replaced(self, type: int) -> Iterator[RangerStep]:
         """The policies of a type as they are wanted."""
@@ -294,9 +294,14 @@ def _inner(role: Json) -> frozenset[str]:
     return frozenset(name for name, _ in role.get("roles", ()))
 
 
-def _place(content: Json) -> bytes:
-    """What a policy is about, in a form that can be looked up."""
-    return msgspec.json.encode(content["resources"], order="sorted")
+def _hiding(content: Json, kept: Collection[Json]) -> Json:
+    """A mask that shows nothing to whom its items are for, but for those that are kept."""
+    items = [*kept]
+    for one in content.get(_MASKS, ()):
+        hidden = {**one, "mask": {"dataMaskType": MASKS[0]}}
+        if one not in kept and hidden not in items:
+            items.append(hidden)
+    return {**content, _MASKS: items}
 
 
 def _roles(content: Json) -> frozenset[str]:

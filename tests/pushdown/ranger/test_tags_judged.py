@@ -109,7 +109,8 @@ def put_later(
 ) -> dict[Place, str]:
     """What others put a tag on that the realm knows nothing of: some columns of tables."""
     rng, names = random.Random(f"later {seed}"), about(ranger)
-    places = [(path, column) for path in tables for column in documents.COLUMNS]
+    plain = [path for path in tables if not {*"*?{}"} & {*"".join(path)}]  # no wildcard for others
+    places = [(path, column) for path in plain for column in documents.COLUMNS]
     later = {one: rng.choice(names) for one in rng.sample(places, len(places) // 4) if names}
     for (path, column), tag in later.items():
         ranger.tags.put(tag, {**documents._named(path), "column": column})

@@ -110,5 +110,10 @@ def test_mariadb(mariadb_url: str, expected: dict[str, list[Any]]) -> None:
         check("mysql", evaluate, expected)
 
 
+def test_mysql(mysql_url: str, expected: dict[str, list[Any]]) -> None:
+    for evaluate in engines.sql_engine(mysql_url, engines.MARIADB, lacks=1):
+        check("mysql", evaluate, expected)
+
+
 def test_spark(spark: SparkSession, expected: dict[str, list[Any]]) -> None:
     check("spark", engines.spark_engine(spark), expected)

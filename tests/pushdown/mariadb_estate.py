@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,13 +15,14 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.names.mysql_account import account_of
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.mariadb_names import grantee, quoted
 from tests.pushdown.estate import COLUMN_ORDER, ROWS, TargetEstate, scope_of, state_of
 
 Connection: TypeAlias = "pymysql.Connection[Any]"
 
 COLUMN_TYPES = {
-    **dict.fromkeys(("region", "note", "iban", "mail"), "varchar(40)"),
+    **dict.fromkeys(("region", "note", "iban", "mail"), "varchar(80)"),
     "amount": "int(11)",
 }
 SYSTEM = ("information_schema", "mysql", "performance_schema", "sys", "lakewarden")
@@ -31,6 +33,18 @@ class MariadbEstate(TargetEstate):
     """One in MariaDB."""
 
     kind: ClassVar[str] = "mysql"
+
+    def views(self) -> dict[Path, list[Path]]:
+        """The databases and names of masking views, by the path of what they show."""
+        schema = self.address.view_schema
+        found: dict[Path, list[Path]] = {}
+        with administrator(self.address.url) as connection:
+            if (schema,) not in execute(connection, "SHOW DATABASES"):
+                return found
+            notes = execute(connection, f"SELECT name, note FROM {schema}.lakewarden")
+        for name, note in notes:
+            found.setdefault(tuple(json.loads(note)["view"][0]), []).append((schema, name))
+        return found
 
     @contextmanager
     def as_user(self, user: Principal) -> Iterator[Connection]:

@@ -18,13 +18,13 @@ from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
     MAPPING,
     Estate,
     administrator,
     estate,
 )
-from tests.pushdown.test_postgresql import limited
 
 Edit = tuple[str, sql.Composed]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lakewarden.names.mysql_account import Account
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.mariadb_catalog import Catalog
 from lakewarden.pushdown.mariadb_names import Marks
 from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
+from lakewarden.pushdown.mariadb_views import MaskingViews, _shortened
 from lakewarden.pushdown.plan import Act, Step
 
 NOTHING = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
@@ -14,7 +18,12 @@ TABLE = ("raw", "orders")
 
 
 def of(*steps: Step) -> list[str]:
-    return list(Statements(NOTHING, Marks("x"), {}).of(steps))
+    views = MaskingViews(no_rows, NOTHING, Address("mariadb://h", "x"), ())
+    return list(Statements(NOTHING, Marks("x"), {}, views).of(steps))
+
+
+def no_rows(*_: object) -> list[dict[str, Any]]:
+    return []
 
 
 def revoked(role: str, *privileges: str, on: tuple[str, ...] = ()) -> list[Step]:
@@ -38,3 +47,10 @@ def test_a_statement_takes_all_privileges_on_an_object() -> None:
         "REVOKE INSERT, SELECT ON `raw`.`orders` FROM `lw_x_1`",
         "REVOKE `a` FROM `lw_x_1`",
     ]
+
+
+def test_the_name_of_a_view_has_a_file_that_file_systems_take() -> None:
+    """MariaDB keeps a view in a file, where most signs are written with five."""
+    assert _shortened("sales.orders") == "sales.orders"
+    assert len(_shortened("x" * 64 + "." + "y" * 64)) == 55
+    assert len(_shortened("%" * 64)) == 40

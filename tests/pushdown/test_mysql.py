@@ -21,9 +21,9 @@ from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
 from lakewarden.pushdown.plan import steps
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import MariadbEstate, administrator, estate, execute
 from tests.pushdown.test_mariadb import PROBES, _has_no_more, compare, cut, hostile
-from tests.pushdown.test_postgresql import limited
 
 NAME_CHARACTERS = 32
 DAY, NIGHT = (2, 5), range(100, 400)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import psycopg
@@ -14,19 +11,16 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from lakewarden.expressions.masks import Mask
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.statement import Effect
 from lakewarden.pushdown.grants import MASKED_READ, Path
 from lakewarden.pushdown.postgresql_views import MAX_NAME_BYTES
 from lakewarden.pushdown.wanted import Wanted
-from lakewarden.service.read_limits import binding_mask, row_filters
+from lakewarden.service.read_limits import row_filters
 from lakewarden.testing.world_draft import NOW
-from tests.http.ranger.test_judged import belonging, limit, reading
 from tests.pushdown.estate import COLUMN_ORDER, altered, facts_of, is_left_out
+from tests.pushdown.limits import limited, masked, masks_of
 from tests.pushdown.postgresql_estate import (
     COLUMN_TYPES,
     Estate,
@@ -56,7 +50,6 @@ END FROM (
 """
 """One question for everything: who, what privilege, and where."""
 
-MASKS = ("null", "hash", "last4", "redact", "constant 'x'", "sql 'upper(region)'")
 FEW, DAY = (2, 5, 9), range(2, 62)
 NIGHT, SHARD = range(1_000, 2_000, 25), range(25)
 """Two kinds of a thousand worlds each, in shards of 25."""
@@ -137,23 +130,6 @@ def test_so_it_does_in_many_worlds(postgres_url: str, first: int) -> None:
 # --- rows ---
 
 
-def limited(facts: Facts, seed: int) -> Facts:
-    """The facts with filters and masks, where most may read."""
-    rng = random.Random(seed)
-    drawn = [limit(facts, rng, number) for number in range(16)]
-    allows = [one for one in facts.statements if one.effect is not Effect.DENY]
-    limits = [
-        one if one.effect is Effect.FILTER else replace(one, expression=rng.choice(MASKS))
-        for one in drawn
-        if one.effect is Effect.FILTER or rng.random() < 0.8
-    ]
-    return replace(
-        facts,
-        statements=[*allows, *limits, *reading(facts)],
-        memberships=[*facts.memberships, *belonging(facts)],
-    )
-
-
 def check_rows(server: str, seed: int) -> Counter[str]:
     """Whoever may read a table sees exactly the rows and values that filters and masks leave."""
     counts: Counter[str] = Counter()
@@ -181,13 +157,13 @@ def _compare_rows(made: Estate, user: Principal) -> Counter[str]:
             filters = row_filters(
                 made.lasting, Request(user, "", entity, NOW), "postgresql", COLUMN_TYPES
             )
-            masks = _masks(made, user, entity)
+            masks = masks_of(made, user, entity)
             query, columns = "SELECT {} FROM {} {}", sql.SQL(", ".join(COLUMN_ORDER))
             where = " AND ".join(f"({one})" for one in filters)
             seen = own.execute(sql.SQL(query).format(columns, sql.Identifier(*at), sql.SQL("")))
             kept = sql.SQL(f"WHERE {where}" if filters else "")
             rows = whole.execute(sql.SQL(query).format(columns, sql.Identifier(*path), kept))
-            expected = [_masked(row, masks) for row in rows]
+            expected = [masked(row, masks) for row in rows]
             assert sorted(seen, key=str) == sorted(expected, key=str), (user, entity, filters)
             assert (at != path) == bool(masks), (user, entity)
             if masks:
@@ -255,42 +231,6 @@ def _read_at(
     answers = whole.execute(ASKED, [Jsonb(asked)]).fetchall()
     (at,) = (view for view, (may,) in zip(views[path], answers, strict=True) if may)
     return at
-
-
-def _masks(made: Estate, user: Principal, table: Entity) -> dict[str, Mask]:
-    """The masks that bind the user, by column."""
-    columns = {name: Entity("column", f"{table.name}.{name}") for name in COLUMN_ORDER}
-    binding = {
-        name: binding_mask(made.lasting, Request(user, "", column, NOW))
-        for name, column in columns.items()
-    }
-    return {name: mask for name, mask in binding.items() if mask is not None}
-
-
-def _masked(row: tuple[Any, ...], masks: Mapping[str, Mask]) -> tuple[Any, ...]:
-    """The row as it is seen; what masks mean is written here once more, in Python."""
-    values = dict(zip(COLUMN_ORDER, row, strict=True))
-    return tuple(
-        _shown(value, masks[name], values) if name in masks else value
-        for name, value in values.items()
-    )
-
-
-def _shown(value: Any, mask: Mask, row: Mapping[str, Any]) -> Any:
-    is_text = not isinstance(value, int)
-    match mask.kind:
-        case "constant":
-            return mask.argument if is_text else None
-        case "sql":
-            return row["region"] and row["region"].upper() if is_text else None
-        case "redact":
-            return None if value is None else "****" if is_text else 0
-        case "hash" if is_text:
-            return None if value is None else sha256(value.encode()).hexdigest()
-        case "last4" if is_text and value is not None:
-            return "****" + (value[-4:] if len(value) > 8 else "")
-        case _:
-            return None
 
 
 def test_people_see_the_rows_that_filters_leave(postgres_url: str) -> None:

@@ -22,13 +22,13 @@ from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import facts_of, state_of
+from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
     MAPPING,
     Estate,
     administrator,
     estate,
 )
-from tests.pushdown.test_postgresql import limited
 
 SEED = 3
 

@@ -58,12 +58,14 @@ _SUBSTITUTING: Final = ("spark", "hive")
 _VARIABLE: Final = "${"
 
 _LETTERS: Final = (ascii_uppercase, ascii_lowercase)
-_BYTES: Final = "(CONVERT(a USING utf8mb4) COLLATE utf8mb4_nopad_bin)"
+_CHARACTERS: Final = "(CONVERT(a USING utf8mb4) COLLATE utf8mb4_bin)"
+_BYTES: Final = "CAST(CONVERT(a USING utf8mb4) AS BINARY)"
+"""Both of MariaDB and MySQL: characters, and bytes, in which blanks at the end count."""
 
 
 def _replaced(old: str, new: str) -> str:
     """Letter by letter, for an engine without `translate`."""
-    text = _BYTES
+    text = _CHARACTERS
     for one, other in zip(old, new, strict=True):
         text = f"REPLACE({text}, '{one}', '{other}')"
     return text
@@ -113,7 +115,7 @@ FORMS: Final[dict[str, dict[str, str]]] = {
     "length": {"": "LENGTH(a)", "mysql": "CHAR_LENGTH(a)"},
     "substr": {"": "SUBSTR(a, b, c)", "hive": _by_code_points("4 * b - 3, 4 * c")},
     "substr from": {"": "SUBSTR(a, b)", "hive": _by_code_points("4 * b - 3")},
-    "replace": {"": "REPLACE(a, b, c)", "mysql": f"REPLACE({_BYTES}, b, c)"},
+    "replace": {"": "REPLACE(a, b, c)", "mysql": f"REPLACE({_CHARACTERS}, b, c)"},
     "abs": {"": "ABS(a)"},
     "year": {"": "YEAR(a)", "postgresql": "CAST(EXTRACT(YEAR FROM a) AS INTEGER)"},
     "month": {"": "MONTH(a)", "postgresql": "CAST(EXTRACT(MONTH FROM a) AS INTEGER)"},
@@ -142,7 +144,10 @@ FORMS: Final[dict[str, dict[str, str]]] = {
 
 _MAX_UNIT: Final = 0xFFFF
 
-_COLLATED: Final = {"mysql": _BYTES, "postgresql": 'a COLLATE "C"'}
+_COLLATED: Final = {
+    "mysql": {"": _BYTES, "like": _CHARACTERS},
+    "postgresql": {"": 'a COLLATE "C"'},
+}
 """How a string is written where it is compared, if its column may have another collation."""
 
 _COMPARES: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "is distinct from", "like"})
@@ -275,7 +280,7 @@ class _Writer:
             return self._rewritten[function](arguments)
         written = self._arguments(function, arguments)
         if function in _COMPARES and self._is_text(arguments):
-            written[0] = self._collated(written[0])
+            written = self._collated(function, arguments, written)
         if function == "substr" and len(arguments) == 2:
             function = "substr from"
         if function == "like" and self._misreads(arguments[1]):
@@ -318,9 +323,18 @@ class _Writer:
         types = {type_of(argument, self._table) for argument in arguments}
         return Type.STRING in types
 
-    def _collated(self, node: exp.Expr) -> exp.Expr:
-        form = _COLLATED.get(self._engine)
-        return node if form is None else exp.Paren(this=_filled(self._engine, form, [node]))
+    def _collated(
+        self, function: str, arguments: Sequence[Node], written: Sequence[exp.Expr]
+    ) -> list[exp.Expr]:
+        """The arguments for a comparison: the first, and all others that are no constants."""
+        forms = _COLLATED[self._engine]
+        form = forms.get(function, forms[""])
+        return [
+            node
+            if place and _is_constant(argument)
+            else exp.Paren(this=_filled(self._engine, form, [node]))
+            for place, (argument, node) in enumerate(zip(arguments, written, strict=True))
+        ]
 
     def _between(self, arguments: tuple[Node, ...]) -> exp.Expr:
         value, low, high = arguments
@@ -329,11 +343,11 @@ class _Writer:
     def _in(self, arguments: tuple[Node, ...]) -> exp.Expr:
         if len(arguments) == 1:
             return exp.false()
-        value, *others = arguments
-        written = _closed(self.write(value))
+        written = [self.write(argument) for argument in arguments]
+        written[0] = _closed(written[0])
         if self._is_text(arguments):
-            written = self._collated(written)
-        return exp.In(this=written, expressions=[self.write(other) for other in others])
+            written = self._collated("in", arguments, written)
+        return exp.In(this=written[0], expressions=written[1:])
 
     def _in_lookup(self, arguments: tuple[Node, ...], lookup: str) -> exp.Expr:
         rows = self._lookups.get(lookup, ())
@@ -470,6 +484,10 @@ _CAST_FORMS: Final = {
         "postgresql": "CAST(a AS TEXT)",
     },
     Type.INTEGER: {"": "CAST(a AS BIGINT)", "mysql": "CAST(a AS SIGNED)"},
-    Type.DOUBLE: {"": "CAST(a AS DOUBLE)", "postgresql": "CAST(a AS DOUBLE PRECISION)"},
+    Type.DOUBLE: {
+        "": "CAST(a AS DOUBLE)",
+        "mysql": "a + 0e0",
+        "postgresql": "CAST(a AS DOUBLE PRECISION)",
+    },
     **_MOMENTS,
 }

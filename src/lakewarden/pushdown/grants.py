@@ -16,6 +16,9 @@ COLUMN: Final = "column"
 LEVELS: Final = (DATABASE, SCHEMA, TABLE, COLUMN)
 """What privileges are granted on, from the outermost."""
 
+EVERY_ROW: Final = "true"
+"""The condition that leaves no row out."""
+
 Path = tuple[str, ...]
 """Where an object lies in the database: the names from the schema on; the database has none."""
 

@@ -12,8 +12,9 @@ leaves at most what there was or will be; see `mariadb_statements`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -37,6 +38,7 @@ from lakewarden.pushdown.mariadb_names import (
     quoted,
 )
 from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
+from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.wanted import TargetObjects
 
@@ -171,23 +173,22 @@ class Database:
 
     def objects(self) -> TargetObjects:
         """What is there: users, databases, tables and views with their columns."""
-        catalog = self._catalog()
-        kinds = {(row["s"], row["t"]): row["kind"] for row in self._rows(_TABLES, [_SYSTEM])}
+        catalog, beside = self._catalog(), [self._beside]
+        kinds = {(row["s"], row["t"]): row["kind"] for row in self._rows(_TABLES, beside)}
         columns: dict[Path, dict[str, str]] = {path: {} for path in kinds}
-        for row in self._rows(_COLUMNS, [_SYSTEM]):
+        for row in self._rows(_COLUMNS, beside):
             # A table that was made in between is one of the next push.
             columns.get((row["s"], row["t"]), {})[row["c"]] = row["type"]
-        schemas = frozenset(row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM]))
-        ours = {*self._shared(catalog), *self._personal(catalog)}
+        schemas = frozenset(row["s"] for row in self._rows(_SCHEMAS, beside))
         return TargetObjects(
             users=frozenset(user_name(one) for one in catalog.accounts if one.user),
             schemas=schemas,
             columns=columns,
             views=frozenset(path for path, kind in kinds.items() if kind == "VIEW"),
-            roles=catalog.roles - ours,
+            roles=catalog.roles - self._ours(catalog),
             longest_role=_LONGEST_ROLE_OF_MYSQL if self._is_mysql else _LONGEST_ROLE,
             row_policies=False,
-            masking_views=False,
+            no_views=self._views(catalog).problem(),
             refused_users=self._refused(catalog),
             refused={
                 (name,): "its name is too long for a grant on a database"
@@ -226,12 +227,16 @@ class Database:
         users = self._sound(catalog)
         shared = self._shared(catalog)
         broken = self._personal(catalog) - users.keys()
-        return Roles(
-            {
-                **{name: self._role(catalog, name, users, broken) for name in shared},
-                **{name: self._role(catalog, name, {}, frozenset()) for name in broken},
-            }
-        )
+        found = {
+            **{name: self._role(catalog, name, users, broken) for name in shared},
+            **{name: self._role(catalog, name, {}, frozenset()) for name in broken},
+        }
+        views = self._views(catalog)
+        for name, own in views.held(found).items():
+            # What a role is granted on a view of its own is part of it.
+            grants = found[name].grants.difference(map(views.right, own))
+            found[name] = replace(found[name], grants=grants, views=frozenset(own.values()))
+        return Roles(found)
 
     def _role(
         self, catalog: Catalog, name: str, users: dict[str, str], broken: frozenset[str]
@@ -251,6 +256,9 @@ class Database:
 
     def _personal(self, catalog: Catalog) -> frozenset[str]:
         return frozenset(filter(self._marks.is_personal, catalog.administered))
+
+    def _ours(self, catalog: Catalog) -> frozenset[str]:
+        return self._shared(catalog) | self._personal(catalog)
 
     def _sound(self, catalog: Catalog) -> dict[str, str]:
         """The users of the roles of one user that are as a push leaves them, by role."""
@@ -278,7 +286,7 @@ class Database:
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""
         catalog = self._catalog()
-        ours = {*self._shared(catalog), *self._personal(catalog)}
+        ours = self._ours(catalog)
         names = self._grantees(catalog)
         members: dict[str, set[str]] = {}
         for edge in catalog.edges:
@@ -299,7 +307,7 @@ class Database:
         """Accounts and roles that are not ours, by a name for each."""
         names = {one: user_name(one) for one in catalog.accounts if one.user and one.host}
         taken = {*names.values()}
-        for role in catalog.roles - self._shared(catalog) - self._personal(catalog):
+        for role in catalog.roles - self._ours(catalog):
             account = Account(role, "")
             names[account] = member(account) if role in taken else role
         names[EVERYONE] = EVERYONE.user
@@ -330,7 +338,7 @@ class Database:
         if not (self._is_mysql or may_update):
             what = "it may not set default roles"
             missing.append(f"{what}: GRANT UPDATE ON mysql.* TO {me}")
-        for schema in sorted(row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])):
+        for schema in sorted(row["s"] for row in self._rows(_SCHEMAS, [self._beside])):
             own = everywhere | {one.privilege for one in given if one.path == (schema,)}
             lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
             if lacking:
@@ -338,6 +346,12 @@ class Database:
                 what = f"it may not grant everything in the database {quoted(schema)}"
                 where = f"{quoted(pattern(schema))}.*"
                 missing.append(f"{what}: GRANT {rights} ON {where} TO {me} WITH GRANT OPTION")
+        lacking = self._views(catalog).missing_rights()
+        if lacking:
+            rights = ", ".join(one for one in lacking if one != GRANT_OPTION) or "USAGE"
+            where = f"{quoted(pattern(self._address.view_schema))}.*"
+            what = f"it may not make masking views: GRANT {rights} ON {where} TO {me}"
+            missing.append(f"{what} WITH GRANT OPTION")
         return missing
 
     def _dynamic(self, user: str, host: str) -> set[str]:
@@ -351,17 +365,27 @@ class Database:
         """Does the steps, alike ones in one statement; how many statements that took."""
         catalog = self._catalog()
         names = {name: account for account, name in self._grantees(catalog).items()}
-        statements = Statements(catalog, self._marks, names, marks_itself=not self._is_mysql)
         count = 0
         with self._connection.cursor() as cursor:
-            for statement in statements.of(steps):
+            for statement in self._statements(catalog, names).of(steps):
                 cursor.execute(statement)
                 count += 1
-            tidy = Statements(self._catalog(), self._marks, names, marks_itself=not self._is_mysql)
-            for statement in tidy.tidying():
+            for statement in self._statements(self._catalog(), names).tidying():
                 cursor.execute(statement)
                 count += 1
         return count
+
+    def _statements(self, catalog: Catalog, names: Mapping[str, Account]) -> Statements:
+        own = self._views(catalog)
+        return Statements(catalog, self._marks, names, own, marks_itself=not self._is_mysql)
+
+    def _views(self, catalog: Catalog) -> MaskingViews:
+        return MaskingViews(self._rows, catalog, self._address, self._ours(catalog))
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        """The databases that are no schemas of the catalog."""
+        return *_SYSTEM, self._address.view_schema
 
     def _catalog(self) -> Catalog:
         if self._is_mysql:

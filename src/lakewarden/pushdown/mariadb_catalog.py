@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lakewarden.names.mysql_account import Account
 from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.mariadb_names import database_of
+from lakewarden.pushdown.mariadb_names import database_of, place, quoted
 
 Rows = Callable[[str], list[dict[str, Any]]]
 """The rows of a query, by the names of its columns."""
@@ -32,6 +32,8 @@ _NAMES: Final = {
     "show db": "SHOW DATABASES",
 }
 _SUFFIX: Final = "_priv"
+_COLUMN: Final = 3
+"""The parts of a column's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +173,21 @@ def _listed(privileges: str) -> Iterator[str]:
 def _privilege(name: str) -> str:
     lower = name.lower()
     return _NAMES.get(lower, lower.upper())
+
+
+def spelled(grant: Grant) -> tuple[str, str]:
+    """A privilege of these tables, and what it is on, as a statement has them.
+
+    >>> spelled(Grant(("s", "t", "c"), "SELECT"))
+    ('SELECT (`c`)', ' ON `s`.`t`')
+    """
+    privilege, path = grant.privilege, grant.path
+    on = place(path)
+    if privilege.endswith(ON_PATTERN):
+        privilege, on = privilege.removesuffix(ON_PATTERN), f"{quoted(path[0])}.*"
+    elif ON_ROUTINE in privilege:
+        privilege, _, kind = privilege.partition(ON_ROUTINE)
+        on = f"{kind} {on}"
+    elif len(path) == _COLUMN:
+        privilege = f"{privilege} ({quoted(path[-1])})"
+    return privilege, f" ON {on}"

@@ -2,7 +2,7 @@
 
 All that takes away comes before all that gives. Then what is held is wanted, and it stays so
 whatever is given next, in any order; so grants come before members, which is quicker: a grant to a
-role is worked out anew for each of its members.
+role is worked out anew for each of its members. A view is dropped, and made, with its only grant.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from itertools import groupby
 from typing import Final
 
 from lakewarden.names.mysql_account import Account, account_of
-from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.mariadb_catalog import ON_PATTERN, ON_ROUTINE, Catalog
-from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, place, quoted
+from lakewarden.pushdown.grants import Grant, MaskingView
+from lakewarden.pushdown.mariadb_catalog import Catalog, spelled
+from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, quoted
+from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.plan import Act, Step
 
 MEMBER_OF: Final = "MEMBER OF "
@@ -22,9 +23,6 @@ MEMBER_OF: Final = "MEMBER OF "
 
 MOST: Final = 200
 """Grantees of one statement."""
-
-_COLUMN: Final = 3
-"""The parts of a column's path."""
 
 
 class Statements:
@@ -38,10 +36,12 @@ class Statements:
         catalog: Catalog,
         marks: Marks,
         names: Mapping[str, Account],
+        views: MaskingViews,
         *,
         marks_itself: bool = True,
     ) -> None:
         self._catalog, self._marks, self._names = catalog, marks, names
+        self._views = views
         self._marks_itself = marks_itself
         self._default_of = "FOR" if marks_itself else "TO"
         self._gone: set[str] = set()
@@ -59,8 +59,10 @@ class Statements:
         does: Mapping[Act, Callable[[Sequence[Step]], Iterator[str]]] = {
             Act.REVOKE_MEMBER: self._members_revoked,
             Act.REVOKE: self._grants,
+            Act.DROP_VIEW: lambda some: self._views.dropped(map(_view, some)),
             Act.DROP_ROLE: self._dropped,
             Act.CREATE_ROLE: self._created,
+            Act.ADD_VIEW: lambda some: self._views.added([*map(_view, some)]),
             Act.GRANT: self._grants,
             Act.ADD_MEMBER: self._members_added,
             Act.REVOKE_FOREIGN: self._grants,
@@ -69,7 +71,8 @@ class Statements:
             yield from work(by_act.get(act, ()))
 
     def tidying(self) -> Iterator[str]:
-        """Drops the roles of users whom nothing is left of."""
+        """Drops the roles of users whom nothing is left of, and views that no role has."""
+        yield from self._views.tidied()
         yield from self._drop(
             role
             for role in sorted(self._personal())
@@ -164,6 +167,10 @@ def _role(step: Step) -> str:
     return step.role
 
 
+def _view(step: Step) -> tuple[str, MaskingView]:
+    return step.role, step.view or MaskingView((), (), "")
+
+
 def _granted(step: Step) -> tuple[str, Grant]:
     return step.act.value, step.grant or Grant((), "")
 
@@ -177,15 +184,6 @@ def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:
 
 def _spelled(grant: Grant) -> tuple[str, str]:
     """The privilege as a statement has it, and what it is on; a role is on nothing."""
-    privilege, path = grant.privilege, grant.path
-    if privilege.startswith(MEMBER_OF):
-        return quoted(privilege.removeprefix(MEMBER_OF)), ""
-    on = place(path)
-    if privilege.endswith(ON_PATTERN):
-        privilege, on = privilege.removesuffix(ON_PATTERN), f"{quoted(path[0])}.*"
-    elif ON_ROUTINE in privilege:
-        privilege, _, kind = privilege.partition(ON_ROUTINE)
-        on = f"{kind} {on}"
-    elif len(path) == _COLUMN:
-        privilege = f"{privilege} ({quoted(path[-1])})"
-    return privilege, f" ON {on}"
+    if grant.privilege.startswith(MEMBER_OF):
+        return quoted(grant.privilege.removeprefix(MEMBER_OF)), ""
+    return spelled(grant)

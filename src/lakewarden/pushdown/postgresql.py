@@ -19,14 +19,22 @@ from psycopg import sql
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.grants import Grant, MaskingView, Path, Role, Roles, RowPolicy
+from lakewarden.pushdown.grants import (
+    EVERY_ROW,
+    Grant,
+    MaskingView,
+    Path,
+    Role,
+    Roles,
+    RowPolicy,
+)
+from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.plan import Act, Step
-from lakewarden.pushdown.postgresql_views import ALTERED, MaskingViews
+from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.wanted import TargetObjects
 
 ENGINE: Final = "postgresql"
 EVERYONE: Final = "PUBLIC"
-EVERY_ROW: Final = "true"
 GRANTABLE: Final = " WITH GRANT OPTION"
 MEMBER_OF: Final = "MEMBER OF "
 """A role of ours that somebody made a member of another one has this as a grant."""

@@ -5,33 +5,31 @@ that row security of the table does not count for it, and its own condition does
 barrier: functions of whoever reads it see no row that it leaves out. All names in it are resolved
 when it is made. Its columns are listed, so that a column that the table gets later is not in it.
 
-The comment of a view has what it was made of, and the state that it was in then: what PostgreSQL
-made of it, its owner, options and grants. So an altered one is told from one that is as it was.
+The comment of a view is the note on it. Its state is what PostgreSQL made of it, its owner, options
+and grants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
-from itertools import count
 from typing import Any, Final
 
-import msgspec
 import psycopg
 from psycopg import sql
 
 from lakewarden.kernel.errors import Conflict
 from lakewarden.pushdown.grants import MaskingView, Path
+from lakewarden.pushdown.masking_views import (
+    NAME_DIGITS,
+    Note,
+    note_on,
+    read_note,
+    view_names,
+    view_query,
+)
 
 MAX_NAME_BYTES: Final = 63
 """Longer names are cut by PostgreSQL, so that they would be others."""
-
-ALTERED: Final = "altered: "
-"""What the condition of a view, or of a row policy, begins with that somebody changed."""
-
-_DIGITS: Final = 8
-_NULL: Final = "NULL"
-_EVERY_ROW: Final = "true"
 
 _SCHEMA_MARK: Final = """
 SELECT obj_description(oid, 'pg_namespace'), nspacl::text FROM pg_namespace WHERE nspname = %s
@@ -61,15 +59,6 @@ WHERE n.nspname = %s AND acl.privilege_type = 'USAGE' AND acl.grantee <> 0
 """By a grant of their own: what they have by others, such as `pg_read_all_data`, may go."""
 
 
-class _Note(msgspec.Struct):
-    """The comment of a view: whose it is, what it was made of, and what PostgreSQL made of it."""
-
-    target: str
-    role: str
-    view: tuple[Path, tuple[tuple[str, str], ...], str]
-    state: str
-
-
 class MaskingViews:
     """The masking views of one target in one database."""
 
@@ -81,9 +70,7 @@ class MaskingViews:
         usable = {name for (name,) in self._rows(_MAY_USE, [self._schema])}
         found: dict[str, set[MaskingView]] = {}
         for _, note, state in self._own():
-            made = MaskingView(*note.view)
-            if state != note.state or note.role not in usable:
-                made = MaskingView(made.path, (), ALTERED + state)
+            made = note.found(state, is_usable=note.role in usable)
             found.setdefault(note.role, set()).add(made)
         return found
 
@@ -91,10 +78,10 @@ class MaskingViews:
         """The names of the views in their schema."""
         return frozenset(name for name, _, _ in self._own())
 
-    def _own(self) -> Iterator[tuple[str, _Note, str]]:
+    def _own(self) -> Iterator[tuple[str, Note, str]]:
         """The views that have our mark, with their notes and the states they are in."""
         for name, comment, state in self._rows(_VIEWS, [self._schema]):
-            note = _note(comment)
+            note = read_note(comment)
             if note is not None and note.target == self._mark:
                 yield name, note, state
 
@@ -105,10 +92,11 @@ class MaskingViews:
         yield from self.drop(view.path, role)
         yield from self._make_schema()
         taken = {name for name, _, _ in self._rows(_VIEWS, [self._schema])}
-        name = next(one for one in _names(view.path, role) if one not in taken)
+        name = next(one for one in view_names(view.path, role, _shortened) if one not in taken)
         at, to = sql.Identifier(self._schema, name), sql.Identifier(role)
+        text = view_query(view, self._quoted)
         yield sql.SQL("CREATE VIEW {} WITH (security_barrier = true) AS {}").format(
-            at, _query(view)
+            at, sql.SQL(text)
         )
         # Default privileges of the account would give it to others.
         for id, grantee in self._rows(_GRANTEES, [self._schema, name]):
@@ -121,7 +109,7 @@ class MaskingViews:
 
     def drop(self, path: Path, role: str) -> Iterator[sql.Composed]:
         """Drops the view of a path that is for the role, and with its last one the way to it."""
-        paths = {name: note.view[0] for name, note, _ in self._own() if note.role == role}
+        paths = {name: note.path for name, note, _ in self._own() if note.role == role}
         for name in (name for name, own in paths.items() if own == path):
             yield self._drop(name)
         if {*paths.values()} == {path}:
@@ -157,46 +145,16 @@ class MaskingViews:
 
     def _comment(self, view: MaskingView, role: str, name: str) -> sql.Composed:
         states = {own: state for own, _, state in self._rows(_VIEWS, [self._schema])}
-        note = _Note(self._mark, role, (view.path, view.columns, view.condition), states[name])
-        text = msgspec.json.encode(note).decode()
+        note = note_on(self._mark, role, view, states[name])
         at = sql.Identifier(self._schema, name)
-        return sql.SQL("COMMENT ON VIEW {} IS {}").format(at, sql.Literal(text))
+        return sql.SQL("COMMENT ON VIEW {} IS {}").format(at, sql.Literal(note.text))
+
+    def _quoted(self, name: str) -> str:
+        return sql.Identifier(name).as_string(self._connection)
 
     def _rows(self, query: str, parameters: list[str] | None = None) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, parameters).fetchall()
 
 
-def _note(comment: str | None) -> _Note | None:
-    try:
-        return msgspec.json.decode(comment or "", type=_Note)
-    except msgspec.DecodeError:
-        return None
-
-
-def _names(path: Path, role: str) -> Iterator[str]:
-    """Names for a role's view of a path, the first of them while others have not taken it.
-
-    So a view keeps its name while its masks change.
-    """
-    stem = ".".join(path).encode()[: MAX_NAME_BYTES - _DIGITS - 1].decode(errors="ignore")
-    for number in count():
-        digest = sha256(msgspec.json.encode([path, role, number])).hexdigest()[:_DIGITS]
-        yield f"{stem}_{digest}"
-
-
-def _query(view: MaskingView) -> sql.Composed:
-    shown = sql.SQL(", ").join(_shown(name, value) for name, value in view.columns)
-    query = sql.SQL("SELECT {} FROM {}").format(shown, sql.Identifier(*view.path))
-    if view.condition == _EVERY_ROW:
-        return query
-    return sql.SQL("{} WHERE {}").format(query, sql.SQL(view.condition))
-
-
-def _shown(name: str, value: str) -> sql.Composed:
-    column = sql.Identifier(name)
-    if not value:
-        return sql.Composed([column])
-    # A NULL of its own would be a text, whatever the column is.
-    typed = sql.SQL("CASE WHEN false THEN {} END").format(column)
-    own = typed if value == _NULL else sql.SQL(value)
-    return sql.SQL("{} AS {}").format(own, column)
+def _shortened(stem: str) -> str:
+    return stem.encode()[: MAX_NAME_BYTES - NAME_DIGITS - 1].decode(errors="ignore")

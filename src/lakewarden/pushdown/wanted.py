@@ -20,7 +20,15 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE, Operation
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
-from lakewarden.pushdown.grants import READ, Grant, MaskingView, Path, Role, RowPolicy
+from lakewarden.pushdown.grants import (
+    EVERY_ROW,
+    READ,
+    Grant,
+    MaskingView,
+    Path,
+    Role,
+    RowPolicy,
+)
 from lakewarden.service.alike_places import alike_places
 from lakewarden.service.alike_users import Readers, alike_users
 from lakewarden.service.lasting import lasting
@@ -33,8 +41,6 @@ _TABLE: Final = 2
 _COLUMN: Final = 3
 """The parts of the paths of a table and of a column."""
 
-_EVERY_ROW: Final = "true"
-
 
 @dataclass(frozen=True, slots=True)
 class TargetObjects:
@@ -43,7 +49,7 @@ class TargetObjects:
     `columns` has the types of the columns of each table and view by path, `views` the paths of
     those that are views, `roles` the names of all roles there that are not ours; one has at most
     `longest_role` bytes. Where there are no `row_policies`, whoever a filter binds reads by a
-    masking view, if there can be any.
+    masking view; `no_views` says why there can be none.
     `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
     with why.
     """
@@ -55,7 +61,7 @@ class TargetObjects:
     roles: frozenset[str] = frozenset()
     longest_role: int = 63
     row_policies: bool = True
-    masking_views: bool = True
+    no_views: str = ""
     refused_users: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[Path, str] = field(default_factory=dict)
 
@@ -356,19 +362,25 @@ class _Builder:
             return None
         masks, is_masked = read.masks or {}, any((read.masks or {}).values())
         if not (is_masked or read.filters):
-            return _EVERY_ROW
-        condition = " AND ".join(f"({each})" for each in read.filters) or _EVERY_ROW
+            return EVERY_ROW
+        condition = " AND ".join(f"({each})" for each in read.filters) or EVERY_ROW
         if is_masked or not self._has_policies(path):
-            if act == READ and self._objects.masking_views:
-                columns = tuple((name, shown or "") for name, shown in masks.items())
+            columns = tuple((name, shown or "") for name, shown in masks.items())
+            why = self._no_view(act, columns, is_masked=is_masked)
+            if not why:
                 return MaskingView(path, columns, condition)
-            why = "it has masked columns" if is_masked else "no row policies limit it"
             self._leave_out(why, entity, principal, act)
             return None
         if self._mapping.engine.acts[act].whole:
             self._leave_out("row policies do not limit it", entity, principal, act)
             return None
         return condition
+
+    def _no_view(self, act: str, columns: Sequence[tuple[str, str]], *, is_masked: bool) -> str:
+        """Why the act is not done by a masking view; nothing where it is."""
+        if act != READ:
+            return "it has masked columns" if is_masked else "no row policies limit it"
+        return self._objects.no_views if columns else "it has no columns there"
 
     def _read(self, table: int, principal: Principal) -> LimitedRead | None:
         key = table, principal

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from lakewarden.expressions.checker import Table, check_expression
+from lakewarden.expressions.engine_types import cast_to_column, column_type
 from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.expressions.masks import Mask, parse_mask, strictest
 from lakewarden.expressions.nodes import InGroups, InLookup, UserValue, walk
 from lakewarden.expressions.parser import Expression, parse_expression
 from lakewarden.expressions.renderer import User, Values, render
-from lakewarden.expressions.types import Type, read_type
+from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import GROUP, USER
@@ -45,7 +46,7 @@ def row_filters(
     if not binding:
         return []
     user, lookups = user_of(realm, request), realm.realm.lookups
-    kinds = None if columns is None else {name: read_type(columns[name]) for name in columns}
+    kinds = None if columns is None else _kinds(engine, columns)
     table = Table(kinds, types_of(lookups))
     return [_condition(one.expression, engine, user, table, _rows(lookups)) for one in binding]
 
@@ -140,8 +141,8 @@ def _rendered_value(
     lookups: Mapping[str, LookupTable],
     beside: Mapping[str, str] = _NO_TYPES,
 ) -> str:
-    kind = read_type(type)
-    kinds = {**{name: read_type(one) for name, one in beside.items()}, column: kind}
+    kind = column_type(engine, type)
+    kinds = {**_kinds(engine, beside), column: kind}
     # Of other columns an engine that asks says no type.
     is_known = mask.expression is None or mask.expression.columns <= kinds.keys()
     table = Table(kinds if is_known else None, types_of(lookups))
@@ -152,7 +153,11 @@ def _rendered_value(
     except WardenError:
         return HIDDEN_VALUE
     # The engine takes no value of another type, such as a longer text.
-    return HIDDEN_VALUE if kind is Type.OTHER else f"CAST({sql} AS {type})"
+    return HIDDEN_VALUE if kind is Type.OTHER else cast_to_column(engine, sql, type)
+
+
+def _kinds(engine: str, columns: Mapping[str, str]) -> dict[str, Type]:
+    return {name: column_type(engine, text) for name, text in columns.items()}
 
 
 @lru_cache(_REMEMBERED)

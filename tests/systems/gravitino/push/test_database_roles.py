@@ -24,13 +24,14 @@ from lakewarden.systems.gravitino.push.database_roles import (
 )
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of, state_of
+from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
     MAPPING,
     Estate,
     administrator,
     estate,
 )
-from tests.pushdown.test_postgresql import DAY, NIGHT, compare, limited
+from tests.pushdown.test_postgresql import DAY, NIGHT, compare
 
 GOLDEN = Path(__file__).parents[3] / "golden/push/gravitino-postgresql.json"
 SCOPE = Scope("lk", "pg")

@@ -17,9 +17,9 @@ from lakewarden.pushdown.wanted import TargetObjects, wanted
 from lakewarden.systems.gravitino.push.database_roles import MARIADB, roles
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of, state_of
+from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import MariadbEstate, administrator, estate, execute
 from tests.pushdown.test_mariadb import compare
-from tests.pushdown.test_postgresql import limited
 from tests.systems.gravitino.push.test_database_roles import (
     SCOPE,
     data,

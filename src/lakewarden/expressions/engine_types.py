@@ -1,0 +1,65 @@
+"""The types of columns as a database that is told names them, and values cast to these.
+
+MySQL and MariaDB have names of their own, and cast to few of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from lakewarden.expressions.types import Type, read_type
+
+_MYSQL: Final = "mysql"
+_UNSIGNED: Final = re.compile(r"\s+(unsigned|zerofill)")
+_PARAMETERS: Final = re.compile(r"\(([\d, ]+)\)")
+_MYSQL_NAMES: Final = {
+    **dict.fromkeys(("tinytext", "mediumtext", "longtext"), Type.STRING),
+    "bit(1)": Type.BOOLEAN,
+}
+_MYSQL_CASTS: Final = {
+    Type.STRING: "CAST({} AS CHAR{})",
+    Type.BOOLEAN: "CAST({} AS SIGNED)",
+    Type.INTEGER: "CAST({} AS SIGNED)",
+    Type.DECIMAL: "CAST({} AS DECIMAL{})",
+    Type.DOUBLE: "({}) + 0e0",
+    Type.DATE: "CAST({} AS DATE)",
+    Type.TIMESTAMP: "CAST({} AS DATETIME{})",
+}
+_WIDE: Final = "bigint"
+_OF_WIDE: Final = "CAST({} AS DECIMAL(20))"
+"""A whole number without a sign may be one too great for one with a sign."""
+
+_SIZED: Final = (Type.STRING, Type.DECIMAL, Type.TIMESTAMP)
+
+
+def column_type(engine: str, text: str) -> Type:
+    """The type of a column with that type in the engine; `OTHER` for what is not known for certain.
+
+    A `timestamp` of MySQL is a moment that is shown in the time zone of the session, whoever sets
+    it, so nothing can be said of it.
+
+    >>> column_type("mysql", "int(10) unsigned").value, column_type("mysql", "timestamp").value
+    ('integer', 'other')
+    """
+    if engine != _MYSQL:
+        return read_type(text)
+    plain = _UNSIGNED.sub("", text.lower())
+    if plain.startswith("timestamp"):
+        return Type.OTHER
+    return _MYSQL_NAMES.get(plain) or read_type(plain)
+
+
+def cast_to_column(engine: str, sql: str, text: str) -> str:
+    """The value of that SQL as one of a column's type, which is none of `OTHER`.
+
+    >>> cast_to_column("mysql", "a", "varchar(5)"), cast_to_column("trino", "a", "varchar(5)")
+    ('CAST(a AS CHAR(5))', 'CAST(a AS varchar(5))')
+    """
+    if engine != _MYSQL:
+        return f"CAST({sql} AS {text})"
+    plain, type = text.lower(), column_type(engine, text)
+    if plain.startswith(_WIDE) and _UNSIGNED.search(plain):
+        return _OF_WIDE.format(sql)
+    size = _PARAMETERS.search(plain) if type in _SIZED else None
+    return _MYSQL_CASTS[type].format(sql, size[0] if size else "")

@@ -1,0 +1,311 @@
+"""Masking views of MariaDB and MySQL: in a database of their own, for one role each.
+
+A view reads its table with the rights of the account that pushes. One with row filters is made a
+table before anything else is done with it: else the server would try conditions of whoever reads it
+on rows that it leaves out, and warn of their values. `TEMPTABLE` alone is no barrier, as conditions
+are pushed down into it; they are not where there is a `LIMIT`.
+
+Views have no comments there. The notes on them are the rows of a table of ours beside them, whose
+comment marks the database. A view is there as it was made when its role may read it, which comes
+last, and is in the state that its note says: its text, its options, and whoever else may read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from pymysql.converters import escape_string
+
+from lakewarden.names.mysql_account import Account, user_name
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.grants import EVERY_ROW, READ, Grant, MaskingView
+from lakewarden.pushdown.mariadb_catalog import GRANT_OPTION, Catalog, spelled
+from lakewarden.pushdown.mariadb_names import grantee, quoted
+from lakewarden.pushdown.masking_views import (
+    NAME_DIGITS,
+    Note,
+    note_on,
+    read_note,
+    view_names,
+    view_query,
+)
+
+Query = Callable[..., list[dict[str, Any]]]
+"""The rows of a query, by the names of its columns; parameters may follow."""
+
+RIGHTS: Final = (
+    *("SELECT", "INSERT", "DELETE", "CREATE", "DROP", "CREATE VIEW", "SHOW VIEW"),
+    GRANT_OPTION,
+)
+"""What the account that pushes needs on the database of the views."""
+
+_TABLE: Final = "lakewarden"
+_LONGEST: Final = 64
+_LONGEST_FILE: Final = 200
+"""Signs of a name, and of the name that its file has."""
+
+_SIGN: Final = 5
+"""So many signs the name of a file has for one that is no letter or digit of ASCII."""
+
+_MOST: Final = 100
+"""Notes of one statement."""
+
+_BARRIER: Final = " LIMIT 18446744073709551615"
+
+_MARK: Final = """
+SELECT TABLE_COMMENT AS mark FROM information_schema.TABLES
+WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
+"""
+_NAMES: Final = "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
+_DATABASE: Final = "SELECT 1 AS one FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
+_BESIDE: Final = """
+SELECT ROUTINE_NAME AS name FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s
+UNION ALL SELECT EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s
+"""
+_VIEWS: Final = "SELECT * FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s"
+_STATE: Final = (
+    *("VIEW_DEFINITION", "CHECK_OPTION", "DEFINER", "SECURITY_TYPE", "ALGORITHM"),
+    *("CHARACTER_SET_CLIENT", "COLLATION_CONNECTION"),
+)
+"""What tells an altered view; MySQL says no algorithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A view of ours: its note, and its state, which is None where the view is not there.
+
+    One that is not `by_us` reads with the rights of another account than the one that pushes.
+    """
+
+    note: Note
+    state: str | None
+    by_us: bool
+
+    def is_for(self, role: str, view: MaskingView) -> bool:
+        return (self.note.role, self.note.path) == (role, view.path)
+
+
+class MaskingViews:
+    """The masking views of one target in one server, and what others than `ours` may do with them.
+
+    `ours` are the names of all our roles: what they are granted is looked after with them.
+    """
+
+    def __init__(
+        self, rows: Query, catalog: Catalog, address: Address, ours: Collection[str]
+    ) -> None:
+        self._rows, self._catalog, self._ours = rows, catalog, ours
+        self._schema, self._mark = address.view_schema, address.mark
+
+    # --- what there is ---
+
+    def problem(self) -> str:
+        """Why there can be none; nothing where there can."""
+        if self._is_foreign:
+            message = f"the database `{self._schema}` is not ours"
+            return f"{message}: drop or rename it, or give the target another name"
+        if self.missing_rights():
+            return "the account of the target may not make masking views; see `push doctor`"
+        return ""
+
+    def missing_rights(self) -> list[str]:
+        """What the account that pushes lacks on the database of the views."""
+        given = self._catalog.given(self._catalog.me)
+        own = {one.privilege for one in given if one.path in ((), (self._schema,))}
+        return [one for one in RIGHTS if one not in own]
+
+    def held(self, roles: Iterable[str]) -> Mapping[str, Mapping[str, MaskingView]]:
+        """The views of these roles by name; one that is not as it was made is altered."""
+        found: dict[str, dict[str, MaskingView]] = {one: {} for one in roles}
+        for name, own in self._own().items():
+            role = own.note.role
+            if role in found and own.state is not None and self._may_read(role, name):
+                found[role][name] = own.note.found(own.state, is_usable=own.by_us)
+        return found
+
+    def right(self, name: str) -> Grant:
+        """What the role of a view is granted on it."""
+        return Grant((self._schema, name), READ)
+
+    def _may_read(self, role: str, name: str) -> bool:
+        return self.right(name) in self._catalog.given(Account(role, ""))
+
+    def _own(self) -> Mapping[str, _Own]:
+        """Our views by name, and what is noted and not there."""
+        notes = self._notes()
+        made = self._made() if notes else {}
+        me = f"{self._catalog.me.user}@{self._catalog.me.host}"
+        return {
+            name: _Own(note, self._state(name, row), bool(row) and row["DEFINER"] == me)
+            for name, note in notes.items()
+            for row in (made.get(name, {}),)
+        }
+
+    def _notes(self) -> Mapping[str, Note]:
+        if not self._is_marked:
+            return {}
+        notes = f"SELECT name, note FROM {self._at(_TABLE)}"  # noqa: S608 — a name of ours
+        read = {row["name"]: read_note(row["note"]) for row in self._rows(notes)}
+        return {name: note for name, note in read.items() if note and note.target == self._mark}
+
+    def _made(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the server made of each view."""
+        return {row["TABLE_NAME"]: row for row in self._rows(_VIEWS, (self._schema,))}
+
+    def _state(self, name: str, row: Mapping[str, Any]) -> str | None:
+        """What the server made of a view, and what others may do with it."""
+        others = (f"{user_name(one)}: {grant}" for one, grant in self._others.get(name, ()))
+        return "\n".join([_definition(row), *others]) if row else None
+
+    @cached_property
+    def _others(self) -> Mapping[str, list[tuple[Account, Grant]]]:
+        """What others are granted on each view and on columns of it."""
+        roles = {Account(name, "") for name in self._catalog.roles if name not in self._ours}
+        found: dict[str, list[tuple[Account, Grant]]] = {}
+        for account in sorted(roles.union(self._catalog.accounts)):
+            for one in sorted(self._catalog.given(account)):
+                if one.path[:1] == (self._schema,) and one.path[1:]:
+                    found.setdefault(one.path[1], []).append((account, one))
+        return found
+
+    @property
+    def _is_marked(self) -> bool:
+        rows = self._rows(_MARK, (self._schema, _TABLE))
+        return [row["mark"] for row in rows] == [self._mark]
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether somebody else made the database; one with nothing in it nobody misses."""
+        return not self._is_marked and bool(self._names() or self._beside())
+
+    def _names(self) -> set[str]:
+        return {row["name"] for row in self._rows(_NAMES, (self._schema,))}
+
+    def _beside(self) -> list[dict[str, Any]]:
+        return self._rows(_BESIDE, (self._schema, self._schema))
+
+    # --- changes ---
+
+    def dropped(self, views: Iterable[tuple[str, MaskingView]]) -> Iterator[str]:
+        """Takes the views of roles away: first the right to read them."""
+        gone = {(role, view.path) for role, view in views}
+        if not gone:
+            return
+        roles = {
+            name: note.role
+            for name, note in self._notes().items()
+            if (note.role, note.path) in gone
+        }
+        for name, role in roles.items():
+            if self._may_read(role, name):
+                yield f"REVOKE {READ} ON {self._at(name)} FROM {quoted(role)}"
+        yield from self._drop([*roles])
+
+    def added(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
+        """Makes the views, and then lets their roles, and nobody else, read them."""
+        if not views:
+            return
+        yield from self._make_database()
+        named = dict(zip(self._free(views), views, strict=True))
+        yield from self._noted(named, {})
+        for name, (_, view) in named.items():
+            # What was granted on a view of that name that is gone.
+            yield from self._revoked(name)
+            yield self._creation(name, view)
+        yield from self._noted(named, {one: _definition(row) for one, row in self._made().items()})
+        for name, (role, _) in named.items():
+            yield f"GRANT {READ} ON {self._at(name)} TO {quoted(role)}"
+
+    def tidied(self) -> Iterator[str]:
+        """Drops what no role reads, and the database when nothing else is in it."""
+        if not self._is_marked:
+            return
+        held = {name for one in self.held(self._catalog.roles).values() for name in one}
+        yield from self._drop([name for name in self._notes() if name not in held])
+        if self._names() == {_TABLE} and not self._beside():
+            yield f"DROP DATABASE {quoted(self._schema)}"
+
+    def _free(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
+        """A name for each view: its own, or one that nothing has."""
+        own, taken = self._own(), self._names()
+        mine = {name for name, one in own.items() if one.state is not None}
+        for role, view in views:
+            names = view_names(view.path, role, _shortened)
+            name = next(
+                one
+                for one in names
+                if one not in taken or (one in mine and own[one].is_for(role, view))
+            )
+            taken.add(name)
+            yield name
+
+    def _make_database(self) -> Iterator[str]:
+        if self._is_marked:
+            return
+        if not self._rows(_DATABASE, (self._schema,)):
+            collation = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+            yield f"CREATE DATABASE {quoted(self._schema)} {collation}"
+        columns = "name varchar(64) NOT NULL PRIMARY KEY, note longtext NOT NULL"
+        options = "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+        mark = _literal(self._mark)
+        yield f"CREATE TABLE {self._at(_TABLE)} ({columns}) {options} COMMENT = {mark}"
+
+    def _creation(self, name: str, view: MaskingView) -> str:
+        is_whole = view.condition == EVERY_ROW
+        algorithm, barrier = ("UNDEFINED", "") if is_whole else ("TEMPTABLE", _BARRIER)
+        options = f"ALGORITHM = {algorithm} DEFINER = CURRENT_USER SQL SECURITY DEFINER"
+        text = view_query(view, quoted)
+        return f"CREATE OR REPLACE {options} VIEW {self._at(name)} AS {text}{barrier}"
+
+    def _revoked(self, name: str) -> Iterator[str]:
+        for account, grant in self._others.get(name, ()):
+            privilege, on = spelled(grant)
+            yield f"REVOKE {privilege}{on} FROM {grantee(account)}"
+
+    def _noted(
+        self, named: Mapping[str, tuple[str, MaskingView]], states: Mapping[str, str]
+    ) -> Iterator[str]:
+        """Notes views; those without a state are not made yet."""
+        rows = [
+            f"({_literal(name)}, {_literal(note.text)})"
+            for name, (role, view) in named.items()
+            for note in (note_on(self._mark, role, view, states.get(name, "")),)
+        ]
+        for some in _several(rows):
+            text = f"REPLACE INTO {self._at(_TABLE)} (name, note) VALUES"
+            yield f"{text} {', '.join(some)}"
+
+    def _drop(self, names: Sequence[str]) -> Iterator[str]:
+        for some in _several(names):
+            yield f"DROP VIEW IF EXISTS {', '.join(map(self._at, some))}"
+            listed = ", ".join(map(_literal, some))
+            yield f"DELETE FROM {self._at(_TABLE)} WHERE name IN ({listed})"  # noqa: S608 — ours
+
+    def _at(self, name: str) -> str:
+        return f"{quoted(self._schema)}.{quoted(name)}"
+
+
+def _definition(row: Mapping[str, Any]) -> str:
+    return "\n".join(str(row.get(one, "")) for one in _STATE)
+
+
+def _several(rows: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (rows[start : start + _MOST] for start in range(0, len(rows), _MOST))
+
+
+def _literal(text: str) -> str:
+    return f"'{escape_string(text)}'"
+
+
+def _shortened(stem: str) -> str:
+    """As much of it as the server, and the file system that it keeps views in, have a name for."""
+    room, kept = _LONGEST_FILE, ""
+    for sign in stem[: _LONGEST - NAME_DIGITS - 1]:
+        room -= 1 if (sign.isascii() and sign.isalnum()) or sign == "_" else _SIGN
+        if room < 0:
+            break
+        kept += sign
+    return kept

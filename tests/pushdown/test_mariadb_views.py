@@ -177,7 +177,7 @@ def test_views_are_read_and_their_tables_are_not(made: MariadbEstate) -> None:
             assert {text for _, text in shown} == {""}
     with made.as_user(CLEO) as connection:
         assert may(connection, "SELECT 1 FROM sales.orders")
-        assert not may(connection, f"SELECT 1 FROM {own}")
+        assert not may(connection, f"SELECT 1 FROM {view_of(made, ANA)}")
 
 
 MODES = (
@@ -402,7 +402,7 @@ def ways(made: MariadbEstate, users: Sequence[Principal]) -> set[tuple[str, Path
     found = set()
     tables = [path for path, one in made.objects().items() if one.type in ("table", "view")]
     with administrator(made.address.url) as admin:
-        texts = {
+        texts: dict[Path, str] = {
             (VIEWS, name): f"{text} {security}"
             for name, text, security in execute(
                 admin,

@@ -13,10 +13,13 @@ import sqlalchemy as sa
 
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
-from lakewarden.names.mysql_account import account_of
+from lakewarden.names.mysql_account import Account, account_of
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Path
-from lakewarden.pushdown.mariadb_names import grantee, quoted
+from lakewarden.pushdown.mariadb_catalog import Catalog
+from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
+from lakewarden.pushdown.mariadb_statements import Statements
+from lakewarden.pushdown.mariadb_views import MaskingViews
 from tests.pushdown.estate import COLUMN_ORDER, ROWS, TargetEstate, scope_of, state_of
 
 Connection: TypeAlias = "pymysql.Connection[Any]"
@@ -134,3 +137,14 @@ def _accounts(connection: Connection) -> list[tuple[Any, ...]]:
     ((version,),) = execute(connection, "SELECT VERSION()")
     column = "is_role" if "MariaDB" in version else "'N'"
     return execute(connection, f"SELECT User, Host, {column} FROM mysql.user")
+
+
+def empty_server() -> Statements:
+    """The statements for the target `x`, of a server in which nothing is."""
+    nothing = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
+    views = MaskingViews(_no_rows, nothing, Address("mariadb://h", "x"), ())
+    return Statements(nothing, Marks("x"), {}, views)
+
+
+def _no_rows(*_: object) -> list[dict[str, Any]]:
+    return []

@@ -11,11 +11,10 @@ from psycopg import sql
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant, Path
-from lakewarden.pushdown.mariadb_catalog import Catalog
 from lakewarden.pushdown.mariadb_names import Marks, database_of
-from lakewarden.pushdown.mariadb_statements import Statements
 from lakewarden.pushdown.plan import Act, Step
 from lakewarden.pushdown.postgresql import Database
+from tests.pushdown.mariadb_estate import empty_server
 
 SIGNS = (
     *(
@@ -120,10 +119,9 @@ def test_postgresql_is_told_of_exactly_the_name() -> None:
 
 
 def test_mariadb_is_told_of_exactly_the_name() -> None:
-    nothing = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
     for name in NAMES:
         user = user_name(Account(name, "%"))
-        statements = Statements(nothing, Marks("x"), {}).of(steps(user, (name, name, name)))
+        statements = empty_server().of(steps(user, (name, name, name)))
         database, *said = (identifiers(one, "mysql") for one in statements)
         assert (database_of(database[0]), database[1:]) == (name, [ROLE])
         own = Marks("x").personal(user)

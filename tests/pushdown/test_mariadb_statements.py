@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lakewarden.names.mysql_account import Account
-from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.mariadb_catalog import Catalog
-from lakewarden.pushdown.mariadb_names import Marks
-from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
-from lakewarden.pushdown.mariadb_views import MaskingViews, _shortened
+from lakewarden.pushdown.mariadb_statements import MEMBER_OF
+from lakewarden.pushdown.mariadb_views import _shortened
 from lakewarden.pushdown.plan import Act, Step
+from tests.pushdown.mariadb_estate import empty_server
 
-NOTHING = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
 TABLE = ("raw", "orders")
 
 
 def of(*steps: Step) -> list[str]:
-    views = MaskingViews(no_rows, NOTHING, Address("mariadb://h", "x"), ())
-    return list(Statements(NOTHING, Marks("x"), {}, views).of(steps))
-
-
-def no_rows(*_: object) -> list[dict[str, Any]]:
-    return []
+    return list(empty_server().of(steps))
 
 
 def revoked(role: str, *privileges: str, on: tuple[str, ...] = ()) -> list[Step]:

@@ -18,8 +18,8 @@ from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import Estate, administrator, estate
-from tests.pushdown.test_postgresql import limited
 
 SEED = 3
 KEEPER, APP = "lw-keeper", "lw app"

@@ -6,33 +6,20 @@ It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from lakewarden.kernel.principal import Principal, members_of
-from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
-from lakewarden.kernel.statement_file import read_statements
-from lakewarden.service.system import load_system
 from tests.app.serving import Served
-from tests.http.opa.test_served import ROOT, SETTINGS
+from tests.http.opa.session_world import CONFIGURATION, FILE, NOBODY, USERS, WORLD, world_facts
+from tests.http.opa.test_served import ROOT
 from tests.http.opa.test_trino import Governed, governed_trino, outcome
 from tests.http.opa.trino_server import need_trino
 
 pytestmark = [pytest.mark.trino, pytest.mark.nightly]
 
-FILE: Final = tomllib.loads((Path(__file__).parent / "sessions.toml").read_text("utf-8"))
-WORLD: Final[Mapping[str, Any]] = FILE["world"]
 SESSIONS: Final[Sequence[Mapping[str, Any]]] = FILE["session"]
-NOBODY: Final = "eve"
-CONFIGURATION: Final = """
-[trino.gravitino]
-metalake = "lk"
-catalogs = { memory = "lake", tpch = "samples" }
-"""
 CALLED: Final = {"lake": "memory", "samples": "tpch"}
 """Catalogs of the realm, as Trino calls them."""
 REALM: Final = "/api/v1/realms/gravitino"
@@ -40,44 +27,11 @@ REALM: Final = "/api/v1/realms/gravitino"
 Step = Mapping[str, Any]
 
 
-def _facts() -> Facts:
-    """What `[world]` declares."""
-    system = load_system("gravitino", SETTINGS)
-    entities = [system.entity(text) for text in WORLD["entities"]]
-    roles: Mapping[str, Sequence[str]] = WORLD["roles"]
-    users = {name: system.principal(name) for name in roles}
-    granted = {**WORLD["grants"], **WORLD["denials"]}
-    named = {name: Principal("role", f"lk:{name}") for name in granted}
-    memberships = [MembershipRow(user, members_of("lk")) for user in users.values()]
-    for name, held in roles.items():
-        memberships += [MembershipRow(users[name], named[role]) for role in held]
-    owners = [OwnerRow(system.entity(of), users[who]) for of, who in WORLD["owners"].items()]
-    statements = [
-        {
-            "id": f"{role}-{number}",
-            "effect": effect,
-            "privileges": privileges,
-            "on": on,
-            "to": [f"role:lk:{role}"],
-        }
-        for effect, table in (("allow", "grants"), ("deny", "denials"))
-        for role, grants in WORLD[table].items()
-        for number, (on, privileges) in enumerate(grants.items())
-    ]
-    return Facts(
-        entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
-        owners=owners,
-        principals=[*users.values(), *named.values()],
-        memberships=memberships,
-        statements=read_statements(statements, system.model, system.spelling, "sessions.toml"),
-    )
-
-
 @pytest.fixture(name="governed", scope="module")
 def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
     need_trino()
     folder = tmp_path_factory.mktemp("sessions")
-    with governed_trino(folder, _facts(), CONFIGURATION) as governed:
+    with governed_trino(folder, world_facts(), CONFIGURATION) as governed:
         yield governed
 
 
@@ -151,7 +105,7 @@ def shown(governed: Governed, user: str, statement: str) -> set[str] | None:
     return {str(row[0]) for row in found} - {"system", "information_schema"}
 
 
-@pytest.mark.parametrize("user", [*WORLD["roles"], NOBODY])
+@pytest.mark.parametrize("user", USERS)
 def test_gravitino_lists_the_same_to_the_same_user(governed: Governed, user: str) -> None:
     """Catalogs, schemas, tables and views, which Trino lists together; after the sessions."""
     served = governed.served

@@ -178,6 +178,16 @@ def test_what_limits_a_read_is_listed(admin: Admin) -> None:
         [{"id": "rows", "expression": "region = $user.name"}],
     )
     assert "region = $user.name" in admin.ask("see", "ana", *where).out
+    binding = (
+        "1 row filter (rows) and 1 column mask (hidden) bind where it is read:"
+        " `lakewarden see ana table:lk:c.s.t`"
+    )
+    explained = admin.ask("explain", "ana", "table.load", *where)
+    assert (explained.code, explained.err) == (0, f"note: {binding}\n")
+    as_json = admin.ask("explain", "ana", "table.load", *where, "--format", "json").json
+    (of_realm,) = as_json["realms"]
+    limits = {"filters": ["rows"], "masks": ["hidden"]}
+    assert of_realm["explanation"]["limits"] == limits
     denied = admin.ask("see", "ben", *where)
     assert (denied.code, "it may not be read: table.load is denied" in denied.err) == (1, True)
     unlimited = admin.cli("see", "ana", "table:lk:c.s.t", "@gravitino")

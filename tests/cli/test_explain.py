@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lakewarden.cli import explain as verb
 from lakewarden.kernel.explain import Explanation
 from lakewarden.kernel.request import Decision, Reason
-from tests.cli.realms import DATASET, Cli
+from tests.cli.realms import DATASET, Cli, write_realm
 
 TABLE = "table:lk:c.s.t"
 
@@ -28,6 +30,35 @@ def test_an_allow_names_its_statements_and_how_they_reach_the_asker(cli: Cli) ->
         "    ALLOW SELECT_TABLE, USE_CATALOG, USE_SCHEMA on catalog:lk:c to role:lk:readers",
         "    reaches ana → group:staff → role:lk:readers",
     ]
+
+
+def test_an_allowed_read_says_what_limits_it(cli: Cli, tmp_path: Path) -> None:
+    granted = {"privileges": ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"], "on": "catalog:lk:c"}
+    everybody = {"to": []}
+    folder = write_realm(
+        tmp_path / "limited",
+        "gravitino",
+        entities=["metalake:lk", "catalog:lk:c", "schema:lk:c.s", TABLE],
+        principals=["user:ana", "user:ben"],
+        members={"members:lk": ["user:ana", "user:ben"]},
+        statements=[
+            {"id": "read", "effect": "allow", "to": ["user:ana"], **granted},
+            {"id": "rows", "effect": "filter", "on": TABLE, "expression": "a = 1", **everybody},
+            {"id": "null", "effect": "mask", "on": TABLE, "expression": "null", **everybody},
+        ],
+    )
+    at = ("--from", str(folder))
+    note = (
+        "1 row filter (rows) and 1 column mask (null) bind where it is read:"
+        " `lakewarden see ana table:lk:c.s.t`"
+    )
+    found = cli("explain", "ana", "table.load", TABLE, *at)
+    assert (found.code, found.err) == (0, f"note: {note}\n")
+    as_json = cli("explain", "ana", "table.load", TABLE, *at, "--format", "json").json
+    assert as_json["notes"] == [note]
+    assert as_json["limits"] == {"filters": ["rows"], "masks": ["null"]}
+    denied = cli("explain", "ben", "table.load", TABLE, *at, "--format", "json").json
+    assert (denied["allow"], denied["limits"]) == (False, None)
 
 
 def test_a_deny_names_what_is_missing_and_what_would_turn_it(cli: Cli) -> None:

@@ -14,7 +14,12 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.obligations import carries_limits, is_limited, obligations
+from lakewarden.kernel.obligations import (
+    binding_inside,
+    carries_limits,
+    is_limited,
+    obligations,
+)
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
@@ -211,6 +216,17 @@ def test_a_table_is_limited_by_what_lies_on_it_above_it_and_inside_it(
     assert limited(m, "ana")
     assert not limited(m, "ben")
     assert not limited(m, "ana", "table:m:c.t.orders")
+
+
+def test_what_binds_inside_a_table_is_told_once_and_by_id() -> None:
+    m = made(masking("schema:m:c.s"), masking("column:m:c.s.orders.not_stored"), masking(IBAN),
+             masking(to=["user:ben"]), filtering())  # fmt: skip
+    request = Request(user("ana"), "", SYSTEM.entity(ORDERS))
+    found = [one.id for one in binding_inside(m, request, Effect.MASK)]
+    assert found == ["s0", "s1", "s2"]
+    assert [one.id for one in binding_inside(m, request, Effect.FILTER)] == ["s4"]
+    column = replace(request, target=SYSTEM.entity(IBAN))
+    assert [one.id for one in binding_inside(m, column, Effect.MASK)] == ["s0", "s2"]
 
 
 def test_a_table_carries_what_binds_anybody_on_it() -> None:

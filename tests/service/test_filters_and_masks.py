@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.relations import EntityRow, Facts
+from lakewarden.kernel.principal import Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.policy import PolicyContext, read_policy, written
-from lakewarden.service.sight import sight
+from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read, sight
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
 
@@ -118,3 +121,52 @@ def test_sight_says_what_binds() -> None:
     assert seen.stored == 2
     with pytest.raises(BadInput, match="a schema has no rows; types that have: table, view"):
         sight(matrix, lake().request("ana", "", "schema:lk:c.s"))
+
+
+def test_a_note_counts_what_binds_and_names_some_of_it() -> None:
+    policy = read_policy([("a.toml", {"filter": [FILTER], "mask": [MASK]})], ABOUT)
+    own, iban = policy.statements["own"], policy.statements["iban"]
+    orders = SYSTEM.entity("table:lk:c.s.orders")
+    ana, sales = Principal("user", "ana"), Principal("group", "sales")
+    assert limits_notes(None, ana) == ()
+    assert limits_notes(ReadLimits(orders, (own,), ()), ana) == (
+        "1 row filter (own) binds where it is read: `lakewarden see ana table:lk:c.s.orders`",
+    )
+    assert limits_notes(ReadLimits(orders, (), (iban,) * 7), sales) == (
+        "7 column masks (iban, iban, iban, iban, iban, 2 more) bind where it is read:"
+        " `lakewarden see group:sales table:lk:c.s.orders`",
+    )
+    dataset = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,s.t,PROD)")
+    (note,) = limits_notes(ReadLimits(dataset, (own,), ()), ana)
+    assert note.endswith(f"`lakewarden see ana '{dataset.name}'`")
+
+
+def test_who_may_not_read_a_table_is_told_of_no_limits() -> None:
+    """Whoever may do something else on it."""
+    files = [("a.toml", {"filter": [FILTER]})]
+    statements = read_policy(files, ABOUT).statements.values()
+    stored = [SYSTEM.entity(text) for text in ("metalake:lk", "catalog:lk:c", "schema:lk:c.s")]
+    orders = SYSTEM.entity("table:lk:c.s.orders")
+    entities = [EntityRow(one, SYSTEM.spelling.parent(one)) for one in (*stored, orders)]
+    grants = [
+        {"id": f"g{n}", "privileges": [privilege], "on": on, "to": ["user:bo", "user:ana"]}
+        for n, (privilege, on) in enumerate(
+            [("USE_CATALOG", "catalog:lk:c"), ("USE_SCHEMA", "schema:lk:c.s")]
+        )
+    ]
+    grants += [
+        {"id": f"{name}-{privilege}", "privileges": [privilege], "on": "table:lk:c.s.orders",
+         "to": [f"user:{name}"]}
+        for name, privilege in (
+             ("bo", "INSERT_ROWS"), ("ana", "INSERT_ROWS"), ("ana", "SELECT_TABLE"))
+    ]  # fmt: skip
+    allowing = read_statements(grants, SYSTEM.model, SYSTEM.spelling, "test")
+    members = [MembershipRow(Principal("user", name), members_of("lk")) for name in ("bo", "ana")]
+    facts = Facts(entities=entities, memberships=members, statements=[*statements, *allowing])
+    warden = Warden("gravitino", facts)
+    writing = [
+        limits_of_read(warden.matrix, warden.request(name, "table.write", "table:lk:c.s.orders"))
+        for name in ("bo", "ana")
+    ]
+    assert [one is None for one in writing] == [True, False]
+    assert warden.check("bo", "table.write", "table:lk:c.s.orders").allow

@@ -31,6 +31,7 @@ from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service.question_text import validity_notes
+from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm
@@ -87,14 +88,17 @@ def explain(  # noqa: PLR0913 — each is an option
     remote = single.remote()
     if remote is not None:
         asking = question(remote.model, principal, operation, entity, parts, claims)
-        explanation_of_check, context, notes = _explained_remotely(remote, asking)
+        explanation_of_check, context, notes, limits = _explained_remotely(remote, asking)
     else:
         parsed = ask(open_realm(single), principal, operation, entity, parts, claims)
         explanation_of_check = explained(parsed.realm.matrix, parsed.request)
         context = explanation_context(parsed)
         notes = [*parsed.notes, *validity_notes(parsed.realm.matrix, parsed.request)]
+        binding = limits_of_read(parsed.realm.matrix, parsed.request)
+        notes += limits_notes(binding, parsed.request.principal)
+        limits = None if binding is None else _limits_json(binding)
     if format == "json":
-        show_json({**as_json(explanation_of_check), "notes": notes})
+        show_json({**as_json(explanation_of_check), "notes": notes, "limits": limits})
     else:
         show(*explanation(explanation_of_check, context, full=full))
         tell(notes)
@@ -105,8 +109,8 @@ def explain(  # noqa: PLR0913 — each is an option
 
 def _explained_remotely(
     remote: RemoteRealm, asking: dict[str, object]
-) -> tuple[Explanation, ExplanationContext, list[str]]:
-    """The explanation of a server, and what it takes to word it."""
+) -> tuple[Explanation, ExplanationContext, list[str], object]:
+    """The explanation of a server, what it takes to word it, its notes, and what binds a read."""
     from lakewarden.cli.remote import chains
     from lakewarden.cli.remote import explanation as read_explanation
 
@@ -119,7 +123,8 @@ def _explained_remotely(
     )
     known, over = remote.statements(answer), chains(answer)
     context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
-    return read_explanation(answer, system), context, answer["notes"]
+    # A server of an earlier release says nothing of limits.
+    return read_explanation(answer, system), context, answer["notes"], answer.get("limits")
 
 
 def _explain_decision(where: Wherever, id: str, format: str, *, full: bool) -> int:
@@ -201,6 +206,13 @@ def _step_json(step: Step) -> dict[str, object]:
         "allowed_by": list(step.allowed_by),
         "denied_by": list(step.denied_by),
         "steps": [_step_json(inner) for inner in step.steps],
+    }
+
+
+def _limits_json(limits: ReadLimits) -> dict[str, list[str]]:
+    return {
+        "filters": [one.id for one in limits.filters],
+        "masks": [one.id for one in limits.masks],
     }
 
 

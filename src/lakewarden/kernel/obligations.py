@@ -60,16 +60,28 @@ def is_limited(matrix: Matrix, request: Request) -> bool:
     Then what has all of the target's rows and values, such as its files, is not for them. A mask on
     a column that is not stored counts by its name. Raises as `obligations` does.
     """
+    return any(True for effect in OBLIGING for _ in _inside(matrix, request, effect))
+
+
+def binding_inside(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
+    """The filters, or the masks, that bind who asks on the target or on anything inside it, by id.
+
+    A mask on a column that is not stored counts by its name. Raises as `obligations` does.
+    """
+    found = {statement.id: statement for statement in _inside(matrix, request, effect)}
+    return tuple(found[id] for id in sorted(found))
+
+
+def _inside(matrix: Matrix, request: Request, effect: Effect) -> Iterator[Statement]:
+    """Each of them as often as it binds anywhere."""
     matrix.require(request.now)
     snapshot = matrix.snapshot
     snapshot.model.check_type(request.target.type)
     subject = matrix.subject(request)
-    return any(
-        _binds(snapshot, subject, grant, place)
-        for effect in OBLIGING
-        for grant in _of_role_set(snapshot, subject, effect)
-        for place in _touched(snapshot, grant, request.target)
-    )
+    for grant in _of_role_set(snapshot, subject, effect):
+        for place in _touched(snapshot, grant, request.target):
+            if _binds(snapshot, subject, grant, place):
+                yield grant.statement
 
 
 def carries_limits(snapshot: Snapshot, target: Entity) -> bool:

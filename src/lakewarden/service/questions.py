@@ -28,6 +28,7 @@ from lakewarden.service.page_size import check_page_size
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.sentence import Phrase, Sentences
+from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 from lakewarden.service.steps import step
@@ -76,7 +77,8 @@ class Reasons:
     """An explanation, with the statements it names and how each reaches the asker.
 
     `reaching` leads, by statement, from the asker over groups and roles to whom it names;
-    `notes` tell of ALLOWs that are over or yet to begin. `summary` is the answer in a sentence.
+    `notes` tell of ALLOWs that are over or yet to begin, and of `limits`: the filters and masks
+    that bind where the target of an allowed request is read. `summary` is the answer in a sentence.
     `lifters` are, by DENY that a way lifts, the stored users who may take it away; None where
     that is no operation of the model. `asker` is whom the question is about.
     """
@@ -88,6 +90,7 @@ class Reasons:
     summary: tuple[Phrase, ...] = ()
     lifters: dict[str, tuple[Principal, ...] | None] = field(default_factory=dict)
     asker: Principal = _NOBODY
+    limits: ReadLimits | None = None
 
 
 class Rights:
@@ -322,14 +325,16 @@ def reasons(state: State, actor: Actor, question: AuthorizedQuestion) -> Reasons
     )
     reaching = {id: chain for id, chain in chains if chain is not None}
     summary = Sentences(question.realm).answer(question.request, explanation, named)
+    limits = limits_of_read(question.realm.matrix, question.request)
     return Reasons(
         explanation,
         tuple(named),
         reaching,
-        notes,
+        (*notes, *limits_notes(limits, question.request.principal)),
         tuple(summary),
         _lifters(question, explanation, named),
         question.request.principal,
+        limits,
     )
 
 

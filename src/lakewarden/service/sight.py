@@ -1,25 +1,32 @@
 """What a principal sees of a table: whether it may be read, which rows, which values.
 
-And by column: who sees its values as they are.
+And by column: who sees its values as they are. And of any question that is answered with yes: what
+binds where its target is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.obligations import obligations
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.obligations import binding_inside, obligations
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import who
 
 READ = "read"
 """The kind of access (`access` of the model file) that filters and masks limit."""
+
+_NAMED = 5
+"""Statements of a kind that a note names; the others it counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +67,9 @@ def sight(matrix: Matrix, request: Request) -> Sight:
         what = f"a {table.type}" if table.type else "the platform"
         raise BadInput(f"{what} has no rows; types that have: {expected}")
     operation = model.reaching(READ, table.type) or ""
-    allowed = operation and matrix.decide(replace(request, operation=operation)).allow
     columns = _columns(matrix, table)
     return Sight(
-        may_read=bool(allowed),
+        may_read=bool(operation) and _is_allowed(matrix, request, operation),
         operation=operation,
         filters=obligations(matrix, request, Effect.FILTER),
         columns=tuple(_masked(matrix, request, columns)),
@@ -83,8 +89,7 @@ def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
         known = ", ".join(sorted(name for name, one in model.types.items() if one.masked))
         what = f"a {column.type}" if column.type else "the platform"
         raise BadInput(f"{what} is not a column; types that are: {known or 'none in this model'}")
-    ancestors = matrix.snapshot.coded.ancestors(column)
-    table = next(ancestor for ancestor in ancestors if model.types[ancestor.type].filtered)
+    table = _table_of(matrix, column)
     operation = model.reaching(READ, table.type)
     if operation is None:
         return []
@@ -94,6 +99,72 @@ def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
         for reader in readers
         if not obligations(matrix, replace(request, principal=reader), Effect.MASK)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The row filters and the column masks that bind where `table` is read, each kind by id.
+
+    Where the question was about a column, the masks are those on that column.
+    """
+
+    table: Entity
+    filters: tuple[Statement, ...]
+    masks: tuple[Statement, ...]
+
+
+def limits_of_read(matrix: Matrix, request: Request) -> ReadLimits | None:
+    """What binds who asks where the target of an allowed request is read.
+
+    None where nothing binds: the request is denied, its target has neither rows nor values, or
+    who asks may not read the table anyway. Raises as `obligations` does.
+    """
+    model, target = matrix.snapshot.model, request.target
+    declared = model.types.get(target.type)
+    if declared is None or not (declared.filtered or declared.masked):
+        return None
+    if not matrix.decide(request).allow:
+        return None
+    table = target if declared.filtered else _table_of(matrix, target)
+    reading = model.reaching(READ, target.type)
+    if reading is not None and not _is_allowed(matrix, request, reading):
+        return None
+    filters = obligations(matrix, replace(request, target=table), Effect.FILTER)
+    masks = binding_inside(matrix, request, Effect.MASK)
+    return ReadLimits(table, filters, masks) if filters or masks else None
+
+
+def limits_notes(limits: ReadLimits | None, principal: Principal) -> tuple[str, ...]:
+    """A note about what binds a principal, and how to see it."""
+    if limits is None:
+        return ()
+    kinds = (("row filter", limits.filters), ("column mask", limits.masks))
+    binding = [_counted(name, statements) for name, statements in kinds if statements]
+    is_single = len(limits.filters) + len(limits.masks) == 1
+    asker = principal.name if principal.kind == USER else principal_text(principal)
+    table = limits.table
+    about = table.name if table.name.startswith("urn:li:") else f"{table.type}:{table.name}"
+    return (
+        f"{' and '.join(binding)} {'binds' if is_single else 'bind'} where it is read:"
+        f" `lakewarden see {quote(asker)} {quote(about)}`",
+    )
+
+
+def _counted(name: str, statements: Sequence[Statement]) -> str:
+    """How many statements of a kind, and which."""
+    count, ids = len(statements), [one.id for one in statements[:_NAMED]]
+    more = [f"{count - _NAMED} more"] if count > _NAMED else []
+    return f"{count} {name}{'' if count == 1 else 's'} ({', '.join([*ids, *more])})"
+
+
+def _is_allowed(matrix: Matrix, request: Request, operation: str) -> bool:
+    return matrix.decide(replace(request, operation=operation)).allow
+
+
+def _table_of(matrix: Matrix, column: Entity) -> Entity:
+    """What has the rows that the column is of."""
+    ancestors, types = matrix.snapshot.coded.ancestors(column), matrix.snapshot.model.types
+    return next(ancestor for ancestor in ancestors if types[ancestor.type].filtered)
 
 
 def _columns(matrix: Matrix, table: Entity) -> list[Entity]:

@@ -42,6 +42,48 @@ def test_an_administrator_asks_about_others_and_gets_sentences(limited: Api) -> 
     assert [one["mask"] for one in spared["columns"]] == ["last"]
 
 
+EXPLAIN = "/realms/gravitino/explain"
+
+
+def test_an_allowed_read_is_explained_with_what_limits_it(limited: Api) -> None:
+    asking = {"entity": TABLE, "operation": "table.load"}
+    found = limited.must("POST", EXPLAIN, asking, user="ana")
+    assert found["limits"] == {"filters": ["rows"], "masks": ["last", "strict"]}
+    assert found["notes"] == [
+        "1 row filter (rows) and 2 column masks (last, strict) bind where it is read:"
+        f" `lakewarden see ana {TABLE}`"
+    ]
+    # An administrator learns the same of others, with what else there is to note.
+    of_other = limited.must("POST", EXPLAIN, {**asking, "principal": "user:ana"})
+    assert of_other["limits"] == found["limits"]
+    assert found["notes"][0] in of_other["notes"]
+    column = {"entity": COLUMN, "operation": "column.read"}
+    assert limited.must("POST", EXPLAIN, column, user="ana")["limits"] == found["limits"]
+    # A mask on a column that is not stored binds by its name.
+    new = {"on": "column:lk:sales.raw.orders.new", "expression": "null"}
+    limited.must("PUT", "/realms/gravitino/masks/new", new)
+    masks = limited.must("POST", EXPLAIN, asking, user="ana")["limits"]["masks"]
+    assert masks == ["last", "new", "strict"]
+
+
+def test_a_denial_and_what_has_no_rows_are_explained_without_limits(limited: Api) -> None:
+    for user, entity, operation in (
+        ("ben", TABLE, "table.load"),
+        ("ana", HIDDEN, "table.load"),
+        ("ana", "table:lk:sales.raw.none", "table.load"),
+        ("ana", "schema:lk:sales.raw", "schema.load"),
+        ("ana", None, "metalake.list"),
+    ):
+        asking = {"entity": entity, "operation": operation}
+        found = limited.must("POST", EXPLAIN, asking, user=user)
+        assert found["limits"] is None, (user, entity)
+        assert not any("lakewarden see" in note for note in found["notes"])
+    for id in ("rows", "last", "strict"):
+        limited.must("DELETE", f"/realms/gravitino/statements/{id}")
+    asking = {"entity": TABLE, "operation": "table.load"}
+    assert limited.must("POST", EXPLAIN, asking, user="ana")["limits"] is None
+
+
 def test_what_may_not_be_read_is_hidden_with_its_columns(limited: Api) -> None:
     nothing = {
         "may_read": False,

@@ -1931,6 +1931,8 @@ export interface components {
         /**
          * ExplanationResponse
          * @description A decision and its causes, as far as they are visible to the caller.
+         *
+         *         `limits` is null where no row filter and no column mask binds.
          */
         ExplanationResponse: {
             allow: boolean;
@@ -1943,6 +1945,8 @@ export interface components {
             named: components["schemas"]["StatementResponse"][];
             reaching: components["schemas"]["StatementPath"][];
             summary: components["schemas"]["SentencePart"][];
+            /** @default null */
+            limits?: components["schemas"]["BindingLimits"] | null;
         };
         /**
          * RuleStep
@@ -2054,6 +2058,14 @@ export interface components {
         StatementPath: {
             statement: string;
             over: string[];
+        };
+        /**
+         * BindingLimits
+         * @description The ids of the row filters and column masks that bind where the entity is read.
+         */
+        BindingLimits: {
+            filters: string[];
+            masks: string[];
         };
         /**
          * CrossRealmListQuestion

@@ -821,8 +821,18 @@ class StatementPath(ResponseBody, kw_only=True):
     over: list[str]
 
 
+class BindingLimits(ResponseBody, kw_only=True):
+    """The ids of the row filters and column masks that bind where the entity is read."""
+
+    filters: list[str]
+    masks: list[str]
+
+
 class ExplanationResponse(Answer, kw_only=True):
-    """A decision and its causes, as far as they are visible to the caller."""
+    """A decision and its causes, as far as they are visible to the caller.
+
+    `limits` is null where no row filter and no column mask binds.
+    """
 
     rule: RuleStep | None
     statements: list[str]
@@ -830,6 +840,7 @@ class ExplanationResponse(Answer, kw_only=True):
     named: list[StatementResponse]
     reaching: list[StatementPath]
     summary: list[SentencePart]
+    limits: BindingLimits | None = None
 
 
 class DenialResponse(ResponseBody, kw_only=True):

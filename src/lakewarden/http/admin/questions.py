@@ -14,6 +14,7 @@ from lakewarden.http.admin.bodies import (
     Batch,
     BatchRow,
     BindingFilter,
+    BindingLimits,
     BlockingDenial,
     BlockingMembership,
     EntityName,
@@ -61,7 +62,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Reasons
 from lakewarden.service.sentence import Sentences
-from lakewarden.service.sight import sight, unmasked_users
+from lakewarden.service.sight import ReadLimits, sight, unmasked_users
 from lakewarden.service.who_reasons import WhoReason, who_reasons
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -320,6 +321,13 @@ def explanation_response(reasons: Reasons, notes: Sequence[str]) -> ExplanationR
             for id, chain in sorted(reasons.reaching.items())
         ],
         summary=sentence_parts(reasons.summary),
+        limits=None if reasons.limits is None else _limits(reasons.limits),
+    )
+
+
+def _limits(limits: ReadLimits) -> BindingLimits:
+    return BindingLimits(
+        filters=[one.id for one in limits.filters], masks=[one.id for one in limits.masks]
     )
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,7 +185,7 @@ def test_what_limits_a_read_is_listed(admin: Admin) -> None:
     )
     explained = admin.ask("explain", "ana", "table.load", *where)
     assert (explained.code, explained.err) == (0, f"note: {binding}\n")
-    as_json = admin.ask("explain", "ana", "table.load", *where, "--format", "json").json
+    as_json: Any = admin.ask("explain", "ana", "table.load", *where, "--format", "json").json
     (of_realm,) = as_json["realms"]
     limits = {"filters": ["rows"], "masks": ["hidden"]}
     assert of_realm["explanation"]["limits"] == limits

@@ -34,7 +34,7 @@ def test_an_allow_names_its_statements_and_how_they_reach_the_asker(cli: Cli) ->
 
 def test_an_allowed_read_says_what_limits_it(cli: Cli, tmp_path: Path) -> None:
     granted = {"privileges": ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"], "on": "catalog:lk:c"}
-    everybody = {"to": []}
+    everybody: dict[str, list[str]] = {"to": []}
     folder = write_realm(
         tmp_path / "limited",
         "gravitino",

@@ -13,7 +13,7 @@ from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.kernel.facts import IMPLIED_ID
-from lakewarden.kernel.statement import Statement, check_size
+from lakewarden.kernel.statement import OBLIGING, Statement, check_size
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.names.canonical import check_text
 from lakewarden.service import control
@@ -30,6 +30,10 @@ MARK = "mark"
 """The member of a statement's document that says who keeps it."""
 
 MAX_ID = 256
+_AUDITED = 1_000
+"""Characters of an expression that are audited."""
+
+_OBLIGING = frozenset(effect.value for effect in OBLIGING)
 
 
 def listed(state: State, actor: Actor, realm: str, now: float) -> list[Statement] | Denied:
@@ -56,7 +60,9 @@ def put(
     itself or that somebody else keeps, and for taking the last administrator's rights.
     """
     id = str(table.get("id", ""))
-    refused = control.refused_in(transaction, "statement.put", realm, statement=id)
+    refused = control.refused_in(
+        transaction, "statement.put", realm, statement=id, **_recorded_table(table)
+    )
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
@@ -86,7 +92,8 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
     A default statement stays away. Raises `Conflict` for one that the system needs or that
     somebody else keeps, and for taking the last administrator's rights.
     """
-    refused = control.refused_in(transaction, "statement.remove", realm, statement=id)
+    details = _recorded(transaction.state, realm, id)
+    refused = control.refused_in(transaction, "statement.remove", realm, statement=id, **details)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
@@ -109,6 +116,26 @@ def mark_of(transaction: WriteTransaction, realm: str, id: str) -> str:
     """The mark of the statement's keeper; empty without one."""
     document = transaction.store.documents(realm, [id]).get(id, {})
     return str(document.get(MARK, ""))
+
+
+def _recorded_table(table: Mapping[str, object]) -> dict[str, str]:
+    """What the audit trail says of a statement beside its id: for a filter or a mask, which.
+
+    The table need not be well-formed: who may not write is audited, too.
+    """
+    effect, expression = table.get("effect"), table.get("expression")
+    if effect not in _OBLIGING or not isinstance(expression, str):
+        return {}
+    return {"effect": str(effect), "expression": expression[:_AUDITED]}
+
+
+def _recorded(state: State, realm: str, id: str) -> dict[str, str]:
+    """The same of a stored statement; nothing where there is none."""
+    realm_state = state.realms.get(realm)
+    statement = None if realm_state is None else stored(realm_state).get(id)
+    if statement is None:
+        return {}
+    return _recorded_table({"effect": statement.effect.value, "expression": statement.expression})
 
 
 def _check_kind(realm_state: RealmState, statement: Statement) -> None:

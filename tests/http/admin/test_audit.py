@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.http.admin.api import Api
 
 
@@ -18,6 +22,62 @@ def test_writes_and_denied_writes_leave_a_row_with_who_what_and_why(api: Api) ->
     assert denied["request_id"] == answer.body["request_id"]
     assert (allowed["actor"], allowed["outcome"]) == ("admin", "allow")
     assert allowed["operation"] == denied["operation"] == "realm.create"
+
+
+@pytest.mark.parametrize(
+    ("kind", "on", "before", "after"),
+    [
+        ("filter", "table:lk:c.s.t", "region = $user.name", "region = 'eu'"),
+        ("mask", "column:lk:c.s.t.iban", "last4", "null"),
+    ],
+)
+def test_a_filter_or_mask_that_is_stored_changed_or_removed_leaves_rows_that_name_it(
+    api: Api, kind: str, on: str, before: str, after: str
+) -> None:
+    path = f"/realms/gravitino/{kind}s/limit"
+    removing = "/realms/gravitino/statements/limit"
+    right = {"privileges": ["MANAGE_REALM"], "to": ["user:sue"], "on": "realm:gravitino"}
+    api.must("PUT", "/realms/_server/statements/sue", right)
+    start = len(rows(api))
+    api.must("PUT", path, {"on": on, "expression": before}, user="sue")
+    api.must("PUT", path, {"on": on, "expression": after})
+    for method, at, body in (
+        ("PUT", path, {"on": on, "expression": before}),
+        ("DELETE", removing, None),
+    ):
+        assert api.ask(method, at, body, user="ana").status == 403
+    api.must("DELETE", removing, user="sue")
+    found: list[Any] = rows(api)[start:]
+    told = [
+        (
+            row["actor"],
+            row["outcome"],
+            row["operation"],
+            row["target"],
+            row["details"]["statement"],
+            row["details"]["effect"],
+            row["details"]["expression"],
+        )
+        for row in found
+    ]
+    put, remove, of = "statement.put", "statement.remove", ("realm:gravitino", "limit", kind)
+    assert told == [
+        ("sue", "allow", put, *of, before),
+        ("admin", "allow", put, *of, after),
+        ("ana", "deny", put, *of, before),
+        ("ana", "deny", remove, *of, after),
+        ("sue", "allow", remove, *of, after),
+    ]
+
+
+def test_a_grant_leaves_its_id_alone(api: Api) -> None:
+    grant = {"privileges": ["MANAGE_USERS"], "to": ["user:ana"], "on": "metalake:lk"}
+    api.must("PUT", "/realms/gravitino/statements/grant", grant)
+    api.must("DELETE", "/realms/gravitino/statements/grant")
+    api.must("DELETE", "/realms/gravitino/statements/absent")
+    ids: list[Any] = [row["details"]["statement"] for row in rows(api)[-3:]]
+    assert ids == ["grant", "grant", "absent"]
+    assert not any("effect" in row["details"] for row in rows(api)[-3:])
 
 
 def test_no_token_s_text_is_in_the_trail(api: Api) -> None:

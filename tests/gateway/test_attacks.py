@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import grpc
 import pytest
+from google.rpc import error_details_pb2, status_pb2
 from pyspark.errors import PySparkException
 from pyspark.sql.connect import functions as fn
 from pyspark.sql.connect.proto import base_pb2 as base
@@ -169,6 +171,90 @@ def test_operations_of_others_are_out_of_reach(gateway: Running, stub: Any) -> N
     assert "in use" in str(refused(stub.ExecutePlan, request, bo).details())
     release = base.ReleaseExecuteRequest(session_id=SESSION, operation_id=id)
     assert refused(stub.ReleaseExecute, release, ana).code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+INTERRUPTS = (
+    {"interrupt_type": base.InterruptRequest.INTERRUPT_TYPE_ALL},
+    {"interrupt_type": base.InterruptRequest.INTERRUPT_TYPE_TAG, "operation_tag": "long"},
+)
+
+
+@pytest.mark.spark
+def test_what_others_run_is_not_interrupted(gateway: Running, stub: Any) -> None:
+    id = "00000000-0000-0000-0000-0000000000b3"
+    request = base.ExecutePlanRequest(session_id=SESSION, operation_id=id, tags=["long"])
+    endless = request.plan.root.filter
+    endless.input.range.end, endless.input.range.step = 2**62, 1
+    endless.condition.expression_string.expression = "id < 0"
+    bo = ("authorization", f"Bearer {gateway.estate.tokens['bo']}")
+    ana = ("authorization", f"Bearer {gateway.estate.tokens['ana']}")
+    one = {"interrupt_type": base.InterruptRequest.INTERRUPT_TYPE_OPERATION_ID, "operation_id": id}
+    with_session(stub, ana)
+    with_session(stub, bo)
+
+    def interrupted(token: tuple[str, str], claimed: str, **what: Any) -> list[str]:
+        asked = base.InterruptRequest(session_id=SESSION, **what)
+        asked.user_context.user_id = claimed
+        return list(stub.Interrupt(asked, metadata=(token,)).interrupted_ids)
+
+    answers = stub.ExecutePlan(request, metadata=(bo,))
+    try:
+        wait_until(lambda: is_running(stub, id, bo))
+        assert not is_running(stub, id, ana)
+        for what in (one, *INTERRUPTS):
+            for claimed in ("", "ana", "bo"):
+                assert interrupted(ana, claimed, **what) == []
+        assert is_running(stub, id, bo)
+        assert interrupted(bo, "ana", **one) == [id]
+        with pytest.raises(grpc.RpcError, match="OPERATION_CANCELED"):
+            list(answers)
+    finally:
+        answers.cancel()
+
+
+def with_session(stub: Any, token: tuple[str, str]) -> None:
+    """Has Spark make the session of this user, so that it is no missing one that refuses."""
+    request = base.ConfigRequest(session_id=SESSION)
+    request.operation.get.keys.append("spark.sql.session.timeZone")
+    assert stub.Config(request, metadata=(token,)).pairs
+
+
+def is_running(stub: Any, id: str, token: tuple[str, str]) -> bool:
+    """Whether the operation runs, as far as the user is told."""
+    request = base.GetStatusRequest(session_id=SESSION)
+    request.operation_status.operation_ids.append(id)
+    running = base.GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING
+    answer = stub.GetStatus(request, metadata=(token,))
+    return any(one.state == running for one in answer.operation_statuses)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("claimed", ["", "bo"])
+def test_errors_of_others_are_told_to_nobody_else(
+    gateway: Running, stub: Any, claimed: str
+) -> None:
+    request = base.ExecutePlanRequest(session_id=SESSION)
+    request.plan.root.sql.query = "select raise_absent from notes"
+    bo = ("authorization", f"Bearer {gateway.estate.tokens['bo']}")
+    ana = ("authorization", f"Bearer {gateway.estate.tokens['ana']}")
+    with_session(stub, ana)
+    failed = refused(stub.ExecutePlan, request, bo)
+    sent = dict(failed.trailing_metadata())
+    (detail,) = status_pb2.Status.FromString(sent["grpc-status-details-bin"]).details
+    info = error_details_pb2.ErrorInfo()
+    assert detail.Unpack(info)
+    asked = base.FetchErrorDetailsRequest(session_id=SESSION, error_id=info.metadata["errorId"])
+    asked.user_context.user_id = claimed
+    assert not stub.FetchErrorDetails(asked, metadata=(ana,)).errors
+    told = stub.FetchErrorDetails(asked, metadata=(bo,))
+    assert "raise_absent" in told.errors[told.root_error_idx].message
 
 
 @pytest.mark.spark

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import grpc
 import pytest
+import structlog
 from cryptography import x509
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import base_pb2_grpc as stubs
 
 from lakewarden.gateway import permitted
-from lakewarden.gateway.backend import Address, Backend
+from lakewarden.gateway.backend import SERVICE, Address, Backend
 from lakewarden.gateway.errors import TooManyCalls
 from lakewarden.gateway.running_calls import MAX_CALLS_OF_USER, RunningCalls
 from lakewarden.gateway.server import Listening, Server
+from lakewarden.gateway.service import Gateway
 from lakewarden.kernel.change import StatementRemoved
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service import decisions, questions
@@ -229,6 +234,111 @@ def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_p
     written = (tmp_path / "log").read_text()
     assert estate.tokens["ana"] not in written
     assert spark_server.TOKEN not in written
+
+
+@pytest.fixture
+def _logging() -> Iterator[None]:
+    """Logs as they were, after a command has set them up."""
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    yield
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
+
+
+@pytest.mark.usefixtures("_logging")
+def test_no_token_is_in_the_log(
+    estate: Estate,
+    spark_port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Of calls that succeed, are refused, are malformed, and of one that meets a defect."""
+    from lakewarden.cli import gateway as verb
+    from lakewarden.cli import main
+
+    token = estate.tokens["ana"]
+    called: list[grpc.StatusCode] = []
+
+    def call_and_stop(calls: Gateway, _: object) -> None:
+        server = Server(calls, Listening("127.0.0.1", 0))
+        try:
+            with grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+                called.extend(status_of(channel, *one) for one in calls_with(token))
+
+                monkeypatch.setattr(calls, "_authenticator", Defective())
+                called.append(status_of(channel, "Config", config(), f"Bearer {token}"))
+        finally:
+            server.stop()
+
+    monkeypatch.setattr(verb, "_run", call_and_stop)
+    monkeypatch.setenv("LAKEWARDEN_SPARK_TOKEN", spark_server.TOKEN)
+    monkeypatch.setenv("LAKEWARDEN_LOG_LEVEL", "debug")
+    (tmp_path / "lakewarden.toml").write_text(
+        '[spark.lake]\nmetalake = "lk"\ncatalogs = { spark_catalog = "lake" }\ndatabase = "sales"\n'
+    )
+    command = ["gateway", "--realm", REALM, "--backend", f"sc://127.0.0.1:{spark_port}"]
+    command += ["--database", f"sqlite:///{estate.folder}/store.db"]
+    command += ["--config", str(tmp_path / "lakewarden.toml")]
+    assert main(command) == 0
+    code = grpc.StatusCode
+    assert called[:2] == [code.OK, code.UNAUTHENTICATED]
+    assert code.OK not in called[1:]
+    assert called[-1] == code.PERMISSION_DENIED
+    written = "".join(capfd.readouterr())
+    lines = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
+    (failed,) = (one for one in lines if one["event"].startswith("unexpected error"))
+    assert "KeyError" in failed["exception"]
+    for secret in (token, token[1:], spark_server.TOKEN):
+        assert secret not in written
+
+
+class Defective:
+    """What stands for an authenticator with a defect, whose error has the credential in it."""
+
+    def authenticate(self, sent: object, *_: object, **__: object) -> None:
+        raise KeyError(sent)
+
+
+def config() -> bytes:
+    request = base.ConfigRequest(session_id="00000000-0000-0000-0000-0000000000e1")
+    request.operation.get.keys.append("spark.sql.session.timeZone")
+    data: bytes = request.SerializeToString()
+    return data
+
+
+def calls_with(token: str) -> list[tuple[str, bytes, str]]:
+    """Calls by method, request and credential: a good one, and then none that is answered."""
+    good = f"Bearer {token}"
+    named = base.ExecutePlanRequest(session_id=token, operation_id=token, client_type=token)
+    named.user_context.user_id, named.user_context.user_name = token, token
+    named.tags.append(token)
+    named.plan.root.read.named_table.unparsed_identifier = token
+    text = base.ExecutePlanRequest(session_id="00000000-0000-0000-0000-0000000000e1")
+    text.plan.root.sql.query = f"select '{token}' from hr.people where name = {token}"
+    statement = named.SerializeToString(), text.SerializeToString()
+    return [
+        ("Config", config(), good),
+        ("Config", config(), f"Bearer {token}x"),
+        ("Config", config(), token),
+        ("Config", config(), f"Basic {token}"),
+        ("Config", b"\xff" + token.encode(), good),
+        ("AddArtifacts", token.encode(), good),
+        (f"New{token}", config(), good),
+        *(("ExecutePlan", one, credential) for one in statement for credential in (good, token)),
+    ]
+
+
+def status_of(channel: grpc.Channel, method: str, data: bytes, credential: str) -> grpc.StatusCode:
+    """How a call ends."""
+    call = channel.unary_stream(f"/{SERVICE}/{method}")
+    try:
+        list(call(data, metadata=(("authorization", credential),)))
+    except grpc.RpcError as error:
+        code: grpc.StatusCode = error.code()
+        return code
+    return grpc.StatusCode.OK
 
 
 def test_the_command_serves_no_plain_text_to_other_machines(

@@ -64,6 +64,7 @@ def gateway(
 
         lakewarden gateway --backend sc://127.0.0.1:15002 --realm lake --database sqlite:///estate.db
     """
+    from lakewarden.app import log
     from lakewarden.app.open_store import open_for_writing
     from lakewarden.authn.authenticator import Authenticator
     from lakewarden.config.engines import SparkRealm
@@ -73,6 +74,7 @@ def gateway(
 
     _check_secrecy(listening)
     settings = load(config, {} if database == UNSAID else {"database": database})
+    log.configure(settings.log_level)
     spark = Backend(Address.read(backend), _token())
     spark.check()
     opened = open_for_writing(settings.database, makes=False)

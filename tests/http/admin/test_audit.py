@@ -75,9 +75,10 @@ def test_a_grant_leaves_its_id_alone(api: Api) -> None:
     api.must("PUT", "/realms/gravitino/statements/grant", grant)
     api.must("DELETE", "/realms/gravitino/statements/grant")
     api.must("DELETE", "/realms/gravitino/statements/absent")
-    ids: list[Any] = [row["details"]["statement"] for row in rows(api)[-3:]]
+    found: list[Any] = rows(api)[-3:]
+    ids = [row["details"]["statement"] for row in found]
     assert ids == ["grant", "grant", "absent"]
-    assert not any("effect" in row["details"] for row in rows(api)[-3:])
+    assert not any("effect" in row["details"] for row in found)
 
 
 def test_no_token_s_text_is_in_the_trail(api: Api) -> None:

@@ -401,6 +401,25 @@ def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
         assert definers == [("pusher@%",)]
 
 
+def test_a_view_that_is_broken_is_left_out(server: str) -> None:
+    """It has no columns, so nothing can be made of it; the push goes on."""
+    broken = Entity("view", "lk:c.sales.broken")
+    facts = small(
+        Statement("see", Effect.ALLOW, frozenset({"SELECT_VIEW"}), On(broken), ALL),
+        Statement("limit", Effect.FILTER, frozenset(), On(broken), frozenset({ANA}),
+                  expression="amount = 1"),
+    )  # fmt: skip
+    facts = replace(facts, entities=[*facts.entities, EntityRow(broken, TOP[-1])])
+    with estate(server, facts) as made, administrator(made.address.url) as admin:
+        execute(admin, "CREATE TABLE sales.below (region int, amount int)")
+        execute(admin, "CREATE OR REPLACE VIEW sales.broken AS SELECT * FROM sales.below")
+        execute(admin, "DROP TABLE sales.below")
+        wish, _ = made.push()
+        left = {(one.why, one.principal) for one in wish.residues if "broken" in one.entity}
+        assert left == {("it has no columns there", "user:ana")}
+        assert seen(made, ANA) == [("eu", "****3000")]
+
+
 # --- pushes that are cut off ---
 
 

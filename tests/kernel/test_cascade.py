@@ -26,6 +26,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts, RelationRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import On
+from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after
 from lakewarden.testing.world_draft import NOW
@@ -154,6 +155,39 @@ def test_statements_on_what_goes_are_removed_before_it() -> None:
     steps = cascade.steps(m.snapshot, EntityDropped(schema))
     assert set(steps[:2]) == {StatementRemoved(f"{e.type}:{e.name}") for e in (schema, table)}
     assert steps[2:] == (EntityDropped(table), EntityDropped(schema))
+
+
+def with_limits(system: System, facts: Facts) -> Facts:
+    """The same with a filter on the schema, and masks on the table and on a column of it."""
+    tables = [
+        {"id": "filter", "effect": "filter", "on": "schema:lk:c.s", "expression": "a = 1"},
+        {"id": "mask", "effect": "mask", "on": "table:lk:c.s.t", "expression": "null"},
+        {"id": "one", "effect": "mask", "on": "column:lk:c.s.t.a", "expression": "null"},
+    ]
+    read = read_statements(tables, system.model, system.spelling, "test")
+    return replace(facts, statements=(*facts.statements, *read))
+
+
+def test_filters_and_masks_stay_where_what_they_lie_on_is_dropped() -> None:
+    system = load_system("gravitino")
+    m = matrix_of(system, with_limits(system, lake_with_grants(system)))
+    drop = EntityDropped(system.entity("schema:lk:c.s"))
+    steps = cascade.steps(m.snapshot, drop)
+    removed = {step.id for step in steps if isinstance(step, StatementRemoved)}
+    assert removed == {"schema:lk:c.s", "table:lk:c.s.t"}
+    for changes in ([drop], steps):
+        left = apply(m, changes, now=NOW, revision=2).snapshot.table.statements
+        assert {"filter", "mask", "one"} <= set(left)
+        assert not removed & set(left)
+
+
+def test_filters_and_masks_follow_a_rename() -> None:
+    system = load_system("gravitino")
+    m = matrix_of(system, with_limits(system, lake_with_grants(system)))
+    rename = EntityRenamed(system.entity("table:lk:c.s.t"), "lk:c.s.u")
+    steps = cascade.steps(m.snapshot, rename)
+    followed = {step.statement.id for step in steps if isinstance(step, StatementAdded)}
+    assert followed == {"table:lk:c.s.t", "mask"}
 
 
 def test_statements_on_what_is_renamed_follow_it() -> None:

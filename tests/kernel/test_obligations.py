@@ -9,7 +9,13 @@ import pytest
 
 from lakewarden.kernel import memos
 from lakewarden.kernel import snapshot as snapshots
-from lakewarden.kernel.change import StatementAdded, StatementRemoved
+from lakewarden.kernel.change import (
+    EntityAdded,
+    EntityDropped,
+    EntityRenamed,
+    StatementAdded,
+    StatementRemoved,
+)
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
@@ -177,6 +183,30 @@ def test_a_statement_that_comes_or_goes_is_followed() -> None:
     last = apply(later, [StatementRemoved("s0")], now=0.0, revision=3)
     assert bound(last, "new", ORDERS) == ["more"]
     assert bound(last, "ana", ORDERS) == []
+
+
+def test_it_binds_again_once_what_it_lies_on_is_dropped_and_made_again() -> None:
+    m = made(filtering(to=["user:ana"]), masking())
+    orders, iban = SYSTEM.entity(ORDERS), SYSTEM.entity(IBAN)
+    schema = SYSTEM.spelling.parent(orders)
+    dropped = apply(m, [EntityDropped(orders)], now=0.0, revision=2)
+    assert set(dropped.snapshot.table.statements) >= {"s0", "s1"}
+    added = [EntityAdded(orders, schema), EntityAdded(iban, orders)]
+    again = apply(dropped, added, now=0.0, revision=3)
+    for one in (m, again):
+        assert bound(one, "ana", ORDERS) == ["s0"]
+        assert bound(one, "ben", ORDERS) == []
+        assert bound(one, "ben", IBAN, Effect.MASK) == ["s1"]
+    last = apply(again, [StatementRemoved("s1")], now=0.0, revision=4)
+    assert bound(last, "ben", IBAN, Effect.MASK) == []
+
+
+def test_it_binds_what_is_renamed_to_the_name_it_stayed_on() -> None:
+    m = made(filtering())
+    orders, other = SYSTEM.entity(ORDERS), SYSTEM.entity("table:m:c.s.other")
+    changes = [EntityDropped(orders), EntityRenamed(other, orders.name)]
+    later = apply(m, changes, now=0.0, revision=2)
+    assert bound(later, "ana", ORDERS) == ["s0"]
 
 
 def test_what_is_remembered_is_dropped_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:

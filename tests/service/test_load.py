@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.change import EntityAdded, EntityDropped, MembershipChanged
+from lakewarden.kernel.change import (
+    EntityAdded,
+    EntityDropped,
+    MembershipChanged,
+    StatementAdded,
+)
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.incremental_compile import apply
@@ -172,6 +177,28 @@ def test_a_statement_that_others_keep_is_left_alone(tmp_path: Path) -> None:
         found = load(service, replace(facts, statements=built_in(system)), prune=True)
         assert found.gap.left == ("use",)
         assert found.gap.effects == ()
+
+
+def test_filters_and_masks_that_others_keep_outlive_a_table_that_is_pruned(tmp_path: Path) -> None:
+    with opened(tmp_path) as service:
+        system = service.state.realm(LAKE).system
+        names = ("schema:lk:c.s", "table:lk:c.s.t")
+        tables = [
+            {"id": "git", "privileges": "SELECT_TABLE", "to": "user:ana", "on": names[1]},
+            {"id": "rows", "effect": "filter", "on": names[1], "expression": "a = 1"},
+            {"id": "iban", "effect": "mask", "on": f"column{names[1][5:]}.b", "expression": "null"},
+        ]
+        stated = read_statements(tables, system.model, system.spelling, "test")
+        load(service, lake(system, *names))
+        effects = [*map(StatementAdded, stated)]
+        marks = [DocumentChanged(statement.id, {MARK: "git"}) for statement in stated]
+        service.write(SYSTEM, lambda transaction: transaction.change(LAKE, *effects, *marks))
+        found = load(service, lake(system, names[0]), prune=True)
+        assert set(found.gap.left) == {"rows", "iban"}
+        load(service, lake(system, *names), prune=True)
+        statements = service.state.realm(LAKE).matrix.snapshot.table.statements
+        assert {"rows", "iban"} <= set(statements)
+        assert "git" not in statements
 
 
 def test_administrators_that_the_configuration_names_are_never_pruned() -> None:

@@ -141,6 +141,29 @@ def test_a_type_that_goes_takes_along_what_lies_below_it(service: DecisionServic
         assert compare(reading) == []
 
 
+def test_a_filter_stays_where_only_its_entity_does_not_fit(service: DecisionService) -> None:
+    document = '[types.document]\ntitle = "document"\n'
+    rows = (document, f"{document}filtered = true\n")
+    limited = {"filter": On(INSIDE), "gone": On(FOLDER)}
+    applied(service, changed(rows))
+    filters = [
+        Statement(id, Way.FILTER, frozenset(), on, expression="a = 1") for id, on in limited.items()
+    ]
+    service.write(
+        ADMIN,
+        lambda transaction: transaction.change("mine", *map(StatementAdded, filters)),
+    )
+    edition = changed(rows, text=NO_FOLDERS.text)
+    orphans = {one.name for one in planned(service, edition).orphans if one.kind == "statement"}
+    assert orphans == {"inside", "gone"}
+    applied(service, edition, drop=True)
+    snapshot = service.state.realm("mine").matrix.snapshot
+    assert snapshot.coded.tree.find(INSIDE) is None
+    assert set(snapshot.table.statements) == {"read", "filter"}
+    with service.reading() as reading:
+        assert compare(reading) == []
+
+
 def test_owners_and_places_that_the_edition_does_not_know_are_orphaned(
     service: DecisionService,
 ) -> None:

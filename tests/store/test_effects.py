@@ -26,6 +26,7 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import GROUP, Principal, members_of
 from lakewarden.kernel.relations import (
     AttributeRow,
@@ -35,9 +36,13 @@ from lakewarden.kernel.relations import (
     OwnerRow,
     RelationRow,
 )
+from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect as Way
 from lakewarden.kernel.statement import On, Owners, Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import (
     DocumentChanged,
     Effect,
@@ -49,6 +54,7 @@ from lakewarden.service.effect import (
     encode,
 )
 from lakewarden.service.realm import Realm, Token
+from lakewarden.service.replay import compare
 from lakewarden.service.system import System, load_system
 from lakewarden.store import SqlStore
 from lakewarden.store.reading import PAGE_ROWS
@@ -157,6 +163,32 @@ def test_a_dropped_entity_takes_its_own_along_and_leaves_the_others(store: SqlSt
         assert reading.documents(REALM, [TABLE, OTHER]) == {OTHER: {"k": OTHER.name}}
         assert reading.secrets(REALM, TABLE) == {}
         assert reading.secrets(REALM, OTHER) == {"password": OTHER.name}
+
+
+def test_filters_and_masks_outlive_what_they_lie_on(store: SqlStore) -> None:
+    column = Entity("column", f"{TABLE.name}.iban")
+    tables = [
+        {"id": "read", "privileges": ["SELECT_TABLE"], "to": "user:ana", "on": "table:lk:c.s.t"},
+        {"id": "rows", "effect": "filter", "on": "table:lk:c.s.t", "expression": "a = 1"},
+        {"id": "iban", "effect": "mask", "on": "column:lk:c.s.t.iban", "expression": "null"},
+    ]
+    stated = read_statements(tables, GRAVITINO.model, GRAVITINO.spelling, "test")
+    with_realm(store, EntityAdded(column, TABLE), *map(StatementAdded, stated))
+    service = DecisionService(store, clock=lambda: NOW)
+    service.open()
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, EntityDropped(SCHEMA)))
+    assert {one.id for one in facts(store).statements} == {"rows", "iban"}
+    more = (EntityAdded(SCHEMA, CATALOG), EntityAdded(TABLE, SCHEMA), EntityAdded(column, TABLE))
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, *more))
+    afresh = DecisionService(store, clock=lambda: NOW)
+    afresh.open()
+    for one in (service, afresh):
+        matrix = one.state.realm(REALM).matrix
+        for entity, effect, id in ((TABLE, Way.FILTER, "rows"), (column, Way.MASK, "iban")):
+            binding = obligations(matrix, Request(ANA, "", entity, NOW), effect)
+            assert [statement.id for statement in binding] == [id]
+    with store.reading() as reading:
+        assert compare(reading) == []
 
 
 def test_an_edge_to_a_dropped_entity_goes_by_a_change_of_its_own(store: SqlStore) -> None:

@@ -150,7 +150,7 @@ Model `tiny`, of Tiny &amp; &lt;small&gt; 1.
 Source: made\\_up
 
 - names are spelt by `tiny`
-- a statement binds to a name
+- statements bind to names
 - DENY: yes
 - every operation also requires `MEMBER`, unless marked no gate
 - granting a privilege on an entity requires `grant`
@@ -289,7 +289,7 @@ def test_a_page_of_little_is_short() -> None:
         "Source: s",
         "",
         "- names are spelt by `x`",
-        "- a statement dies with its entity",
+        "- grants die with their entity",
         "- DENY: no",
     ]
 

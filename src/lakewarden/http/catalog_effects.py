@@ -56,11 +56,10 @@ def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]
 
     for id, statement in snapshot.table.statements.items():
         scope = statement.scope
-        if not isinstance(scope, On) or id.startswith(IMPLIED_ID):
+        if not isinstance(scope, On) or id.startswith(IMPLIED_ID) or is_stored(state, scope.entity):
             continue
         on = scope.entity
-        is_inside = on == source or source in coded.ancestors(on)
-        if is_inside and not is_stored(state, on):
+        if on == source or source in coded.ancestors(on):
             new = On(Entity(on.type, renamed(on.name)))
             yield StatementAdded(replace(statement, scope=new))
     id_of_source = coded.tree.find(source)

@@ -40,7 +40,8 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
             renamed = On(Entity(entity.type, name))
             follow = (
                 StatementAdded(replace(statement, scope=renamed))
-                for statement in _anchored(snapshot, {entity})
+                for statement in _stated(snapshot)
+                if statement.scope == On(entity)
             )
             return (change, *follow)
         case _:
@@ -56,8 +57,10 @@ def _dropped(snapshot: Snapshot, entity: Entity) -> Iterator[Change]:
     )
     entities = [tree.entity(other) for other in sorted(removed, key=lambda x: -_depth(snapshot, x))]
     if model.binds_identity:
-        for statement in _anchored(snapshot, set(entities)):
-            yield StatementRemoved(statement.id)
+        gone = set(entities)
+        for statement in _stated(snapshot):
+            if statement.falls_with(gone):
+                yield StatementRemoved(statement.id)
         yield from _edges_into(snapshot, removed)
     yield from map(EntityDropped, entities)
 
@@ -66,12 +69,10 @@ def _depth(snapshot: Snapshot, id: int) -> int:
     return sum(1 for _ in snapshot.coded.tree.ancestors(id))
 
 
-def _anchored(snapshot: Snapshot, entities: set[Entity]) -> Iterator[Statement]:
-    """The statements that hold on to one of the entities; those that follow by themselves not."""
-    for id, statement in snapshot.table.statements.items():
-        is_anchored = isinstance(statement.scope, On) and statement.scope.entity in entities
-        if is_anchored and not id.startswith(IMPLIED_ID):
-            yield statement
+def _stated(snapshot: Snapshot) -> Iterator[Statement]:
+    """The statements without those that follow from entities, which go and come by themselves."""
+    statements = snapshot.table.statements
+    return (one for id, one in statements.items() if not id.startswith(IMPLIED_ID))
 
 
 def _edges_into(snapshot: Snapshot, removed: BitMap) -> Iterator[Change]:

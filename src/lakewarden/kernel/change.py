@@ -23,7 +23,7 @@ class EntityDropped:
     """An entity is no longer stored, with its owners, relations and attributes.
 
     Where names that are not stored are denied, everything below goes with it, as do, in a
-    model that binds statements to identity, the statements anchored there.
+    model that binds statements to identity, the grants anchored there. Filters and masks stay.
     """
 
     entity: Entity

@@ -240,12 +240,8 @@ class ChangedRows:
         return self._attributes
 
     def _drop_statements_on(self, entities: set[Entity]) -> None:
-        anchored = {
-            id
-            for id, statement in self.statements.items()
-            if isinstance(statement.scope, On) and statement.scope.entity in entities
-        }
-        self._drop_statements(anchored)
+        fallen = {id for id, one in self.statements.items() if one.falls_with(entities)}
+        self._drop_statements(fallen)
 
     def _drop_statements(self, ids: Iterable[str]) -> None:
         for id in ids:

@@ -8,6 +8,7 @@ column masks reach everything below their anchor.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -147,6 +148,14 @@ class Statement:
     def named(self) -> frozenset[Principal]:
         """All principals that it names, those of its exceptions included."""
         return self.principals | self.exceptions
+
+    def falls_with(self, entities: Container[Entity]) -> bool:
+        """Whether it goes when these are dropped, in models that bind statements to identity.
+
+        Filters and masks stay, and bind what gets the name next: a table that its owner drops and
+        makes again would else show everything.
+        """
+        return not self.obliges and isinstance(self.scope, On) and self.scope.entity in entities
 
     def applies(self, now: float) -> bool:
         """Whether the statement is in force at `now` (seconds since the epoch)."""

@@ -19,8 +19,9 @@ def needing(
 ) -> list[str]:
     """The ids of the filters and masks in force that need a column of the stored table, in order.
 
-    `dropped` are columns that go; a mask on one of them alone goes, too. `names` are those that no
-    column has any more, or another one: an expression that reads one has another meaning, or none.
+    `dropped` are columns that go: a mask on one alone is left on nothing, and tags by which a mask
+    chooses go, too. `names` are those that no column has any more, or another one: an expression
+    that reads one has another meaning, or none.
     """
     return sorted(grant.statement.id for grant in _needing(snapshot, table, dropped, names))
 

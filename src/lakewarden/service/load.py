@@ -36,7 +36,7 @@ from lakewarden.kernel.relations import (
     Facts,
     MembershipRow,
 )
-from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement import Statement
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -411,8 +411,7 @@ class _DifferenceBuilder:
 
     def _falls(self, statement: Statement) -> bool:
         """Whether a statement is dropped with the entity that is its scope."""
-        about = statement.scope.entity if isinstance(statement.scope, On) else None
-        return self.model.binds_identity and about in self.dropped
+        return self.model.binds_identity and statement.falls_with(self.dropped)
 
     def _again(self) -> None:
         """Puts back what a drop takes along, and the wanted rows hold on to by name."""

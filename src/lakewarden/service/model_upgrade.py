@@ -298,7 +298,7 @@ class _Step:
         for statement in self._facts.statements:
             if defaults.get(statement.id) == statement:
                 continue  # the new edition brings its own
-            if isinstance(statement.scope, On) and statement.scope.entity in dropped:
+            if isinstance(statement.scope, On) and statement.falls_with(dropped):
                 reason = f"{_text(statement.scope.entity)} is removed"
                 self._orphan("statement", statement.id, reason, StatementRemoved(statement.id))
                 continue

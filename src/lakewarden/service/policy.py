@@ -26,7 +26,7 @@ nobody may change is no part of it, nor is whom the configuration makes an admin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import isinf
 from typing import Final
@@ -82,11 +82,15 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
-    """What files are held against: a realm's name, its system, and which entities it stores."""
+    """What files are held against: a realm's name, its system, and which entities it stores.
+
+    `limited` are those on which the realm has filters and masks, which stay where one is dropped.
+    """
 
     realm: str
     system: System
     is_stored: Callable[[Entity], bool]
+    limited: Container[Entity] = frozenset()
 
 
 def read(parts: Iterable[Part], realm: RealmState, reading: Reading | None = None) -> Policy:
@@ -95,7 +99,8 @@ def read(parts: Iterable[Part], realm: RealmState, reading: Reading | None = Non
     Raises as `read_policy`.
     """
     snapshot = realm.matrix.snapshot
-    about = PolicyContext(realm.realm.name, realm.system, snapshot.coded.is_known)
+    limited = limited_names(snapshot.table.statements.values())
+    about = PolicyContext(realm.realm.name, realm.system, snapshot.coded.is_known, limited)
     policy = read_policy(parts, about)
     lookups = types_of({**realm.realm.lookups, **policy.lookups})
     for id, statement in policy.statements.items():
@@ -103,6 +108,12 @@ def read(parts: Iterable[Part], realm: RealmState, reading: Reading | None = Non
         if snapshot.table.statements.get(id) != statement:
             check_in_realm(statement, realm, lookups, f"`{id}`", reading)
     return policy
+
+
+def limited_names(statements: Iterable[Statement]) -> frozenset[Entity]:
+    """The entities on which some of the statements, filters or masks, lie; stored or not."""
+    limiting = (one.scope for one in statements if one.obliges)
+    return frozenset(scope.entity for scope in limiting if isinstance(scope, On))
 
 
 def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
@@ -239,7 +250,10 @@ def _check(statement: Statement, about: PolicyContext, where: str) -> None:
         raise BadInput(f"statement `{id}` has an infinite time; omit it", where=where)
     if isinstance(statement.scope, On):
         entity = statement.scope.entity
-        if not about.is_stored(entity) and not about.system.model.judged(entity.type):
+        may_be_named = about.system.model.judged(entity.type) or (
+            statement.obliges and entity in about.limited
+        )
+        if not may_be_named and not about.is_stored(entity):
             message = f"statement `{id}` is on `{entity.type}:{entity.name}`, which is not stored"
             raise BadInput(message, where=where)
 

@@ -272,7 +272,7 @@ def _without(system: System, facts: Facts, entity: Entity) -> Facts:
         statements=[
             s
             for s in facts.statements
-            if not (bound and isinstance(s.scope, On) and s.scope.entity in removed)
+            if s.obliges or not (bound and isinstance(s.scope, On) and s.scope.entity in removed)
         ],
     )
 

@@ -196,7 +196,7 @@ def _head(model: Model) -> Iterator[str]:
     yield f"Source: {_text(model.source)}"
     facts = [
         f"names are spelt by {_code(model.spelling)}",
-        f"a statement {'dies with its entity' if model.binds_identity else 'binds to a name'}",
+        "grants die with their entity" if model.binds_identity else "statements bind to names",
         f"DENY: {_TRUE if model.denies else 'no'}",
     ]
     if model.gate != "anyone":

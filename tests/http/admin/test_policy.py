@@ -79,6 +79,22 @@ def test_an_exported_policy_is_a_plan_of_nothing_once_it_is_adopted(lake: Api) -
     assert lake.must("POST", f"{PATH}/plan", sent(policy))["pending"] is False
 
 
+def test_a_mask_of_a_policy_may_stay_on_a_table_that_was_dropped(lake: Api) -> None:
+    table = "table:lk:sales.raw.brief"
+    lake.must("PUT", f"{PATH}/entity", {"entity": table})
+    policy = {"mask": [{"id": "brief", "on": table, "with": "null"}]}
+    plan = lake.must("POST", f"{PATH}/plan", sent(policy))
+    lake.must("POST", f"{PATH}/apply", agreed(plan, policy))
+    lake.must("DELETE", f"{PATH}/entity", query={"entity": table})
+    assert lake.must("POST", f"{PATH}/plan", sent(policy))["pending"] is False
+    other = {"mask": [{**policy["mask"][0], "on": "table:lk:sales.raw.other"}]}
+    refused = lake.ask("POST", f"{PATH}/plan", sent(other))
+    assert "which is not stored" in refused.body["detail"]
+    grant = {"statement": [{**READ, "on": table}]}
+    refused = lake.ask("POST", f"{PATH}/plan", sent(grant))
+    assert "which is not stored" in refused.body["detail"]
+
+
 def test_a_plan_is_refused_once_the_store_has_moved_on(lake: Api) -> None:
     plan = lake.must("POST", f"{PATH}/plan", sent())
     lake.must("PUT", "/directories/main/users/dan")

@@ -315,6 +315,19 @@ def test_a_moved_table_takes_its_masks_and_grants_along(guard: Guarded) -> None:
         assert "binds you" in str(loaded(guard, "wes", "shop/namespaces/sales/tables/kept"))
 
 
+def test_a_table_that_is_dropped_and_made_again_has_its_masks(guard: Guarded) -> None:
+    twice = "shop/namespaces/sales/tables/twice"
+    column = "column:lk:lake.sales.twice.iban"
+    assert guard.ask("sam", "POST", TABLES, {**NEW, "name": "twice"}).status == 200
+    with limit(guard, effect="mask", on=column, expression="null"):
+        for _ in range(2):
+            assert "binds you" in str(loaded(guard, "sam", twice))
+            assert guard.ask("olga", "DELETE", twice).status == 204
+            assert guard.ask("sam", "POST", TABLES, {**NEW, "name": "twice"}).status == 200
+        assert "binds you" in str(loaded(guard, "sam", twice))
+    assert guard.ask("olga", "DELETE", twice).status == 204
+
+
 def answering(guard: Guarded, status: int, body: Json | bytes, seconds: float = 0.0) -> None:
     def override(method: str, path: str) -> tuple[int, Json | bytes] | None:
         if not path.endswith("/orders"):

@@ -312,6 +312,37 @@ def test_filters_and_masks_bind_whom_they_are_for(plugin: Trino, tmp_path: Path)
     assert filtered == ["'ana')", "", "'olga')"]
 
 
+def test_documents_can_do_without_a_table_that_was_dropped(plugin: Trino) -> None:
+    name = "table:lk:lake.sales.brief"
+
+    def entity(method: str) -> None:
+        path = "/api/v1/realms/gravitino/entity"
+        query, body = ("", {"entity": name}) if method == "PUT" else (f"?entity={name}", None)
+        assert plugin.served.ask(method, path + query, body, token=ROOT).status < 300
+
+    def limiting() -> tuple[list[Any], list[Any]]:
+        policies = document(plugin, POLICIES)["policies"]
+        named = [p for p in policies if p["resources"].get("table", {}).get("values") == ["brief"]]
+        return [p["policyType"] for p in named], policies
+
+    before = document(plugin, POLICIES)["policies"]
+    entity("PUT")
+    put(plugin, "filter", "rows", on=name, expression="id = 1")
+    put(plugin, "mask", "value", on=f"column{name[5:]}.iban", expression="null")
+    try:
+        first, _ = limiting()
+        assert {1, 2} <= {*first}
+        entity("DELETE")
+        assert limiting() == ([], before)
+        entity("PUT")
+        assert limiting()[0] == first
+        entity("DELETE")
+    finally:
+        drop(plugin, "rows")
+        drop(plugin, "value")
+    assert document(plugin, POLICIES)["policies"] == before
+
+
 def test_sql_in_names_is_a_literal_or_hides(plugin: Trino) -> None:
     """Ranger replaces what stands in braces, before the engine reads the expression."""
     for id, text in (("braces", "region = '{USER}'"), ("script", "region = '${{USER.dept}}'")):

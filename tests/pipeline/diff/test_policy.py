@@ -126,14 +126,24 @@ def found_at(places: Mapping[Entity, Placed]) -> Callable[[Iterable[Entity]], di
 
 def test_a_statement_in_a_file_is_about_what_is_stored() -> None:
     files = [("policy.toml", {"realm": "lake", "statement": [reading("one")]})]
-    read = policy_of(files, index(), found_at({TABLE: Placed(7, 3, True)}))
+    read = policy_of(files, index(), (), found_at({TABLE: Placed(7, 3, True)}))
     assert list(read.statements) == ["one"]
     for places in ({}, {TABLE: Placed(7, 3, False)}):
         with pytest.raises(BadInput, match="which is not stored"):
-            policy_of(files, index(), found_at(places))
+            policy_of(files, index(), (), found_at(places))
     other = replace(index(), manifest=Manifest(KIND, 1, (), {}, {"realm": "other"}, {}))
     with pytest.raises(BadInput, match="is for realm `lake`, not `other`"):
-        policy_of(files, other, found_at({}))
+        policy_of(files, other, (), found_at({}))
+
+
+def test_a_filter_or_mask_may_stay_on_what_is_not_stored_any_more() -> None:
+    mask = {"id": "one", "on": "table:lk:c.s.t", "with": "null"}
+    files = [("policy.toml", {"realm": "lake", "mask": [mask]})]
+    table = {"id": "one", "effect": "mask", "on": "table:lk:c.s.t", "expression": "null"}
+    read = policy_of(files, index(), statements(table), found_at({}))
+    assert list(read.statements) == ["one"]
+    with pytest.raises(BadInput, match="which is not stored"):
+        policy_of(files, index(), STATED, found_at({}))
 
 
 def test_a_new_statement_that_reaches_upwards_is_refused_where_names_do_not_tell() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lakewarden.kernel import cascade
 from lakewarden.kernel.change import (
     Change,
+    EntityAdded,
     EntityDropped,
     EntityMoved,
     MembershipChanged,
@@ -26,6 +27,7 @@ from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, STATEMENTS, Index
 from lakewarden.pipeline.stream import affected_blocks
 from lakewarden.pipeline.stream import plan as planning
@@ -165,6 +167,38 @@ def test_filters_and_masks_that_come_and_go_are_followed(name: str, seed: int) -
         index = offline.indexed(Path(folder) / "before", system, facts, at(1), BITS)
         expected = offline.indexed(Path(folder) / "after", system, later, at(until), BITS)
         assert wrong(index, planned(index, events, until), expected) == []
+
+
+def test_a_filter_and_a_mask_outlive_what_they_lie_on(tmp_path: Path) -> None:
+    system = harness.system("gravitino")
+    texts = ["metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t", "column:lk:c.s.t.a"]
+    made = [system.entity(text) for text in texts]
+    tables = [
+        {"id": "filter", "effect": "filter", "on": texts[3], "expression": "a = 1"},
+        {"id": "mask", "effect": "mask", "on": texts[4], "expression": "null"},
+        {"id": "read", "privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": texts[3]},
+    ]
+    facts = Facts(
+        entities=[EntityRow(entity, system.spelling.parent(entity)) for entity in made],
+        statements=read_statements(tables, system.model, system.spelling, "test"),
+    )
+    facts = possible(system, facts)
+    table, column = made[3], made[4]
+    added = [EntityAdded(table, made[2]), EntityAdded(column, table)]
+    changes: list[list[Change]] = [[EntityDropped(table)], [*added]]
+    index = offline.indexed(tmp_path / "0", system, facts, at(1), BITS)
+    for step, batch in enumerate(changes, 1):
+        events: list[Event] = []
+        for one in batch:
+            snapshot = compile(facts, system.model, system.spelling, now=NOW)
+            for effect in cascade.steps(snapshot, one):
+                events.append(Event(step + 1, len(events), effect, f"step {step}"))
+            facts = after(system, facts, one)
+        expected = offline.indexed(tmp_path / str(step), system, facts, at(step + 1), BITS)
+        assert wrong(index, planned(index, events, step + 1), expected) == []
+        index = expected
+    assert {"filter", "mask"} <= {one.id for one in index.statements()}
+    assert "read" not in {one.id for one in index.statements()}
 
 
 def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(

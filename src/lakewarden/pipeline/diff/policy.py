@@ -16,7 +16,14 @@ from lakewarden.kernel.principal import IMPLIED, ROLE
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.task_context import TaskContext
-from lakewarden.service.policy import Part, Policy, PolicyContext, immutable_ids, read_policy
+from lakewarden.service.policy import (
+    Part,
+    Policy,
+    PolicyContext,
+    immutable_ids,
+    limited_names,
+    read_policy,
+)
 from lakewarden.service.system import System
 
 
@@ -33,8 +40,13 @@ Look = Callable[[Iterable[Entity]], Mapping[Entity, Placed]]
 """Finds those of some entities that an index knows."""
 
 
-def policy_of(parts: Sequence[Part], index: Index, look: Look) -> Policy:
-    """What the files ask for. Raises `BadInput` as `lakewarden.service.policy.read` does."""
+def policy_of(
+    parts: Sequence[Part], index: Index, stated: Iterable[Statement], look: Look
+) -> Policy:
+    """What the files ask for; `stated` are the statements of the index.
+
+    Raises `BadInput` as `lakewarden.service.policy.read` does.
+    """
     named: set[Entity] = set()
 
     def remember(entity: Entity) -> bool:
@@ -43,7 +55,8 @@ def policy_of(parts: Sequence[Part], index: Index, look: Look) -> Policy:
 
     read_policy(parts, PolicyContext(index.realm, index.system, remember))
     known = {entity for entity, place in look(named).items() if place.stored}
-    return read_policy(parts, PolicyContext(index.realm, index.system, known.__contains__))
+    limited = limited_names(stated)
+    return read_policy(parts, PolicyContext(index.realm, index.system, known.__contains__, limited))
 
 
 def after(

@@ -84,8 +84,9 @@ def difference_of_policies(
     def look(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
         return _look(index, entities)
 
-    policy = policy_of(files, index, look)
-    later = after(before, index.statements(), policy, index.system, only=only)
+    stated = index.statements()
+    policy = policy_of(files, index, stated, look)
+    later = after(before, stated, policy, index.system, only=only)
     check_anchors(before, later, index.system, look)
     users = everyone(before.memberships, later.memberships)
     about = turned_on(before, later, index.system.model)

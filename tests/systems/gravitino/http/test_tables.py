@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel.change import StatementAdded
+from lakewarden.analysis.lint.lint_context import LintContext
+from lakewarden.analysis.lint.rules.obligations import idle_obligation
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
+from lakewarden.kernel.obligations import obligations
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, On
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import SYSTEM
-from tests.systems.gravitino.http.small_lake import COLUMNS, ML, S, T
+from lakewarden.service.statements import stored
+from tests.systems.gravitino.http.small_lake import COLUMNS, ML, REL, S, T
 from tests.systems.gravitino.http.wire import REALM, Json, Wire
 
 OBJECTS = f"{ML}/objects"
@@ -84,7 +91,7 @@ def limit(lake: Wire, **stated: Any) -> None:
         ({"effect": "filter", "expression": "id = 1"}, DELETE, False),
         ({"effect": "filter", "on": "schema:lk:rel.s", "expression": "name = 'x'"}, DELETE, True),
         ({"effect": "mask", "expression": "sql 'lower(name)'"}, RENAME, True),
-        # A mask of all columns is there for the next one of that name, one of a column is not.
+        # A mask of all columns has others left, one of a column would lie on nothing.
         ({"effect": "mask", "expression": "null"}, DELETE, False),
         ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, DELETE, True),
         ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, RENAME, False),
@@ -115,6 +122,86 @@ def test_whom_a_filter_binds_cannot_drop_its_column(lake: Wire) -> None:
         assert (status, found["code"]) == (403, 1008)
         assert "binds you" in found["message"]
     alter(lake, T, {"@type": "addColumn", "fieldName": ["more"], "type": "string"})
+
+
+COLUMN = "column:lk:rel.s.t.name"
+
+
+def binding(lake: Wire, name: str, effect: str, user: str = "bob") -> list[str]:
+    """The filters or masks that bind a user there."""
+    state = lake.service.state.realm(REALM)
+    request = Request(Principal(USER, user), "", state.system.entity(name), lake.service.clock())
+    return [one.id for one in obligations(state.matrix, request, Effect(effect))]
+
+
+@pytest.mark.parametrize(
+    ("path", "again"),
+    [
+        (T, [(f"{S}/tables", {"name": "t", "columns": COLUMNS})]),
+        (
+            f"{S}?cascade=true",
+            [
+                (f"{REL}/schemas", {"name": "s"}),
+                (f"{S}/tables", {"name": "t", "columns": COLUMNS}),
+            ],
+        ),
+        (
+            f"{ML}?force=true",
+            [
+                ("metalakes", {"name": "lk"}),
+                (f"{ML}/catalogs", {"name": "rel", "type": "relational", "provider": "hive"}),
+                (f"{REL}/schemas", {"name": "s"}),
+                (f"{S}/tables", {"name": "t", "columns": COLUMNS}),
+            ],
+        ),
+    ],
+    ids=["table", "schema", "metalake"],
+)
+@pytest.mark.parametrize(
+    ("on", "effect"),
+    [("table:lk:rel.s.t", "filter"), ("table:lk:rel.s.t", "mask"), (COLUMN, "mask")],
+)
+def test_a_table_made_again_shows_no_more_than_before(
+    lake: Wire, path: str, again: list[tuple[str, Json]], on: str, effect: str
+) -> None:
+    limit(lake, on=on, effect=effect, expression="null" if effect == "mask" else "id = 1")
+    asked = "table:lk:rel.s.t" if effect == "filter" else COLUMN
+    assert binding(lake, asked, effect) == ["limit"]
+    assert lake.good("DELETE", path)["dropped"]
+    assert binding(lake, asked, effect) == ["limit"]
+    for where, body in again:
+        lake.good("POST", where, body)
+    assert binding(lake, asked, effect) == ["limit"]
+    system = lake.service.state.realm(REALM).system
+    assert stored(lake.service.state.realm(REALM))["limit"].scope == On(system.entity(on))
+
+
+def test_a_mask_on_a_column_binds_the_next_one_of_its_name(lake: Wire) -> None:
+    limit(lake, on=COLUMN, effect="mask", expression="null", **{"except": ["owners"]})
+    lake.good("PUT", f"{T}?force=true", {"updates": [DELETE]})
+    snapshot = lake.service.state.realm(REALM).matrix.snapshot
+    assert [one.place.name for one in idle_obligation.find(LintContext(snapshot))] == ["limit"]
+    alter(lake, T, {"@type": "addColumn", "fieldName": ["name"], "type": "string"})
+    assert binding(lake, COLUMN, "mask") == ["limit"]
+
+
+def test_a_mask_on_a_column_that_is_gone_follows_the_table_to_its_new_name(lake: Wire) -> None:
+    limit(lake, on=COLUMN, effect="mask", expression="null", **{"except": ["owners"]})
+    lake.good("PUT", f"{T}?force=true", {"updates": [DELETE]})
+    alter(lake, T, {"@type": "rename", "newName": "u"})
+    body = {"@type": "addColumn", "fieldName": ["name"], "type": "string"}
+    alter(lake, f"{S}/tables/u", body)
+    assert binding(lake, "column:lk:rel.s.u.name", "mask") == ["limit"]
+    alter(lake, REL, {"@type": "rename", "newName": "moved"})
+    assert binding(lake, "column:lk:moved.s.u.name", "mask") == ["limit"]
+
+
+def test_a_filter_that_is_deleted_does_not_come_back(lake: Wire) -> None:
+    limit(lake, effect="filter", expression="id = 1")
+    lake.good("DELETE", T)
+    lake.service.write(SYSTEM, lambda one: one.change(REALM, StatementRemoved("limit")))
+    lake.good("POST", f"{S}/tables", {"name": "t", "columns": COLUMNS})
+    assert binding(lake, "table:lk:rel.s.t", "filter") == []
 
 
 def test_columns_with_any_name_are_kept_but_cannot_be_named(lake: Wire) -> None:

@@ -39,8 +39,8 @@ def limits(model: Model) -> bool:
 @rule(
     title="A filter or a mask on nothing",
     severity=Severity.WARNING,
-    why="It lies on no stored table or column, so nothing is hidden: the table was renamed, the"
-    " tag was removed, or a name is misspelled.",
+    why="It lies on no stored table or column, so nothing is hidden: the table or the"
+    " column was dropped, the tag was removed, or a name is misspelled.",
     mend="Correct what it lies on, or delete it.",
     source="lakewarden: row filters and column masks",
     applies=limits,

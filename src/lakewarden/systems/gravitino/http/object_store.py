@@ -8,11 +8,12 @@ names there begin with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from lakewarden.http.catalog_effects import moved
 from lakewarden.http.exchange import Exchange
-from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed, OwnerChanged
+from lakewarden.kernel.change import EntityAdded, EntityDropped, OwnerChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import OwnerRow
 from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
@@ -147,19 +148,8 @@ def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, na
     renamed = child(parent, entity.type, name)
     if is_stored(transaction.realm(exchange.realm), renamed):
         raise exists(entity.type, gravitino.full_name(renamed))
-    transaction.change(
-        exchange.realm, *_renamings(transaction.realm(exchange.realm), entity, renamed.name)
-    )
+    transaction.change(exchange.realm, *moved(transaction.realm(exchange.realm), entity, renamed))
     return renamed
-
-
-def _renamings(state: RealmState, entity: Entity, name: str) -> Iterable[Effect]:
-    tree = state.matrix.snapshot.coded.tree
-    id = tree.find(entity)
-    assert id is not None  # noqa: S101 — INVARIANT: asked for what is stored
-    for other in tree.subtree(id) & tree.stored:
-        below = tree.entity(other)
-        yield EntityRenamed(below, name + below.name[len(entity.name) :])
 
 
 def drop(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> bool:

@@ -50,7 +50,7 @@ EFFECTS = {
     "owner": "the creator becomes the owner of what is created",
     "member": "the creator becomes a member of what is created",
     "holds": "the creator is granted every grantable privilege on what is created",
-    "drop": "statements, owners and relations of the entity and of all below it go with it",
+    "drop": "grants, owners and relations of the entity and of all below it go with it",
     "drop principal": "memberships, roles and ownerships of the removed principal go with it",
     "each": "each entity is judged alone: what may go goes, the rest is reported",
 }

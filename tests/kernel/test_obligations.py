@@ -10,6 +10,7 @@ import pytest
 from lakewarden.kernel import memos
 from lakewarden.kernel import snapshot as snapshots
 from lakewarden.kernel.change import (
+    Change,
     EntityAdded,
     EntityDropped,
     EntityRenamed,
@@ -204,7 +205,7 @@ def test_it_binds_again_once_what_it_lies_on_is_dropped_and_made_again() -> None
 def test_it_binds_what_is_renamed_to_the_name_it_stayed_on() -> None:
     m = made(filtering())
     orders, other = SYSTEM.entity(ORDERS), SYSTEM.entity("table:m:c.s.other")
-    changes = [EntityDropped(orders), EntityRenamed(other, orders.name)]
+    changes: list[Change] = [EntityDropped(orders), EntityRenamed(other, orders.name)]
     later = apply(m, changes, now=0.0, revision=2)
     assert bound(later, "ana", ORDERS) == ["s0"]
 

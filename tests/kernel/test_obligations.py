@@ -26,6 +26,7 @@ from lakewarden.kernel.obligations import (
     carries_limits,
     is_limited,
     obligations,
+    obligations_anywhere,
 )
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
@@ -208,6 +209,12 @@ def test_it_binds_what_is_renamed_to_the_name_it_stayed_on() -> None:
     changes: list[Change] = [EntityDropped(orders), EntityRenamed(other, orders.name)]
     later = apply(m, changes, now=0.0, revision=2)
     assert bound(later, "ana", ORDERS) == ["s0"]
+
+
+def test_those_that_bind_anywhere_are_found_without_a_target() -> None:
+    m = made(masking(), masking(ORDERS, to=["user:ben"]), masking(ORDERS, **{"except": ["owners"]}))
+    request = Request(user("ana"), "", Entity("metalake", "m"))
+    assert [one.id for one in obligations_anywhere(m, request, Effect.MASK)] == ["s0"]
 
 
 def test_what_is_remembered_is_dropped_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:

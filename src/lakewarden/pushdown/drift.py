@@ -20,6 +20,19 @@ OWNER = "OWNER"
 """The privilege of whoever owns an object in the target."""
 
 
+UNLIMITED = frozenset(
+    {
+        *("SUPERUSER", "BYPASSRLS", "REPLICATION"),
+        *("pg_read_all_data", "pg_write_all_data", "pg_maintain"),
+        *("pg_read_server_files", "pg_write_server_files", "pg_execute_server_program"),
+    }
+)
+"""What a target lets some do whatever they are granted; no realm allows it."""
+
+TO_COME = " ON TABLES TO COME"
+"""What a privilege ends with that is given on tables as soon as somebody makes them."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Difference:
     """One thing that is not as it was pushed: a role, or a member, grant, policy or view of it."""
@@ -119,6 +132,7 @@ def foreign(
             reach[grantee] = holdings.users_of(grantee, users)
         held = reach[grantee]
         if held:
-            known = grant.privilege == OWNER or grant.privilege in privileges
+            act = grant.privilege.removesuffix(TO_COME)
+            known = act == OWNER or act in UNLIMITED or act in privileges
             denied = held - allowed.get(grant, frozenset()) if known else frozenset()
             yield ForeignGrant(grantee, grant, tuple(sorted(held)), tuple(sorted(denied)))

@@ -30,20 +30,25 @@ from lakewarden.pushdown.grants import (
 )
 from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.postgresql_powers import LENT, lent, powers
 from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.wanted import TargetObjects
 
 ENGINE: Final = "postgresql"
 EVERYONE: Final = "PUBLIC"
 GRANTABLE: Final = " WITH GRANT OPTION"
-MEMBER_OF: Final = "MEMBER OF "
+MEMBER: Final = "MEMBER "
+MEMBER_OF: Final = f"{MEMBER}OF "
 """A role of ours that somebody made a member of another one has this as a grant."""
 
-_ADMIN: Final = " WITH ADMIN OPTION"
+ODD_MEMBER: Final = f"{MEMBER}WITH "
+"""A membership in a role of ours with other options than a push gives it is a grant of this, on
+the role and the member."""
+
 _KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
 
 _OBJECTS: Final = """
-SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'),
+SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind = 'f',
        a.attname, format_type(a.atttypid, a.atttypmod)
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -56,8 +61,10 @@ _SCHEMAS: Final = """
 SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
 """
 _USERS: Final = """
-SELECT rolname FROM pg_roles WHERE rolcanlogin AND NOT rolsuper AND NOT rolbypassrls
+SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolcanlogin
 """
+"""Users, and whether nothing limits them."""
+
 _ROLES: Final = """
 SELECT oid, rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') = %s
 """
@@ -65,7 +72,10 @@ _OTHER_ROLES: Final = """
 SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') IS DISTINCT FROM %s
 """
 _MEMBERS: Final = """
-SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s), m.admin_option
+SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s),
+       concat_ws(', ', CASE WHEN m.admin_option THEN 'ADMIN' END,
+         CASE WHEN m.set_option THEN 'SET' END,
+         CASE WHEN NOT m.inherit_option THEN 'NO INHERIT' END)
 FROM pg_auth_members m
 JOIN pg_roles of ON of.oid = m.roleid
 JOIN pg_roles member ON member.oid = m.member
@@ -129,6 +139,12 @@ SELECT of.rolname, member.rolname FROM pg_auth_members m
 JOIN pg_roles of ON of.oid = m.roleid
 JOIN pg_roles member ON member.oid = m.member
 WHERE m.roleid <> ALL(%s)
+"""
+_MEMBERS_OF: Final = """
+SELECT of.rolname, member.rolname FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE of.rolname = ANY(%s)
 """
 _ACCOUNT: Final = """
 WITH owned AS (
@@ -212,8 +228,10 @@ class Database:
         """What is there: users, schemas, tables and views with their columns."""
         columns: dict[Path, dict[str, str]] = {}
         views: set[Path] = set()
+        foreign: set[Path] = set()
         schemas = {name for (name,) in self._rows(_SCHEMAS)} - {self._address.view_schema}
-        for schema, name, is_view, column, type in self._rows(_OBJECTS):
+        users = self._rows(_USERS)
+        for schema, name, is_view, is_foreign, column, type in self._rows(_OBJECTS):
             if schema not in schemas:
                 continue
             own = columns.setdefault((schema, name), {})
@@ -221,11 +239,16 @@ class Database:
                 own[column] = type
             if is_view:
                 views.add((schema, name))
+            if is_foreign:
+                foreign.add((schema, name))
         return TargetObjects(
-            users=frozenset(name for (name,) in self._rows(_USERS)),
+            users=frozenset(name for name, is_unlimited in users if not is_unlimited),
+            unlimited=frozenset(name for name, is_unlimited in users if is_unlimited),
+            refused_users={of: LENT for of, _ in lent(self._rows)},
             schemas=frozenset(schemas),
             columns=columns,
             views=frozenset(views),
+            without_policies=frozenset(foreign),
             roles=frozenset(name for (name,) in self._rows(_OTHER_ROLES, [self._address.mark])),
         )
 
@@ -237,13 +260,16 @@ class Database:
         members: dict[str, set[str]] = {name: set() for name in names.values()}
         grants: dict[str, set[Grant]] = {name: set() for name in names.values()}
         ids = list(names)
-        for of, member, is_ours, is_admin in self._rows(_MEMBERS, {"ids": ids}):
-            if is_ours:
-                members[of].add(member)
+        for of, member, is_ours, odd in self._rows(_MEMBERS, {"ids": ids}):
             if member in grants:
                 grants[member].add(Grant((), MEMBER_OF + of))
-            if is_ours and is_admin:
-                grants[of].add(Grant((), f"{MEMBER_OF}{of} TO {member}{_ADMIN}"))
+            if is_ours and odd:
+                grants[of].add(Grant((of, member), ODD_MEMBER + odd))
+            elif is_ours:
+                members[of].add(member)
+        for of, given in grants.items():
+            # It is taken away and given anew, whoever else granted it as it should be.
+            members[of] -= {one.path[-1] for one in given if one.privilege.startswith(ODD_MEMBER)}
         views, own = self._views.held(), self._views.names()
         for role, path, privilege, grantable in self._rows(_GRANTS, [ids]):
             if path[:1] == [self._address.view_schema]:
@@ -271,9 +297,14 @@ class Database:
         members: dict[str, set[str]] = {}
         for of, member in self._rows(_OTHER_MEMBERS, [ids]):
             members.setdefault(of, set()).add(member)
+        beyond = list(powers(self._rows, EVERYONE))
+        ours = {*self._ours().values()} & {grantee for grantee, _ in beyond}
+        for of, member in self._rows(_MEMBERS_OF, [sorted(ours)]):
+            members.setdefault(of, set()).add(member)
         rows = self._rows(_FOREIGN, {"ids": ids, "everyone": EVERYONE})
+        granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what in rows]
         return Holdings(
-            grants=[(grantee, Grant(tuple(path), what)) for grantee, path, what in rows],
+            grants=granted + beyond,
             members={of: frozenset(names) for of, names in members.items()},
             everyone=EVERYONE,
         )
@@ -341,10 +372,12 @@ class Database:
                 mark = sql.Literal(self._address.mark)
                 yield sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
             case Step(act=Act.DROP_ROLE):
-                yield sql.SQL("DROP ROLE {}").format(role)
+                yield from self._drop_role(role)
             case Step(act=Act.ADD_MEMBER):
                 members = sql.SQL(", ").join(sql.Identifier(one.member) for one in alike)
-                yield sql.SQL("GRANT {} TO {} WITH ADMIN FALSE, INHERIT TRUE").format(role, members)
+                # With SET a member could own things as the role, and hand on what it has.
+                options = sql.SQL("ADMIN FALSE, INHERIT TRUE, SET FALSE")
+                yield sql.SQL("GRANT {} TO {} WITH {}").format(role, members, options)
             case Step(act=Act.REVOKE_MEMBER):
                 for one in alike:
                     yield from self._revoke_membership(step.role, one.member)
@@ -359,6 +392,23 @@ class Database:
                 yield from self._views.add(view, step.role)
             case Step(act=Act.DROP_VIEW, view=MaskingView() as view):
                 yield from self._views.drop(view.path, step.role)
+
+    def _drop_role(self, role: sql.Identifier) -> Iterator[sql.Composed]:
+        """Drops a role with what others gave it that no grant of ours is; it may own things, too.
+
+        Nobody is to keep a right because something hangs on its role. What does so in another
+        database leaves a role that has nothing here, and is not ours any more.
+        """
+        # Whoever made a role may become a member of it, and has to be one for this.
+        yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
+        yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
+        yield sql.SQL("DROP OWNED BY {}").format(role)
+        try:
+            with self._connection.transaction():
+                self._connection.execute(sql.SQL("DROP ROLE {}").format(role))
+        except psycopg.errors.DependentObjectsStillExist:
+            yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(role)
+            yield sql.SQL("COMMENT ON ROLE {} IS NULL").format(role)
 
     def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
         """Two policies: one lets the role in, the other one restricts it, whatever others add."""
@@ -417,8 +467,10 @@ class Database:
         """One privilege on several objects of a kind; see `_alike`."""
         privilege, depth = grants[0].privilege, len(grants[0].path)
         if privilege.startswith(MEMBER_OF):
-            of, _, rest = privilege.removeprefix(MEMBER_OF).partition(" TO ")
-            yield from self._revoke_membership(of, rest.removesuffix(_ADMIN) or role)
+            yield from self._revoke_membership(privilege.removeprefix(MEMBER_OF), role)
+            return
+        if privilege.startswith(ODD_MEMBER):
+            yield from self._revoke_membership(*grants[0].path)
             return
         column: sql.Composable = sql.SQL("")
         if depth == len(_KINDS) - 1:
@@ -452,7 +504,7 @@ def _alike(step: Step) -> tuple[object, ...]:
     """Steps that follow on one another and agree in this are one statement."""
     if step.act in (Act.ADD_MEMBER, Act.REVOKE_MEMBER):
         return step.act, step.role
-    if step.grant is not None and not step.grant.privilege.startswith(MEMBER_OF):
+    if step.grant is not None and not step.grant.privilege.startswith(MEMBER):
         column = step.grant.path[2:]
         return step.act, step.role, step.grant.privilege, len(step.grant.path), column
     return step.act, step.role, step.grant, step.policy, step.view

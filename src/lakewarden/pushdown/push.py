@@ -267,7 +267,7 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
     objects = database.objects()
     current = _plan(database, realm, target, now, objects)
     pushed = from_data(target.pushed)
-    users = objects.users & users_of(realm)
+    users = (objects.users | objects.unlimited) & users_of(realm)
     acts = of_model(realm.realm.model)[target.kind].engine.acts
     others = foreign(database.holdings(), users, current.wanted.holders(), acts)
     return Drift(

@@ -47,9 +47,10 @@ class TargetObjects:
     """What is there in a database, whoever may do what: only this can be granted, and to these.
 
     `columns` has the types of the columns of each table and view by path, `views` the paths of
-    those that are views, `roles` the names of all roles there that are not ours; one has at most
-    `longest_role` bytes. Where there are no `row_policies`, whoever a filter binds reads by a
-    masking view; `no_views` says why there can be none.
+    those that are views, `without_policies` tables that can have no row policies, `roles` the
+    names of all roles there that are not ours; one has at most `longest_role` bytes. Where there
+    are no `row_policies`, whoever a filter binds reads by a masking view; `no_views` says why there
+    can be none. `unlimited` are other users, whom no grant limits.
     `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
     with why.
     """
@@ -58,10 +59,12 @@ class TargetObjects:
     schemas: frozenset[str]
     columns: Mapping[Path, Mapping[str, str]]
     views: frozenset[Path] = frozenset()
+    without_policies: frozenset[Path] = frozenset()
     roles: frozenset[str] = frozenset()
     longest_role: int = 63
     row_policies: bool = True
     no_views: str = ""
+    unlimited: frozenset[str] = frozenset()
     refused_users: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[Path, str] = field(default_factory=dict)
 
@@ -175,6 +178,8 @@ class _Builder:
             name = identities.person(principal)
             if identities.user(name) != principal:
                 self._leave_out("the database would take the name for another user", of=principal)
+            elif name in self._objects.unlimited:
+                self._leave_out("nothing limits the account", of=principal)
             elif name not in self._objects.users:
                 self._leave_out("the database has no such user", of=principal)
             elif name in self._objects.refused_users:
@@ -345,7 +350,8 @@ class _Builder:
         return zip(group.names, group.principals, strict=True)
 
     def _has_policies(self, path: Path) -> bool:
-        return self._objects.row_policies and path not in self._objects.views
+        beside = self._objects.views | self._objects.without_policies
+        return self._objects.row_policies and path not in beside
 
     def _limit(self, table: int, principal: Principal, act: str) -> str | MaskingView | None:
         """The rows of the table that the principal may see, or the view that is read instead.

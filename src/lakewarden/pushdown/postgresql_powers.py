@@ -1,0 +1,57 @@
+"""What users have in PostgreSQL beside grants on objects: attributes, roles of its own, accounts.
+
+No grant of ours shows it, and it opens more than any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from lakewarden.pushdown.drift import TO_COME, UNLIMITED
+from lakewarden.pushdown.grants import Grant
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+"""The rows of a query with its parameters."""
+
+LENT: Final = "the account was granted to others, who would have its rights too"
+
+_LENT: Final = """
+SELECT of.rolname, member.rolname
+FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE of.rolcanlogin AND (m.inherit_option OR m.set_option)
+  AND NOT member.rolsuper AND member.rolname <> current_user
+"""
+_POWERS: Final = """
+SELECT rolname, ARRAY[]::text[], power
+FROM pg_roles, LATERAL (VALUES
+  ('SUPERUSER', rolsuper), ('BYPASSRLS', rolbypassrls), ('REPLICATION', rolreplication),
+  (rolname, rolname = ANY(%(powers)s))
+) each (power, is_held) WHERE is_held
+UNION ALL
+SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
+       CASE WHEN n.oid IS NULL THEN ARRAY[]::text[] ELSE ARRAY[n.nspname::text] END,
+       acl.privilege_type || %(to_come)s
+FROM pg_default_acl d
+LEFT JOIN pg_namespace n ON n.oid = d.defaclnamespace, aclexplode(d.defaclacl) acl
+WHERE d.defaclobjtype = 'r' AND acl.grantee <> d.defaclrole
+"""
+
+
+def lent(rows: Rows) -> Iterator[tuple[str, str]]:
+    """Accounts that others have been granted as if they were roles, each with one of these.
+
+    Whoever made an account may grant it, and is not among them as long as they did not.
+    """
+    yield from rows(_LENT)
+
+
+def powers(rows: Rows, everyone: str) -> Iterator[tuple[str, Grant]]:
+    """Who has what opens more than a grant on an object, as grants on the database or a schema."""
+    about = {"powers": sorted(UNLIMITED), "everyone": everyone, "to_come": TO_COME}
+    for grantee, path, power in rows(_POWERS, about):
+        yield grantee, Grant(tuple(path), power)
+    for of, member in lent(rows):
+        yield member, Grant((), f"MEMBER OF {of}")

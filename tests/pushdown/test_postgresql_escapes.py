@@ -1,0 +1,224 @@
+"""What PostgreSQL gives beside grants on objects: it opens nothing of ours, and drift names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown import push
+from lakewarden.pushdown.drift import ADDED, differences
+from lakewarden.pushdown.grants import Roles, as_data
+from lakewarden.pushdown.postgresql import connected
+from lakewarden.pushdown.push import Drift
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.postgresql_estate import Estate, administrator, estate
+
+LAKE, CATALOG, SCHEMA = Entity("metalake", "m"), Entity("catalog", "m:c"), Entity("schema", "m:c.s")
+ORDERS, SECRET = (Entity("table", f"m:c.s.{name}") for name in ("orders", "secret"))
+ANA, BO = (Principal(USER, name) for name in ("ana", "bo"))
+READS = Statement(
+    *("reads", Effect.ALLOW, frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})),
+    *(On(CATALOG), frozenset({BO})),
+)
+HIDDEN = Statement("hidden", Effect.DENY, frozenset({"SELECT_TABLE"}), On(SECRET), frozenset({BO}))
+
+
+def facts(*statements: Statement) -> Facts:
+    above = {LAKE: None, CATALOG: LAKE, SCHEMA: CATALOG, ORDERS: SCHEMA, SECRET: SCHEMA}
+    return Facts(
+        entities=[EntityRow(one, parent) for one, parent in above.items()],
+        principals=[ANA, BO],
+        memberships=[MembershipRow(one, members_of("m")) for one in (ANA, BO)],
+        statements=statements,
+    )
+
+
+@pytest.fixture
+def made(postgres_url: str) -> Iterator[Estate]:
+    """A database in which `bo` may read one of two tables, and `ana` nothing."""
+    with estate(postgres_url, facts(READS, HIDDEN)) as one:
+        one.push()
+        yield one
+
+
+@pytest.fixture
+def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
+    with administrator(made.address.url) as connection:
+        yield connection
+
+
+def role(made: Estate) -> str:
+    """The role by which `bo` reads."""
+    ((name, _),) = made.held().roles.items()
+    return name
+
+
+def reads(made: Estate, user: Principal, table: str = "orders") -> bool:
+    try:
+        with made.as_user(user) as connection:
+            connection.execute(f"SELECT FROM s.{table}")
+    except (psycopg.errors.InsufficientPrivilege, psycopg.OperationalError):
+        return False  # the second one without CONNECT
+    return True
+
+
+def drift(made: Estate, pushed: Roles) -> Drift:
+    target = replace(made.target, pushed=as_data(pushed))
+    with connected(made.address) as database:
+        return push.drift(database, made.state, target, NOW)
+
+
+def test_an_account_that_others_were_granted_is_left_out(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    before = made.held()
+    own.execute("GRANT bo TO ana")
+    assert reads(made, ANA)
+    found = [(one.grantee, one.grant.privilege) for one in drift(made, before).foreign]
+    assert ("ana", "MEMBER OF bo") in found
+    wish, _ = made.push()
+    assert not reads(made, ANA)
+    assert not reads(made, BO)
+    assert {one.principal: one.why for one in wish.residues}["user:bo"].startswith(
+        "the account was"
+    )
+    own.execute("REVOKE bo FROM ana")
+    made.push()
+    assert reads(made, BO)
+
+
+@pytest.mark.parametrize("option", ["INHERIT FALSE, SET TRUE", "INHERIT TRUE, SET FALSE"])
+def test_so_it_is_however_it_was_granted(
+    made: Estate, own: psycopg.Connection[Any], option: str
+) -> None:
+    own.execute(f"GRANT bo TO ana WITH {option}")
+    made.push()
+    assert not made.held().roles
+
+
+def test_whoever_made_an_account_has_nothing_of_it(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    own.execute("GRANT bo TO ana WITH ADMIN TRUE, INHERIT FALSE, SET FALSE")
+    made.push()
+    assert (reads(made, BO), reads(made, ANA)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("edit", "power"),
+    [
+        ("GRANT pg_read_all_data TO ana", "pg_read_all_data"),
+        ("ALTER ROLE ana SUPERUSER", "SUPERUSER"),
+        ("ALTER ROLE ana BYPASSRLS", "BYPASSRLS"),
+        ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO ana", "SELECT ON TABLES TO COME"),
+        (
+            "ALTER DEFAULT PRIVILEGES IN SCHEMA s GRANT INSERT ON TABLES TO PUBLIC",
+            "INSERT ON TABLES TO COME",
+        ),
+    ],
+)
+def test_drift_names_what_no_grant_on_an_object_shows(
+    made: Estate, own: psycopg.Connection[Any], edit: str, power: str
+) -> None:
+    before = made.held()
+    assert all(one.grant.privilege != power for one in drift(made, before).foreign)
+    own.execute(edit)
+    (found,) = [one for one in drift(made, before).foreign if one.grant.privilege == power]
+    assert "ana" in found.denied
+    if "DEFAULT" in edit:
+        own.execute(edit.replace("GRANT", "REVOKE").replace(" TO ", " FROM "))
+
+
+def test_drift_names_what_a_role_of_ours_was_made(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    before = made.held()
+    own.execute(sql.SQL("ALTER ROLE {} SUPERUSER").format(sql.Identifier(role(made))))
+    (found,) = [one for one in drift(made, before).foreign if one.grant.privilege == "SUPERUSER"]
+    assert found.denied == ("bo",)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "ALTER DEFAULT PRIVILEGES FOR ROLE {role} GRANT SELECT ON TABLES TO bo",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA s GRANT SELECT ON TABLES TO {role}",
+        "CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1';"
+        " GRANT EXECUTE ON FUNCTION s.f() TO {role}",
+        "CREATE TYPE s.colour AS ENUM ('red'); GRANT USAGE ON TYPE s.colour TO {role}",
+        "GRANT CREATE ON SCHEMA s TO {role}; ALTER TABLE s.secret OWNER TO {role}",
+        "GRANT SET ON PARAMETER log_statement TO {role}",
+    ],
+)
+def test_nothing_that_hangs_on_a_role_keeps_its_rights(
+    made: Estate, own: psycopg.Connection[Any], edit: str
+) -> None:
+    name = sql.Identifier(role(made)).as_string(own)
+    own.execute(edit.format(role=name))
+    made.with_facts(facts()).push()
+    assert not reads(made, BO)
+    assert not reads(made, BO, "secret")
+
+
+def test_so_it_is_where_that_is_in_another_database(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    name = role(made)
+    with psycopg.connect(own.info.dsn, dbname="postgres", autocommit=True) as other:
+        other.execute("CREATE TABLE IF NOT EXISTS public.lw_beside ()")
+        other.execute(
+            sql.SQL("GRANT SELECT ON public.lw_beside TO {}").format(sql.Identifier(name))
+        )
+        try:
+            made.with_facts(facts()).push()
+            assert not reads(made, BO)
+            assert not made.held().roles
+            made.push()
+            assert role(made) != name
+        finally:
+            other.execute("DROP TABLE public.lw_beside")
+            own.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+@pytest.mark.parametrize("option", ["ADMIN TRUE", "SET TRUE", "INHERIT FALSE"])
+def test_a_membership_with_other_options_is_made_anew(
+    made: Estate, own: psycopg.Connection[Any], option: str
+) -> None:
+    before = made.held()
+    own.execute(
+        sql.SQL("GRANT {} TO bo WITH {}").format(sql.Identifier(role(made)), sql.SQL(option))
+    )
+    assert ADDED in {one.kind for one in differences(before, made.held())}
+    made.push(before)
+    assert made.held() == before
+    assert reads(made, BO)
+
+
+def test_members_own_nothing_as_a_role(made: Estate) -> None:
+    with made.as_user(BO) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role(made))))
+
+
+def test_a_foreign_table_with_a_filter_is_read_by_a_view(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    own.execute("DROP TABLE s.orders; CREATE FOREIGN DATA WRAPPER lw_none")
+    own.execute("CREATE SERVER lw_none FOREIGN DATA WRAPPER lw_none")
+    own.execute("CREATE FOREIGN TABLE s.orders (region text, amount int) SERVER lw_none")
+    bound = Statement(
+        "eu", Effect.FILTER, frozenset(), On(ORDERS), frozenset(), expression="region = 'eu'"
+    )
+    limited = made.with_facts(facts(READS, HIDDEN, bound))
+    limited.push()
+    assert len(limited.views()) == 1
+    asked = own.execute("SELECT has_table_privilege('bo', 's.orders', 'SELECT')")
+    assert asked.fetchall() == [(False,)]

@@ -6,11 +6,12 @@ It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
 
+from lakewarden.testing.trino import TrinoServer
 from tests.app.serving import Served
 from tests.http.opa.session_world import CONFIGURATION, FILE, NOBODY, USERS, WORLD, world_facts
 from tests.http.opa.test_served import ROOT
@@ -25,6 +26,8 @@ CALLED: Final = {"lake": "memory", "samples": "tpch"}
 REALM: Final = "/api/v1/realms/gravitino"
 
 Step = Mapping[str, Any]
+Found = list[list[object]] | str
+"""The rows of a statement, or what its refusal says."""
 
 
 @pytest.fixture(name="governed", scope="module")
@@ -53,7 +56,7 @@ def changed(served: Served, step: Step) -> None:
     assert answer.status < 300, (step, answer.body)
 
 
-def is_expected(step: Step, found: list[list[object]] | str) -> bool:
+def is_expected(step: Step, found: Found) -> bool:
     """Whether a statement ended as its step says; the order of rows does not count."""
     for key in ("refused", "unsupported"):
         if key in step:
@@ -74,17 +77,38 @@ def test_there_are_two_hundred_statements_of_ten_users() -> None:
     assert len(users) >= 10
 
 
-def test_every_statement_ends_as_the_mapping_says(governed: Governed) -> None:
+def by_mapping(trino: TrinoServer, step: Step) -> tuple[bool, Found]:
+    """Runs a statement; whether it ended as its step says, and how."""
+    found = outcome(trino, step["user"], step["sql"])
+    return is_expected(step, found), found
+
+
+def wrong_steps(
+    governed: Governed,
+    attempt: Callable[[TrinoServer, Step], tuple[bool, Found]] = by_mapping,
+    settled: Callable[[Governed], None] = lambda _: None,
+) -> list[str]:
+    """Runs the sessions; the statements that ended otherwise than they should.
+
+    `attempt` runs one of them, and says whether it ended right. `settled` waits until Trino knows
+    of a change to the realm.
+    """
     wrong = []
     for session in SESSIONS:
         for step in session["steps"]:
             if "sql" not in step:
                 changed(governed.served, step)
+                settled(governed)
                 continue
-            found = outcome(governed.trino, step["user"], step["sql"])
-            if not is_expected(step, found):
-                wrong.append((session["title"], step["user"], step["sql"], found))
-    assert wrong == [], "\n".join(map(str, wrong))
+            is_right, found = attempt(governed.trino, step)
+            if not is_right:
+                wrong.append(str((session["title"], step["user"], step["sql"], found)))
+    return wrong
+
+
+def test_every_statement_ends_as_the_mapping_says(governed: Governed) -> None:
+    wrong = wrong_steps(governed)
+    assert wrong == [], "\n".join(wrong)
 
 
 def names(served: Served, token: str, path: str) -> set[str] | None:

@@ -86,12 +86,17 @@ def _written(file: Path, properties: Mapping[str, str]) -> Path:
     return file
 
 
-@pytest.fixture(name="governed", scope="module")
-def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
+def need_plugin() -> None:
+    """Skips the test where there is no Trino with the plugin."""
     need_trino()
     home = trino.installed()
     if home is None or not (home / "plugin/ranger").is_dir():
         pytest.skip("Trino's plugin of Ranger is not installed (scripts/install-trino.sh)")
+
+
+@pytest.fixture(name="governed", scope="module")
+def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
+    need_plugin()
     folder = tmp_path_factory.mktemp("ranger")
     facts = with_columns(facts_of(), Entity("table", "lk:lake.sales.clients"), TYPES)
     with governed_trino(folder, facts, CONFIGURATION + SERVICE, by_ranger) as governed:

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from lakewarden.gateway import following
 from lakewarden.gateway.following import Done
-from lakewarden.kernel.change import StatementAdded
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.kernel.statement_file import read_statements
@@ -62,6 +62,24 @@ def test_what_a_user_makes_is_theirs_from_its_first_read_to_its_end(followed: Ru
     assert (owners(followed, "made_a"), owners(followed, "made_b")) == (None, ["bo"])
     bo.sql("drop table made_b").collect()
     assert owners(followed, "made_b") is None
+
+
+def test_a_table_that_is_dropped_and_made_again_has_its_masks(followed: Running) -> None:
+    bo, olga = followed.session("bo"), followed.session("olga")
+    service = followed.estate.service
+    system = service.state.realm(REALM).system
+    table = {"id": "again", "effect": "mask", "expression": "null", "to": ["user:bo"]}
+    table["on"] = f"column:{SALES}.twice.text"
+    read = read_statements([table], system.model, system.spelling, "masks")
+    bo.sql(f"create table twice as {ROW}").collect()
+    service.write(SYSTEM, lambda d: d.change(REALM, *map(StatementAdded, read)))
+    assert [row.text for row in bo.table("twice").collect()] == [None]
+    olga.sql("drop table twice").collect()
+    assert owners(followed, "twice") is None
+    bo.sql(f"create table twice as {ROW}").collect()
+    assert [row.text for row in bo.table("twice").collect()] == [None]
+    olga.sql("drop table twice").collect()
+    service.write(SYSTEM, lambda d: d.change(REALM, StatementRemoved("again")))
 
 
 def test_frames_make_tables_too(followed: Running) -> None:

@@ -86,7 +86,7 @@ def _show(answer: Any) -> None:
     if not answer["may_read"]:
         notes.append(f"it may not be read: {answer['operation'] or 'no operation'} is denied")
     elif not rows:
-        notes.append("all rows and values are seen")
+        notes.append("all rows and all values of stored columns are seen")
     tell(notes)
 
 

@@ -45,6 +45,9 @@ TABLES = ("table", "view")
 TOPS = ("metalake", "catalog")
 LEVELS = {"catalog": 0, "schema": 1, "table": 2, "view": 2, "column": 3}
 STORED_COLUMNS = ("region", "iban", "absent")
+DENIED_EACH = 4
+"""One in so many statements on columns is a DENY."""
+
 COLUMN_RIGHTS = ("SELECT_COLUMN", "SELECT_COLUMN", "INSERT_ROWS", "UPDATE_ROWS")
 
 
@@ -149,7 +152,7 @@ def state_of(facts: Facts, kind: str) -> RealmState:
 def facts_of(seed: int) -> Facts:
     """A random world, with fewer who own all of it: else nearly everything is allowed.
 
-    Tables have columns, on which some are granted something.
+    Tables have columns, on which some are granted something, and some are denied it.
     """
     facts = make(load_system("gravitino", {"postgresql": "on"}), seed, SIZE).facts
     rng = random.Random(seed)
@@ -162,7 +165,7 @@ def facts_of(seed: int) -> Facts:
     of_columns = [
         Statement(
             f"column-{number}",
-            Effect.ALLOW,
+            Effect.DENY if number % DENIED_EACH == 0 else Effect.ALLOW,
             frozenset({rng.choice(COLUMN_RIGHTS)}),
             On(rng.choice(columns).entity),
             frozenset({rng.choice(sorted(facts.principals))}),

@@ -222,3 +222,44 @@ def test_a_foreign_table_with_a_filter_is_read_by_a_view(
     assert len(limited.views()) == 1
     asked = own.execute("SELECT has_table_privilege('bo', 's.orders', 'SELECT')")
     assert asked.fetchall() == [(False,)]
+
+
+IBAN, REGION = (Entity("column", f"{ORDERS.name}.{name}") for name in ("iban", "region"))
+WRITES = frozenset({"SELECT_TABLE", "INSERT_ROWS", "UPDATE_ROWS", "DELETE_ROWS"})
+
+
+@pytest.mark.parametrize(
+    ("right", "act"), [("UPDATE_ROWS", "UPDATE s.orders SET {} = 'x'"),
+                       ("INSERT_ROWS", "INSERT INTO s.orders ({}) VALUES ('x')")],
+)  # fmt: skip
+def test_a_denied_column_is_not_written_with_its_table(
+    made: Estate, own: psycopg.Connection[Any], right: str, act: str
+) -> None:
+    told = facts(
+        READS,
+        Statement("writes", Effect.ALLOW, WRITES, On(CATALOG), frozenset({BO})),
+        Statement("iban", Effect.DENY, frozenset({right}), On(IBAN), frozenset({BO})),
+    )
+    columns = [EntityRow(one, ORDERS) for one in (IBAN, REGION)]
+    there = made.with_facts(replace(told, entities=[*told.entities, *columns]))
+    wish, _ = there.push()
+    (left,) = (one for one in wish.residues if one.access == act.partition(" ")[0])
+    assert (left.entity, left.principal) == (f"table:{ORDERS.name}", "user:bo")
+    ways = {name: _writes(made, act.format(name)) for name in ("region", "iban", "note")}
+    assert ways == {"region": True, "iban": False, "note": False}
+    assert _writes(made, "DELETE FROM s.orders")
+    # The denial holds for a column that is made after the push.
+    own.execute("ALTER TABLE s.orders DROP COLUMN iban")
+    there.push()
+    own.execute("ALTER TABLE s.orders ADD COLUMN iban text")
+    assert not _writes(made, act.format("iban"))
+    assert _writes(made, act.format("region"))
+
+
+def _writes(made: Estate, statement: str) -> bool:
+    with made.as_user(BO) as connection:
+        try:
+            connection.execute(sql.SQL(statement))
+        except psycopg.errors.InsufficientPrivilege:
+            return False
+    return True

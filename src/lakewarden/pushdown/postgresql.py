@@ -57,6 +57,23 @@ WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 ORDER BY n.nspname, c.relname, a.attnum
 """
+_DESCENDANTS: Final = """
+WITH RECURSIVE below (top, id) AS (
+  SELECT inhparent, inhrelid FROM pg_inherits
+  UNION SELECT below.top, i.inhrelid FROM below JOIN pg_inherits i ON i.inhparent = below.id
+)
+SELECT top_schema.nspname, top.relname, n.nspname, c.relname
+FROM below
+JOIN pg_class top ON top.oid = below.top AND top.relkind IN ('r', 'p', 'f')
+JOIN pg_namespace top_schema ON top_schema.oid = top.relnamespace
+JOIN pg_class c ON c.oid = below.id
+JOIN pg_namespace n ON n.oid = c.relnamespace
+"""
+"""Tables, and those that inherit from them at any depth, as partitions do.
+
+Rights and row policies of the first one alone say who reads and writes the others with it.
+"""
+
 _SCHEMAS: Final = """
 SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
 """
@@ -229,6 +246,9 @@ class Database:
         columns: dict[Path, dict[str, str]] = {}
         views: set[Path] = set()
         foreign: set[Path] = set()
+        descendants: dict[Path, set[Path]] = {}
+        for top_schema, top, below_schema, below in self._rows(_DESCENDANTS):
+            descendants.setdefault((top_schema, top), set()).add((below_schema, below))
         schemas = {name for (name,) in self._rows(_SCHEMAS)} - {self._address.view_schema}
         users = self._rows(_USERS)
         for schema, name, is_view, is_foreign, column, type in self._rows(_OBJECTS):
@@ -249,6 +269,7 @@ class Database:
             columns=columns,
             views=frozenset(views),
             without_policies=frozenset(foreign),
+            descendants={path: frozenset(below) for path, below in descendants.items()},
             roles=frozenset(name for (name,) in self._rows(_OTHER_ROLES, [self._address.mark])),
         )
 

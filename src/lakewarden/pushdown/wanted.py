@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from pyroaring import BitMap
@@ -52,7 +53,8 @@ class TargetObjects:
     are no `row_policies`, whoever a filter binds reads by a masking view; `no_views` says why there
     can be none. `unlimited` are other users, whom no grant limits.
     `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
-    with why.
+    with why. `descendants` are the tables that a table is read and written with, such as its
+    partitions, at any depth, which no grant on them limits then.
     """
 
     users: frozenset[str]
@@ -67,6 +69,7 @@ class TargetObjects:
     unlimited: frozenset[str] = frozenset()
     refused_users: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[Path, str] = field(default_factory=dict)
+    descendants: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
 
     def has(self, path: Path) -> bool:
         """Whether the database, a schema, a table or a column is there."""
@@ -137,13 +140,23 @@ class _Builder:
         # Grants of a database have no end, so only what stays allowed is granted.
         self._realm = replace(realm, matrix=Matrix(lasting(snapshot))) if ends else realm
         self._snapshot = self._realm.matrix.snapshot
+        self._known: set[Path] = set()
         self._paths = self._placed()
         self._ids = {path: id for id, path in self._paths.items()}
         self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
         self._columns = self._columns_of()
         self._tables = BitMap(self._columns)
+        self._column_types = frozenset(
+            snapshot.coded.tree.entity(id).type for ids in self._columns.values() for id in ids
+        )
+        self._descendants = self._descendants_of()
+        self._above = BitMap(
+            table
+            for table, below in self._descendants.items()
+            if any(self._ids[path] in self._limited for path in below if path in self._ids)
+        )
         self._beside = BitMap.union(
-            BitMap(), *(self._columns[id] for id in self._limited & self._tables)
+            BitMap(), *(self._columns[id] for id in (self._limited | self._above) & self._tables)
         )
         self._given: dict[frozenset[str], _Given] = {}
         self._reads: dict[tuple[int, Principal], LimitedRead | None] = {}
@@ -199,7 +212,10 @@ class _Builder:
             for id in self._snapshot.of_type(type) & tree.stored:
                 entity = tree.entity(id)
                 names = tuple(parts(entity))
-                if names[:2] == top and self._is_there(type, names[2:], entity):
+                if names[:2] != top:
+                    continue
+                self._known.add(names[2:])
+                if self._is_there(type, names[2:], entity):
                     found.setdefault(names[2:], []).append(id)
         paths = {}
         for path, ids in found.items():
@@ -213,12 +229,26 @@ class _Builder:
         return paths
 
     def _columns_of(self) -> Mapping[int, BitMap]:
-        """The columns of each table that has any."""
+        """The stored columns of each table that has any, whether or not the database has them.
+
+        One that is made there after a push is denied by then to whom the realm denies it.
+        """
+        tree = self._snapshot.coded.tree
         found: dict[int, BitMap] = {}
-        for id, path in self._paths.items():
-            if len(path) == _COLUMN:
-                found.setdefault(int(self._snapshot.coded.tree.parents[id]), BitMap()).add(id)
+        for type in {type for one in self._operations() for type in one.rules}:
+            for id in self._snapshot.of_type(type) & tree.stored:
+                table = int(tree.parents[id])
+                if len(self._paths.get(table, ())) == _TABLE:
+                    found.setdefault(table, BitMap()).add(id)
         return found
+
+    def _descendants_of(self) -> Mapping[int, Sequence[Path]]:
+        """The tables below each one that the realm has, too; the others are a part of it."""
+        return {
+            self._ids[path]: known
+            for path, below in self._objects.descendants.items()
+            if path in self._ids and (known := sorted(below & self._known))
+        }
 
     def _is_there(self, type: str, path: Path, entity: Entity) -> bool:
         if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
@@ -257,41 +287,68 @@ class _Builder:
                 operation = self._realm.matrix.operation(self._mapping.operation(act))
                 if NONE in operation.rules:
                     continue
-                allowed = self._allowed(self._realm.matrix, group, operation) & there
-                self._tell_ending(group, operation, act, allowed, there)
+                allowed, partly = self._allowed(self._realm.matrix, group, operation)
+                for table in partly & there:
+                    why = "it is denied on a column; it is granted on the others that are stored"
+                    self._leave_out_for(group, why, table, act)
+                allowed &= there
+                self._tell_ending(group, operation, act, allowed | partly, there)
                 allowed = self._sayable(group, act, allowed)
                 if allowed:
                     yield act, number, allowed
 
-    def _allowed(self, matrix: Matrix, group: Readers, operation: Operation) -> BitMap:
-        """On what the act is allowed; without the columns of tables on which it is."""
+    def _allowed(
+        self, matrix: Matrix, group: Readers, operation: Operation
+    ) -> tuple[BitMap, BitMap]:
+        """On what the act is allowed, without the columns of tables on which it is.
+
+        Then the tables that are left out of it, as the act is denied on one of their columns.
+        """
         request = Request(group.any, operation.name, NO_RESOURCE, self._now)
         lists = (listing(matrix, request, type=type) for type in operation.rules)
         allowed = BitMap.union(BitMap(), *lists)
-        of_tables = (self._columns[id] for id in allowed & self._tables)
-        return allowed - BitMap.union(BitMap(), *of_tables)
+        inside = self._inside(allowed)
+        denied = inside - allowed
+        kinds = filter(operation.rule_or_none, self._column_types)
+        denied &= BitMap.union(BitMap(), *map(self._snapshot.of_type, kinds))
+        parents = self._snapshot.coded.tree.parents
+        partly = BitMap(int(parents[id]) for id in denied)
+        return allowed - partly - (inside - self._inside(partly)), partly
+
+    def _inside(self, tables: BitMap) -> BitMap:
+        """The stored columns of those of them that are tables."""
+        return BitMap.union(BitMap(), *(self._columns[id] for id in tables & self._tables))
 
     def _sayable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
         """Without what the database cannot say a grant on."""
-        for path, why in self._objects.refused.items():
-            id = self._ids.get(path, -1)
-            if id in allowed:
-                entity = self._snapshot.coded.tree.entity(id)
-                for principal in group.principals:
-                    self._leave_out(why, entity, principal, act)
-                allowed = allowed - BitMap([id])
-        return allowed
+        refused = ((self._ids[path], why) for path, why in self._refused_paths())
+        closed = dict(chain(refused, self._closed_below(allowed)))
+        for id in allowed & BitMap(closed):
+            self._leave_out_for(group, closed[id], id, act)
+        return allowed - BitMap(closed)
+
+    def _refused_paths(self) -> Iterator[tuple[Path, str]]:
+        return ((path, why) for path, why in self._objects.refused.items() if path in self._ids)
+
+    def _closed_below(self, allowed: BitMap) -> Iterator[tuple[int, str]]:
+        """Tables and columns that reach what is denied in a table below."""
+        for table, below in self._descendants.items():
+            for id in allowed & (self._columns.get(table, BitMap()) | BitMap([table])):
+                column = self._paths[id][_TABLE:]
+                for path in below:
+                    ways = {path, path + column}
+                    if not any(self._ids[way] in allowed for way in ways & self._ids.keys()):
+                        yield id, f"it reaches `{'.'.join(path)}`, where it is denied"
+                        break
 
     def _tell_ending(
         self, group: Readers, operation: Operation, act: str, lasting: BitMap, there: BitMap
     ) -> None:
         if self._realm is self._present:
             return
-        present = self._allowed(self._present.matrix, group, operation) & there
-        for id in present - lasting:
-            entity = self._snapshot.coded.tree.entity(id)
-            for principal in group.principals:
-                self._leave_out("it ends, and grants have no end", entity, principal, act)
+        present, partly = self._allowed(self._present.matrix, group, operation)
+        for id in ((present | partly) & there) - lasting:
+            self._leave_out_for(group, "it ends, and grants have no end", id, act)
 
     def _add_shared(
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
@@ -299,10 +356,9 @@ class _Builder:
         """What has no filter and no mask on it, for anybody."""
         for act, number, allowed in rows:
             for column in allowed & self._beside:
-                entity = self._snapshot.coded.tree.entity(column)
-                for principal in groups[number].principals:
-                    self._leave_out("filters or masks are on its table", entity, principal, act)
-        limited = self._limited | self._beside
+                why = "filters or masks are on its table, or on one below that"
+                self._leave_out_for(groups[number], why, column, act)
+        limited = self._limited | self._above | self._beside
         open_rows = [(act, number, ids - limited) for act, number, ids in rows]
         for ids, grants in alike_places(open_rows, len(self._snapshot.coded.tree)):
             for act, numbers in grants:
@@ -321,7 +377,7 @@ class _Builder:
 
         A policy for each condition on rows, and a view for each set of masks and condition.
         """
-        for table in self._limited:
+        for table in self._limited | self._above:
             by_grant: dict[Grant, set[str]] = {}
             by_condition: dict[str, set[str]] = {}
             by_view: dict[MaskingView, set[str]] = {}
@@ -339,7 +395,7 @@ class _Builder:
                 self._to(frozenset(names)).grants.add(grant)
             for view, names in by_view.items():
                 self._to(frozenset(names)).views.add(view)
-            if not self._has_policies(self._paths[table]):
+            if table not in self._limited or not self._has_policies(self._paths[table]):
                 continue  # nobody whom a filter binds is granted it
             for condition, names in by_condition.items():
                 policy = RowPolicy(self._paths[table], condition)
@@ -366,6 +422,11 @@ class _Builder:
         if not read.may_read:
             self._leave_out("filters limit who may read it", entity, principal, act)
             return None
+        stricter = self._stricter_below(table, read, principal, act)
+        if stricter is not None:
+            why = f"it reaches `{'.'.join(stricter)}`, where filters or masks limit them further"
+            self._leave_out(why, entity, principal, act)
+            return None
         masks, is_masked = read.masks or {}, any((read.masks or {}).values())
         if not (is_masked or read.filters):
             return EVERY_ROW
@@ -381,6 +442,27 @@ class _Builder:
             self._leave_out("row policies do not limit it", entity, principal, act)
             return None
         return condition
+
+    def _stricter_below(
+        self, table: int, read: LimitedRead, principal: Principal, act: str
+    ) -> Path | None:
+        """A table below whose filters and masks are not those of the table itself, too.
+
+        Whoever reads the one reads the rows of the other with its filters and masks alone.
+        """
+        masks = read.masks or {}
+        for path in self._descendants.get(table, ()):
+            if self._ids[path] not in self._limited:
+                continue
+            below = self._read(self._ids[path], principal)
+            if below is None or not below.may_read or not {*below.filters} <= {*read.filters}:
+                return path
+            masked = {name: shown for name, shown in (below.masks or {}).items() if shown}
+            if act != READ and masked:
+                return path
+            if any(masks[name] != shown for name, shown in masked.items() if name in masks):
+                return path
+        return None
 
     def _no_view(self, act: str, columns: Sequence[tuple[str, str]], *, is_masked: bool) -> str:
         """Why the act is not done by a masking view; nothing where it is."""
@@ -400,6 +482,11 @@ class _Builder:
             except WardenError:
                 self._reads[key] = None
         return self._reads[key]
+
+    def _leave_out_for(self, group: Readers, why: str, id: int, access: str) -> None:
+        entity = self._snapshot.coded.tree.entity(id)
+        for principal in group.principals:
+            self._leave_out(why, entity, principal, access)
 
     def _leave_out(
         self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""

@@ -1,0 +1,50 @@
+"""What a target should hold, without one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lakewarden.kernel.statement import Statement
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import state_of
+from tests.pushdown.postgresql_estate import MAPPING
+from tests.pushdown.test_postgresql_inheritance import IBANS, ORDERS, denied, facts
+
+TABLES = {("s", name): {"iban": "text"} for name in ("orders", "part", "secret")}
+THERE = TargetObjects(frozenset({"ana", "bo"}), frozenset({"s"}), TABLES)
+
+
+def told(there: TargetObjects, *statements: Statement) -> Wanted:
+    realm = state_of(facts(*statements), "postgresql")
+    return wanted(realm, MAPPING, Scope("m", "c"), there, NOW)
+
+
+def holders(of: Wanted, grant: Grant) -> set[str]:
+    return {name for role in of.roles if grant in role.grants for name in role.members}
+
+
+def test_what_is_refused_and_the_realm_does_not_have_is_nothing() -> None:
+    assert not told(replace(THERE, refused={("other",): "its name is too long"})).residues.count
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_denied_column_narrows_its_table_whether_or_not_it_is_there(there: bool) -> None:
+    """It could be made before the next push."""
+    columns = {**TABLES, ("s", "orders"): {"iban": "text"} if there else {"region": "text"}}
+    made = told(replace(THERE, columns=columns), denied("UPDATE_ROWS", IBANS[0]))
+    assert holders(made, Grant(("s", "orders"), "UPDATE")) == {"bo"}
+    assert not holders(made, Grant(("s", "orders", "iban"), "UPDATE"))
+    assert holders(made, Grant(("s", "orders"), "SELECT")) == {"ana", "bo"}
+
+
+def test_a_child_that_the_realm_has_as_something_else_is_not_reached() -> None:
+    below = {("s", "orders"): frozenset({("s", "part")})}
+    there = replace(THERE, descendants=below, views=frozenset({("s", "part")}))
+    made = told(there)
+    assert not holders(made, Grant(("s", "orders"), "SELECT"))
+    (why,) = {one.why for one in made.residues if one.entity.endswith(ORDERS.name)}
+    assert why == "it reaches `s.part`, where it is denied"

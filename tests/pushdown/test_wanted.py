@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from lakewarden.kernel.statement import Statement
-from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import MAPPING
 from tests.pushdown.test_postgresql_inheritance import IBANS, ORDERS, denied, facts
 
-TABLES = {("s", name): {"iban": "text"} for name in ("orders", "part", "secret")}
+TABLES: Mapping[Path, Mapping[str, str]] = {
+    ("s", name): {"iban": "text"} for name in ("orders", "part", "secret")
+}
 THERE = TargetObjects(frozenset({"ana", "bo"}), frozenset({"s"}), TABLES)
 
 
@@ -34,7 +37,10 @@ def test_what_is_refused_and_the_realm_does_not_have_is_nothing() -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_a_denied_column_narrows_its_table_whether_or_not_it_is_there(there: bool) -> None:
     """It could be made before the next push."""
-    columns = {**TABLES, ("s", "orders"): {"iban": "text"} if there else {"region": "text"}}
+    columns: Mapping[Path, Mapping[str, str]] = {
+        **TABLES,
+        ("s", "orders"): {"iban": "text"} if there else {"region": "text"},
+    }
     made = told(replace(THERE, columns=columns), denied("UPDATE_ROWS", IBANS[0]))
     assert holders(made, Grant(("s", "orders"), "UPDATE")) == {"bo"}
     assert not holders(made, Grant(("s", "orders", "iban"), "UPDATE"))
@@ -42,7 +48,7 @@ def test_a_denied_column_narrows_its_table_whether_or_not_it_is_there(there: boo
 
 
 def test_a_child_that_the_realm_has_as_something_else_is_not_reached() -> None:
-    below = {("s", "orders"): frozenset({("s", "part")})}
+    below: Mapping[Path, frozenset[Path]] = {("s", "orders"): frozenset({("s", "part")})}
     there = replace(THERE, descendants=below, views=frozenset({("s", "part")}))
     made = told(there)
     assert not holders(made, Grant(("s", "orders"), "SELECT"))

@@ -192,7 +192,10 @@ def test_what_limits_a_read_is_listed(admin: Admin) -> None:
     denied = admin.ask("see", "ben", *where)
     assert (denied.code, "it may not be read: table.load is denied" in denied.err) == (1, True)
     unlimited = admin.cli("see", "ana", "table:lk:c.s.t", "@gravitino")
-    assert (unlimited.code, unlimited.err) == (0, "note: all rows and all values of stored columns are seen\n")
+    assert (unlimited.code, unlimited.err) == (
+        0,
+        "note: all rows and all values of stored columns are seen\n",
+    )
 
 
 def test_a_database_may_be_named_by_its_variable(

@@ -57,22 +57,25 @@ def test_a_tag_goes_with_its_column(lake: Wire) -> None:
     tag(lake, "column/rel.s.t.name")
     alter(lake, T, {"@type": "deleteColumn", "fieldName": ["name"], "ifExists": False})
     assert tagged(lake) == []
-    alter(lake, T, {"@type": "addColumn", "fieldName": ["name"], "type": "string"})
+    alter(lake, T, ADD)
     assert tagged(lake) == []
 
 
 def test_two_columns_can_change_names(lake: Wire) -> None:
     tag(lake, "column/rel.s.t.name")
-
-    def renamed(old: str, new: str) -> Json:
-        return {"@type": "renameColumn", "oldFieldName": [old], "newFieldName": new}
-
     alter(lake, T, renamed("name", "x"), renamed("id", "name"), renamed("x", "id"))
     assert tagged(lake) == ["rel.s.t.id"]
 
 
 DELETE: Json = {"@type": "deleteColumn", "fieldName": ["name"], "ifExists": False}
-RENAME: Json = {"@type": "renameColumn", "oldFieldName": ["name"], "newFieldName": "title"}
+ADD: Json = {"@type": "addColumn", "fieldName": ["name"], "type": "string"}
+
+
+def renamed(old: str, new: str) -> Json:
+    return {"@type": "renameColumn", "oldFieldName": [old], "newFieldName": new}
+
+
+RENAME, UNNAMED = renamed("name", "title"), renamed("name", "*")
 
 
 def limit(lake: Wire, **stated: Any) -> None:
@@ -95,6 +98,7 @@ def limit(lake: Wire, **stated: Any) -> None:
         ({"effect": "mask", "expression": "null"}, DELETE, False),
         ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, DELETE, True),
         ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, RENAME, False),
+        ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, UNNAMED, True),
         ({"effect": "mask", "on": "column:lk:rel.s.t.id", "expression": "null"}, DELETE, False),
         ({"effect": "mask", "where": TAGGED, "expression": "null"}, DELETE, True),
         ({"effect": "mask", "where": TAGGED, "expression": "null"}, RENAME, False),
@@ -125,6 +129,40 @@ def test_whom_a_filter_binds_cannot_drop_its_column(lake: Wire) -> None:
 
 
 COLUMN = "column:lk:rel.s.t.name"
+REPLACED: list[list[Json]] = [
+    [DELETE, ADD],
+    [DELETE, renamed("id", "name")],
+    [renamed("name", "x"), {**DELETE, "fieldName": ["x"]}, ADD],
+]
+
+
+@pytest.mark.parametrize("updates", REPLACED)
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"effect": "filter", "expression": "name = 'x' or name is null"},
+        {"effect": "mask", "on": COLUMN, "expression": "null"},
+        {"effect": "mask", "where": TAGGED, "expression": "null"},
+    ],
+)
+def test_a_column_that_another_one_replaces_at_once_is_needed_as_well(
+    lake: Wire, stated: Json, updates: list[Json]
+) -> None:
+    tag(lake, "column/rel.s.t.name")
+    limit(lake, **stated)
+    assert lake.ask("PUT", f"{T}?force=true", {"updates": updates})[0] == 403
+    limit(lake, **stated, **{"except": ["owners"]})
+    assert lake.ask("PUT", T, {"updates": updates})[0] == 400
+    lake.good("PUT", f"{T}?force=true", {"updates": updates})
+    assert tagged(lake) == []
+
+
+def test_a_mask_goes_with_its_column_to_the_name_of_one_that_is_deleted(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+    limit(lake, on=COLUMN, effect="mask", expression="null", **{"except": ["owners"]})
+    alter(lake, T, {**DELETE, "fieldName": ["id"]}, renamed("name", "id"))
+    assert binding(lake, "column:lk:rel.s.t.id", "mask") == ["limit"]
+    assert tagged(lake) == ["rel.s.t.id"]
 
 
 def binding(lake: Wire, name: str, effect: str, user: str = "bob") -> list[str]:
@@ -181,7 +219,7 @@ def test_a_mask_on_a_column_binds_the_next_one_of_its_name(lake: Wire) -> None:
     lake.good("PUT", f"{T}?force=true", {"updates": [DELETE]})
     snapshot = lake.service.state.realm(REALM).matrix.snapshot
     assert [one.place.name for one in idle_obligation.find(LintContext(snapshot))] == ["limit"]
-    alter(lake, T, {"@type": "addColumn", "fieldName": ["name"], "type": "string"})
+    alter(lake, T, ADD)
     assert binding(lake, COLUMN, "mask") == ["limit"]
 
 
@@ -189,8 +227,7 @@ def test_a_mask_on_a_column_that_is_gone_follows_the_table_to_its_new_name(lake:
     limit(lake, on=COLUMN, effect="mask", expression="null", **{"except": ["owners"]})
     lake.good("PUT", f"{T}?force=true", {"updates": [DELETE]})
     alter(lake, T, {"@type": "rename", "newName": "u"})
-    body = {"@type": "addColumn", "fieldName": ["name"], "type": "string"}
-    alter(lake, f"{S}/tables/u", body)
+    alter(lake, f"{S}/tables/u", ADD)
     assert binding(lake, "column:lk:rel.s.u.name", "mask") == ["limit"]
     alter(lake, REL, {"@type": "rename", "newName": "moved"})
     assert binding(lake, "column:lk:moved.s.u.name", "mask") == ["limit"]

@@ -190,7 +190,8 @@ def apply_column(draft: Draft, update: object) -> bool:
         case AddColumn():
             _add(columns, update)
         case DeleteColumn(field_name=path, if_exists=lenient):
-            _delete(columns, path, lenient=lenient)
+            if _delete(columns, path, lenient=lenient):
+                draft.renamed.append((_name(path), None))
         case RenameColumn(old_field_name=path, new_field_name=name):
             _rename(columns, path, name)
             draft.renamed.append((_name(path), name))
@@ -233,14 +234,16 @@ def _add(columns: list[Json], update: AddColumn) -> None:
     _insert_column(columns, column(new), update.position)
 
 
-def _delete(columns: list[Json], path: list[str], *, lenient: bool) -> None:
+def _delete(columns: list[Json], path: list[str], *, lenient: bool) -> bool:
+    """Whether there was such a column."""
     name = _name(path)
     if lenient and all(column["name"] != name for column in columns):
-        return
+        return False
     removed = _column_at(columns, path)
     if len(columns) == 1:
         raise illegal("the only column of a table cannot be deleted")
     columns.remove(removed)
+    return True
 
 
 def _rename(columns: list[Json], path: list[str], name: str) -> None:

@@ -151,9 +151,14 @@ def _columns_altered(
     """Columns come and go, and keep what is tied to them under another name."""
     _refuse_needed(exchange, transaction.realm(exchange.realm), table, draft)
     for old, new in draft.renamed:
-        was, now = _column(table, old), _column(table, new)
+        was, now = _column(table, old), None if new is None else _column(table, new)
         state = transaction.realm(exchange.realm)
-        if was and now and is_stored(state, was) and not is_stored(state, now):
+        if was is None or not is_stored(state, was):
+            continue
+        if new is None:
+            # At once: another one may come to its name, with what is tied to that.
+            transaction.change(exchange.realm, EntityDropped(was))
+        elif now and not is_stored(state, now):
             transaction.change(exchange.realm, EntityRenamed(was, now.name))
     stored = set(object_store.children(transaction.realm(exchange.realm), table, lambda _: True))
     columns = set(_columns(table, draft.body))
@@ -171,7 +176,9 @@ def _refuse_needed(exchange: Exchange, state: RealmState, table: Entity, draft: 
     moved = {_column(table, old) for old, _ in draft.renamed}
     gone = stored - set(_columns(table, draft.body))
     names = {object_store.last(one) for one in gone} | {old for old, _ in draft.renamed}
-    ids = needing(state.matrix.snapshot, table, gone - moved, names) if names else []
+    deleted = {_column(table, name) for name in _deleted(table, draft)}
+    dropped = (gone - moved) | (stored & deleted)
+    ids = needing(state.matrix.snapshot, table, dropped, names) if names else []
     if not ids:
         return
     said = f"{', '.join(map(quoted, sorted(names)))}: needed by {', '.join(map(quoted, ids))}"
@@ -180,6 +187,20 @@ def _refuse_needed(exchange: Exchange, state: RealmState, table: Entity, draft: 
         raise forbidden(f"a row filter or a column mask binds you on this table; columns {said}")
     if not is_on(exchange, "force"):
         raise illegal(f"columns {said} (row filters and column masks); change these, or use force")
+
+
+def _deleted(table: Entity, draft: Draft) -> Iterator[str]:
+    """The names that deleted columns had before the updates; others may have them afterwards.
+
+    A column whose new name may be no name of an object counts: nothing can be tied to it.
+    """
+    first: dict[str, str] = {}
+    for old, new in draft.renamed:
+        name = first.pop(old, old)
+        if new is None or _column(table, new) is None:
+            yield name
+        else:
+            first[new] = name
 
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:

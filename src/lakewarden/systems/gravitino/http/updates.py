@@ -65,13 +65,14 @@ class Draft:
     """An object as the updates so far leave it.
 
     `body` is its document, `name` the last part of its name. `secrets` are properties to keep
-    apart, None to remove one; `renamed` are parts of it (columns) by old and new name.
+    apart, None to remove one; `renamed` are parts of it (columns) by old and new name, in order,
+    None for one that went.
     """
 
     name: str
     body: Json
     secrets: dict[str, str | None] = field(default_factory=dict)
-    renamed: list[tuple[str, str]] = field(default_factory=list)
+    renamed: list[tuple[str, str | None]] = field(default_factory=list)
 
     @property
     def properties(self) -> dict[str, str]:

@@ -119,13 +119,17 @@ def test_a_column_that_a_filter_or_mask_needs_is_dropped_by_force_alone(
         lake.good("PUT", f"{T}?force=true", body)
 
 
-def test_whom_a_filter_binds_cannot_drop_its_column(lake: Wire) -> None:
-    limit(lake, effect="filter", expression="name = 'x' or name is null")
-    for query in ("", "?force=true"):
-        status, found = lake.ask("PUT", f"{T}{query}", {"updates": [DELETE]})
-        assert (status, found["code"]) == (403, 1008)
-        assert "binds you" in found["message"]
-    alter(lake, T, {"@type": "addColumn", "fieldName": ["more"], "type": "string"})
+MORE = {"@type": "addColumn", "fieldName": ["more"], "type": "string"}
+
+
+@pytest.mark.parametrize("update", [DELETE, MORE, renamed("id", "more")])
+@pytest.mark.parametrize("query", ["", "?force=true"])
+def test_whom_a_filter_binds_changes_no_columns(lake: Wire, update: Json, query: str) -> None:
+    limit(lake, effect="filter", expression="name = 'x' or more is null")
+    status, found = lake.ask("PUT", f"{T}{query}", {"updates": [update]})
+    assert (status, found["code"]) == (403, 1008)
+    assert "binds you" in found["message"]
+    alter(lake, T, {"@type": "updateComment", "newComment": "still"})
 
 
 COLUMN = "column:lk:rel.s.t.name"

@@ -160,7 +160,7 @@ def _columns_altered(
             transaction.change(exchange.realm, EntityDropped(was))
         elif now and not is_stored(state, now):
             transaction.change(exchange.realm, EntityRenamed(was, now.name))
-    stored = set(object_store.children(transaction.realm(exchange.realm), table, lambda _: True))
+    stored = _stored_columns(transaction.realm(exchange.realm), table)
     columns = set(_columns(table, draft.body))
     removed: list[Effect] = [EntityDropped(column) for column in sorted(stored - columns)]
     come = (EntityAdded(column, table) for column in sorted(columns - stored))
@@ -170,22 +170,24 @@ def _columns_altered(
 def _refuse_needed(exchange: Exchange, state: RealmState, table: Entity, draft: Draft) -> None:
     """Raises `Failure` where a filter or a mask needs a column that goes, or its name.
 
-    Who is not bound by any may force it. Whom one binds would see more afterwards.
+    That may be forced, but not by whom one binds on the table: who changes columns could see more
+    afterwards, so they change none.
     """
-    stored = set(object_store.children(state, table, lambda _: True))
+    stored, columns = _stored_columns(state, table), set(_columns(table, draft.body))
+    request = exchange.actor.request(state.realm, state.system, "", table, now=exchange.now)
+    if (draft.renamed or stored != columns) and is_limited(state.matrix, request):
+        raise forbidden(
+            "a row filter or a column mask binds you on this table: you may not add, rename or"
+            " delete its columns"
+        )
     moved = {_column(table, old) for old, _ in draft.renamed}
-    gone = stored - set(_columns(table, draft.body))
+    gone = stored - columns
     names = {object_store.last(one) for one in gone} | {old for old, _ in draft.renamed}
     deleted = {_column(table, name) for name in _deleted(table, draft)}
     dropped = (gone - moved) | (stored & deleted)
     ids = needing(state.matrix.snapshot, table, dropped, names) if names else []
-    if not ids:
-        return
-    said = f"{', '.join(map(quoted, sorted(names)))}: needed by {', '.join(map(quoted, ids))}"
-    request = exchange.actor.request(state.realm, state.system, "", table, now=exchange.now)
-    if is_limited(state.matrix, request):
-        raise forbidden(f"a row filter or a column mask binds you on this table; columns {said}")
-    if not is_on(exchange, "force"):
+    if ids and not is_on(exchange, "force"):
+        said = f"{', '.join(map(quoted, sorted(names)))}: needed by {', '.join(map(quoted, ids))}"
         raise illegal(f"columns {said} (row filters and column masks); change these, or use force")
 
 
@@ -201,6 +203,10 @@ def _deleted(table: Entity, draft: Draft) -> Iterator[str]:
             yield name
         else:
             first[new] = name
+
+
+def _stored_columns(state: RealmState, table: Entity) -> set[Entity]:
+    return set(object_store.children(state, table, lambda _: True))
 
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:

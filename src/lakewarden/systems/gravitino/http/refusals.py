@@ -10,6 +10,8 @@
 | only an owner may                     | requires ownership of table, schema, catalog or …     |
 | only a service administrator may      | requires a service administrator                      |
 
+Whom a row filter or a column mask binds on a table is told so where they would change its columns.
+
 What is missing is that of the decision itself (`kernel.explain.turning`), never of a second copy
 of its rule. Named as who may grant it are owners alone, and of objects alone that the asker may
 read the owners of (`owner.load`): so a refusal shows nothing that another request would not, and
@@ -53,6 +55,14 @@ def denied(state: RealmState, request: Request, reason: Reason, *, is_member: bo
         metalake = shown(gravitino.metalake(request.target))
         return forbidden(f"{text}: current user {user} doesn't exist in the metalake '{metalake}'")
     return forbidden(f"{text}: {'; '.join(_hints(state, request))}")
+
+
+def columns_are_limited() -> Failure:
+    """The 403 to whom a filter or a mask binds on a table whose columns they would change."""
+    return forbidden(
+        "a row filter or a column mask binds you on this table: you may not add, rename or delete"
+        " its columns"
+    )
 
 
 def _hints(state: RealmState, request: Request) -> Iterator[str]:

@@ -21,7 +21,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino.http import kinds, object_store
 from lakewarden.systems.gravitino.http.authorization import is_stored
 from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, present, read
-from lakewarden.systems.gravitino.http.errors import forbidden, illegal, unsupported
+from lakewarden.systems.gravitino.http.errors import illegal, unsupported
 from lakewarden.systems.gravitino.http.kinds import (
     SCHEMA,
     Created,
@@ -30,6 +30,7 @@ from lakewarden.systems.gravitino.http.kinds import (
     plain,
     routes_of,
 )
+from lakewarden.systems.gravitino.http.refusals import columns_are_limited
 from lakewarden.systems.gravitino.http.table_columns import (
     COLUMN_UPDATES,
     Column,
@@ -176,10 +177,7 @@ def _refuse_needed(exchange: Exchange, state: RealmState, table: Entity, draft: 
     stored, columns = _stored_columns(state, table), set(_columns(table, draft.body))
     request = exchange.actor.request(state.realm, state.system, "", table, now=exchange.now)
     if (draft.renamed or stored != columns) and is_limited(state.matrix, request):
-        raise forbidden(
-            "a row filter or a column mask binds you on this table: you may not add, rename or"
-            " delete its columns"
-        )
+        raise columns_are_limited()
     moved = {_column(table, old) for old, _ in draft.renamed}
     gone = stored - columns
     names = {object_store.last(one) for one in gone} | {old for old, _ in draft.renamed}

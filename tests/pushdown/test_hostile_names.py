@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import sqlglot
@@ -76,11 +77,9 @@ ROLE = "lw_x_0123456789abcdef"
 class Recorder:
     """A connection to nowhere, which keeps the statements that change something."""
 
-    class info:  # noqa: N801  # as a connection of psycopg has it
-        dbname = "shop"
-
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.info = SimpleNamespace(dbname="shop")
 
     def execute(self, statement: object, *_: object) -> Recorder:
         if isinstance(statement, sql.Composable):

@@ -276,8 +276,8 @@ def _answer(request: Callable[..., Answer], *words: object) -> Answer:
     def ask() -> None:
         try:
             answer.set_result(request(*words))
-        # The thread that waits raises it. A panic of the client's Rust is no `Exception`.
-        except BaseException as error:  # noqa: BLE001
+        # A panic of the client's Rust is no `Exception`, and without an answer nobody would wake.
+        except BaseException as error:  # noqa: BLE001 — it is raised where it is waited for
             is_panic = not isinstance(error, Exception)
             answer.set_exception(RuntimeError(str(error)) if is_panic else error)
 

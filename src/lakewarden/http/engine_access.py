@@ -91,7 +91,11 @@ class EngineAccess:
         entity = self.target(act, names)
         if entity is None or not self.decides_on(act, entity):
             return False
-        return not (act.whole and self.is_limited(entity))
+        return not self.withholds(act, entity)
+
+    def withholds(self, act: Act, entity: Entity) -> bool:
+        """Whether the act takes all of the entity, on which a filter or a mask binds the user."""
+        return act.whole and self.is_limited(entity)
 
     def target(self, act: Act, names: Names) -> Entity | None:
         """The entity that decides about the act; None where the names cannot name one."""

@@ -128,9 +128,13 @@ class Guard:
             decided(self._engine.name, act.name, allowed=1)
             return
         decided(self._engine.name, act.name, denied=1)
-        entity = self._access.target(act, names) if act.whole else None
+        entity = self._access.target(act, names)
         # That something is limited is said to those alone who might do it otherwise.
-        is_limited = entity is not None and self._access.decides_on(act, entity)
+        is_limited = (
+            entity is not None
+            and self._access.withholds(act, entity)
+            and self._access.decides_on(act, entity)
+        )
         reason = LIMITED if is_limited else ""
         message = denial(self._exchange, self._access, asked, reason)
         if self._exchange.method == "HEAD":

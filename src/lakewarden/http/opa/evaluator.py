@@ -86,12 +86,14 @@ class Evaluator:
 
     @cached_property
     def is_withheld(self) -> bool:
-        """Whether the operation takes a whole table on which a filter or a mask binds the user."""
+        """Whether the operation takes all of something that is limited for the user."""
         act, resource = self.act, self._question.action.resource
         if act is None or not act.whole or resource is None:
             return False
-        table = self._access.stored(self._places_with_rows, parts(resource))
-        return table is not None and self._access.is_limited(table)
+        names = parts(resource)
+        entity = self._access.stored(self._places_with_rows, names)
+        entity = entity or self._access.target(act, names)
+        return entity is not None and self._access.withholds(act, entity)
 
     def allowed_indices(self) -> Sequence[int]:
         """The indices of the resources on which it is allowed, in order.

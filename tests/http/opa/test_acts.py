@@ -6,7 +6,7 @@ import asyncio
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ import pytest
 from lakewarden.app.build import Application
 from lakewarden.config.settings import load
 from lakewarden.engines import engine
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.http.opa import dialect
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.store import open_store
 from tests.app.asgi import AppClient, close
@@ -112,6 +114,22 @@ def allows(realm: Realm, user: str, act: str, on: Mapping[str, Any]) -> bool:
         listed = realm.result("batch", user, {"operation": act, "filterResources": [about]})
         assert listed == ([0] if allowed else []), (user, act, on)
     return allowed
+
+
+def test_an_act_that_takes_all_of_a_schema_is_withheld_from_whom_a_filter_inside_binds(
+    realm: Realm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act, on = "ShowCreateSchema", {"schema": "memory.sales"}
+    assert [allows(realm, user, act, on) for user in ("olga", "sara")] == [True, True]
+    mapping_of = dialect._mapping
+
+    def mapping(*about: Any) -> EngineMapping:
+        found = mapping_of(*about)
+        acts = {**found.engine.acts, act: replace(found.engine.acts[act], whole=True)}
+        return replace(found, engine=replace(found.engine, acts=acts))
+
+    monkeypatch.setattr(dialect, "_mapping", mapping)
+    assert [allows(realm, user, act, on) for user in ("olga", "sara")] == [False, True]
 
 
 def test_every_act_has_rows_for_who_may_and_who_may_not() -> None:

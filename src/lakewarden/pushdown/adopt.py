@@ -25,7 +25,7 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.names.canonical import check_text
-from lakewarden.pushdown.drift import OWNER, ForeignGrant, Holdings
+from lakewarden.pushdown.drift import OWNER, THROUGH, ForeignGrant, Holdings
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.wanted import Scope
 from lakewarden.service.policy import Policy, written
@@ -205,6 +205,8 @@ class _Proposal:
         act = one.grant.privilege
         if act == OWNER:
             return self._nothing(one, "it is owned there; owners of the realm are set in the realm")
+        if THROUGH in act:
+            return self._nothing(one, "it is held with the rights of another, not by a grant")
         if act not in self._mapping.engine.acts:
             return self._nothing(one, _NO_PRIVILEGE)
         operation = self._realm.matrix.operation(self._mapping.operation(act))

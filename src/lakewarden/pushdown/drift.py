@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from lakewarden.pushdown.grants import Grant, MaskingView, Roles, RowPolicy
+from lakewarden.pushdown.grants import Grant, MaskingView, Path, Roles, RowPolicy
 
 MISSING = "missing"
 """Ours, and somebody took it away."""
@@ -31,6 +32,15 @@ UNLIMITED = frozenset(
 
 TO_COME = " ON TABLES TO COME"
 """What a privilege ends with that is given on tables as soon as somebody makes them."""
+
+THROUGH: Final = " THROUGH "
+"""Before what somebody holds a privilege by that they are not granted: see `owners_rights`."""
+
+MEMBER_OF: Final = "MEMBER OF "
+PROXY_OF: Final = "PROXY OF "
+"""What begins the privilege of whoever may act as another account; no realm allows it."""
+
+NOBODY_LIMITED: Final[Mapping[Path, frozenset[str]]] = {}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,10 +131,12 @@ def foreign(
     users: frozenset[str],
     allowed: Mapping[Grant, frozenset[str]],
     privileges: Collection[str],
+    limited: Mapping[Path, frozenset[str]] = NOBODY_LIMITED,
 ) -> Iterator[ForeignGrant]:
     """What users of the realm have by others, and who of them the realm would not allow it.
 
-    `privileges` are those that the realm decides about.
+    `privileges` are those that the realm decides about. `limited` are the users of whom row
+    policies leave rows of a table out: they do not where it is read with the rights of others.
     """
     reach: dict[str, frozenset[str]] = {}
     for grantee, grant in holdings.grants:
@@ -132,7 +144,16 @@ def foreign(
             reach[grantee] = holdings.users_of(grantee, users)
         held = reach[grantee]
         if held:
-            act = grant.privilege.removesuffix(TO_COME)
-            known = act == OWNER or act in UNLIMITED or act in privileges
-            denied = held - allowed.get(grant, frozenset()) if known else frozenset()
+            act, through, _ = grant.privilege.partition(THROUGH)
+            allows = allowed.get(Grant(grant.path, act), frozenset())
+            if through:
+                allows -= limited.get(grant.path, frozenset())
+            denied = held - allows if _is_decided(act, privileges) else frozenset()
             yield ForeignGrant(grantee, grant, tuple(sorted(held)), tuple(sorted(denied)))
+
+
+def _is_decided(privilege: str, privileges: Collection[str]) -> bool:
+    """Whether the realm says who may have it."""
+    if privilege.startswith((MEMBER_OF, PROXY_OF)) or privilege == OWNER:
+        return True
+    return privilege in UNLIMITED or privilege.removesuffix(TO_COME) in privileges

@@ -102,6 +102,15 @@ class Roles:
         """Who has each grant, by whatever roles; without those who read a masking view instead."""
         return _holders((role.members, role.grants) for role in self.roles.values())
 
+    def limited(self) -> Mapping[Path, frozenset[str]]:
+        """Of whom row policies leave rows of each table out."""
+        found: dict[Path, set[str]] = {}
+        for role in self.roles.values():
+            for policy in role.policies:
+                if policy.condition != EVERY_ROW:
+                    found.setdefault(policy.path, set()).update(role.members)
+        return {path: frozenset(names) for path, names in found.items()}
+
     def readers(self) -> Mapping[Grant, frozenset[str]]:
         """Who reads each table by a masking view, as grants of `MASKED_READ`."""
         return _holders(

@@ -25,7 +25,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.drift import Holdings
+from lakewarden.pushdown.drift import PROXY_OF, Holdings
 from lakewarden.pushdown.grants import Grant, Path, Role, Roles
 from lakewarden.pushdown.mariadb_catalog import EVERYONE, GRANT_OPTION, Catalog
 from lakewarden.pushdown.mariadb_names import (
@@ -35,10 +35,13 @@ from lakewarden.pushdown.mariadb_names import (
     member,
     member_of,
     pattern,
+    place,
     quoted,
 )
+from lakewarden.pushdown.mariadb_owners import expanded, ways
 from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
 from lakewarden.pushdown.mariadb_views import MaskingViews
+from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.wanted import TargetObjects
 
@@ -292,16 +295,34 @@ class Database:
         for edge in catalog.edges:
             if edge.role not in ours and edge.grantee in names:
                 members.setdefault(names[Account(edge.role, "")], set()).add(names[edge.grantee])
+        granted = [
+            (names[account], grant)
+            for account, grants in catalog.grants.items()
+            if account in names
+            for grant in grants
+        ]
+        granted += _proxies(catalog, names)
         return Holdings(
-            grants=[
-                (names[account], grant)
-                for account, grants in catalog.grants.items()
-                if account in names
-                for grant in grants
-            ],
+            grants=[*granted, *self._held_through(catalog, granted)],
             members={of: frozenset(those) for of, those in members.items()},
             everyone=EVERYONE.user,
         )
+
+    def _held_through(
+        self, catalog: Catalog, granted: Sequence[tuple[str, Grant]]
+    ) -> Iterator[tuple[str, Grant]]:
+        """Who holds what by the rights of others."""
+        own = [(self._address.view_schema, name) for name in self._views(catalog).names()]
+        found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
+        databases = [row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])]
+        return held_through(found, expanded(granted, databases))
+
+    def _view_text(self, path: Path) -> str:
+        try:
+            (row,) = self._rows(f"SHOW CREATE VIEW {place(path)}")
+        except pymysql.MySQLError:
+            return ""  # the account may not see it, or what it reads is gone
+        return str(row["Create View"])
 
     def _grantees(self, catalog: Catalog) -> dict[Account, str]:
         """Accounts and roles that are not ours, by a name for each."""
@@ -400,3 +421,11 @@ class Database:
 
 def _is_of(account: Account, roles: Iterable[str]) -> bool:
     return not account.host and account.user in roles
+
+
+def _proxies(catalog: Catalog, names: Mapping[Account, str]) -> Iterator[tuple[str, Grant]]:
+    """Who may act as whom."""
+    for whose, as_whom in catalog.proxies:
+        if whose in names:
+            as_name = user_name(as_whom) if as_whom.user else "any account"
+            yield names[whose], Grant((), PROXY_OF + as_name)

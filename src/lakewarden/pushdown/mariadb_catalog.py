@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -49,8 +49,9 @@ class Edge:
 class Catalog:
     """Accounts with their default roles, roles, who was granted which, and privileges.
 
-    `unlimited` are the accounts that no grant limits. Those `lent` were granted to others as if
-    they were roles, as MySQL has it: whatever they are given these have as well.
+    `unlimited` are the accounts that no grant limits. Those `lent` were granted to others, as if
+    they were roles, as MySQL has it, or by PROXY: whatever they are given these have as well.
+    `proxies` are who may act as whom; without a user, everybody and any account.
     Of the roles that the account made those that are `unmarked` are to be administered by it yet.
     """
 
@@ -62,6 +63,7 @@ class Catalog:
     grants: Mapping[Account, frozenset[Grant]]
     lent: frozenset[Account] = frozenset()
     unmarked: frozenset[str] = frozenset()
+    proxies: tuple[tuple[Account, Account], ...] = ()
 
     @cached_property
     def administered(self) -> frozenset[str]:
@@ -105,16 +107,45 @@ def read(rows: Rows) -> Catalog:
         if row["Super_priv"] == "Y":
             unlimited.add(account)
     user, _, host = who["me"].rpartition("@")
+    me = Account(user, host)
+    proxies = proxies_of(rows, accounts)
     return Catalog(
-        me=Account(user, host),
+        me=me,
         accounts=accounts,
         unlimited=frozenset(unlimited),
+        proxies=proxies,
+        lent=lent_by(proxies, accounts, {*unlimited, me}),
         roles=frozenset(roles),
         edges=tuple(
             Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
             for row in rows("SELECT * FROM mysql.roles_mapping")
         ),
         grants=privileges_of(rows),
+    )
+
+
+def proxies_of(rows: Rows, accounts: Collection[Account]) -> tuple[tuple[Account, Account], ...]:
+    """Who was granted PROXY on whom; as a host is a pattern there, all accounts of a user count."""
+    found: set[tuple[Account, Account]] = set()
+    for row in rows("SELECT User, Host, Proxied_user, Proxied_host FROM mysql.proxies_priv"):
+        as_whom = Account(row["Proxied_user"], row["Proxied_host"])
+        whose = [one for one in accounts if one.user == row["User"]] if row["User"] else [EVERYONE]
+        found.update((one, as_whom) for one in whose)
+    return tuple(sorted(found))
+
+
+def lent_by(
+    proxies: Iterable[tuple[Account, Account]],
+    accounts: Collection[Account],
+    others: Collection[Account],
+) -> frozenset[Account]:
+    """The accounts as which somebody else may act who is none of the `others`."""
+    return frozenset(
+        account
+        for whose, as_whom in proxies
+        if whose not in others
+        for account in accounts
+        if account != whose and as_whom.user in ("", account.user)
     )
 
 

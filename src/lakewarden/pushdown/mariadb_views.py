@@ -126,6 +126,10 @@ class MaskingViews:
                 found[role][name] = own.note.found(own.state, is_usable=own.by_us)
         return found
 
+    def names(self) -> frozenset[str]:
+        """The names of the views that are noted."""
+        return frozenset(self._notes())
+
     def right(self, name: str) -> Grant:
         """What the role of a view is granted on it."""
         return Grant((self._schema, name), READ)

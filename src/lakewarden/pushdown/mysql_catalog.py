@@ -13,7 +13,15 @@ from typing import Any, Final
 
 from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
 from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.mariadb_catalog import EVERYONE, Catalog, Edge, Rows, privileges_of
+from lakewarden.pushdown.mariadb_catalog import (
+    EVERYONE,
+    Catalog,
+    Edge,
+    Rows,
+    lent_by,
+    privileges_of,
+    proxies_of,
+)
 from lakewarden.pushdown.mariadb_names import Marks
 
 _EDGES: Final = "SELECT * FROM mysql.role_edges"
@@ -38,14 +46,18 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
     granted = {_from(row) for row in edges}
     roles = {one for one, row in users.items() if one in granted or _cannot_log_in(row)}
     found = privileges_of(rows)
+    accounts = {
+        one: _default(defaults.get(one, ()), marks)
+        for one, row in users.items()
+        if not _cannot_log_in(row)
+    }
+    unlimited = frozenset(one for one, row in users.items() if row["Super_priv"] == "Y")
+    proxies = proxies_of(rows, accounts)
     catalog = Catalog(
         me=me,
-        accounts={
-            one: _default(defaults.get(one, ()), marks)
-            for one, row in users.items()
-            if not _cannot_log_in(row)
-        },
-        unlimited=frozenset(one for one, row in users.items() if row["Super_priv"] == "Y"),
+        accounts=accounts,
+        unlimited=unlimited,
+        proxies=proxies,
         roles=frozenset(map(_role, roles)),
         edges=tuple(_edges(edges, roles)),
         grants={
@@ -53,7 +65,7 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
             for one, grants in found.items()
             for as_is in ({one, Account(_role(one), "")} if one in roles else {one})
         },
-        lent=frozenset(one for one in granted if one in users and not _cannot_log_in(users[one])),
+        lent=lent_by(proxies, accounts, {*unlimited, me}).union(granted & accounts.keys()),
     )
     return _with_mandatory(_with_unmarked(catalog, roles, marks, claimed), rows)
 

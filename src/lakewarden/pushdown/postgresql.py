@@ -29,7 +29,9 @@ from lakewarden.pushdown.grants import (
     RowPolicy,
 )
 from lakewarden.pushdown.masking_views import ALTERED
+from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.postgresql_owners import ways
 from lakewarden.pushdown.postgresql_powers import LENT, lent, powers
 from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.wanted import TargetObjects
@@ -318,12 +320,14 @@ class Database:
         members: dict[str, set[str]] = {}
         for of, member in self._rows(_OTHER_MEMBERS, [ids]):
             members.setdefault(of, set()).add(member)
+        rows = self._rows(_FOREIGN, {"ids": ids, "everyone": EVERYONE})
+        granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what in rows]
+        masking = [(self._address.view_schema, name) for name in self._views.names()]
         beyond = list(powers(self._rows, EVERYONE))
+        beyond += held_through(ways(self._rows, EVERYONE, masking), granted)
         ours = {*self._ours().values()} & {grantee for grantee, _ in beyond}
         for of, member in self._rows(_MEMBERS_OF, [sorted(ours)]):
             members.setdefault(of, set()).add(member)
-        rows = self._rows(_FOREIGN, {"ids": ids, "everyone": EVERYONE})
-        granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what in rows]
         return Holdings(
             grants=granted + beyond,
             members={of: frozenset(names) for of, names in members.items()},

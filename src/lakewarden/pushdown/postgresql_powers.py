@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from lakewarden.pushdown.drift import TO_COME, UNLIMITED
+from lakewarden.pushdown.drift import MEMBER_OF, TO_COME, UNLIMITED
 from lakewarden.pushdown.grants import Grant
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -54,4 +54,4 @@ def powers(rows: Rows, everyone: str) -> Iterator[tuple[str, Grant]]:
     for grantee, path, power in rows(_POWERS, about):
         yield grantee, Grant(tuple(path), power)
     for of, member in lent(rows):
-        yield member, Grant((), f"MEMBER OF {of}")
+        yield member, Grant((), MEMBER_OF + of)

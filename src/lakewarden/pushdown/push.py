@@ -269,7 +269,8 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
     pushed = from_data(target.pushed)
     users = (objects.users | objects.unlimited) & users_of(realm)
     acts = of_model(realm.realm.model)[target.kind].engine.acts
-    others = foreign(database.holdings(), users, current.wanted.holders(), acts)
+    allowed, limited = current.wanted.holders(), current.wanted.limited()
+    others = foreign(database.holdings(), users, allowed, acts, limited)
     return Drift(
         differences=list(
             differences(

@@ -1,0 +1,180 @@
+"""What others made with the rights of a definer, and accounts as which others may act.
+
+Drift names who reaches what by it, in MariaDB and MySQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from lakewarden.pushdown import push
+from lakewarden.pushdown.grants import as_data
+from lakewarden.pushdown.mariadb import connected
+from lakewarden.pushdown.push import Drift
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.mariadb_estate import (
+    Connection,
+    MariadbEstate,
+    administrator,
+    estate,
+    execute,
+)
+from tests.pushdown.test_postgresql_escapes import HIDDEN, READS, facts
+from tests.pushdown.test_postgresql_owners import MASK
+
+SERVERS = ("mariadb_url", pytest.param("mysql_url", marks=pytest.mark.nightly))
+READ = "SELECT THROUGH "
+SEES = "CREATE DEFINER = root@localhost SQL SECURITY DEFINER VIEW lib.v AS SELECT * FROM"
+
+EDITS: list[tuple[str, set[tuple[str, str, str]]]] = [
+    (f"{SEES} s.secret; GRANT SELECT ON lib.v TO ana", {("ana", "s.secret", f"{READ}VIEW lib.v")}),
+    (
+        f"{SEES} s.secret; CREATE SQL SECURITY INVOKER VIEW lib.w AS SELECT * FROM lib.v;"
+        " GRANT SELECT ON lib.w TO ana",
+        set(),
+    ),
+    (
+        "CREATE SQL SECURITY INVOKER VIEW lib.w AS SELECT * FROM s.secret; CREATE DEFINER ="
+        " root@localhost VIEW lib.v AS SELECT * FROM lib.w; GRANT SELECT ON `li_`.* TO ana",
+        {("ana", "s.secret", f"{READ}VIEW lib.v")},
+    ),
+    (f"{SEES} s.secret; GRANT SELECT ON *.* TO ana", set()),  # holds it without the view
+    (
+        f"{SEES} s.secret; GRANT UPDATE (region) ON lib.v TO ana",
+        {("ana", "s.secret", "UPDATE THROUGH VIEW lib.v")},
+    ),
+    (
+        "CREATE DEFINER = root@localhost FUNCTION lib.f() RETURNS int READS SQL DATA"
+        " RETURN (SELECT count(*) FROM `s`.secret); GRANT EXECUTE ON FUNCTION lib.f TO ana",
+        {("ana", "s.secret", f"{READ}FUNCTION lib.f")},
+    ),
+    (
+        "CREATE FUNCTION lib.f() RETURNS int READS SQL DATA SQL SECURITY INVOKER"
+        " RETURN (SELECT count(*) FROM s.secret); GRANT EXECUTE ON lib.* TO ana",
+        set(),
+    ),
+    (
+        "CREATE FUNCTION lib.f() RETURNS int READS SQL DATA SQL SECURITY INVOKER"
+        " RETURN (SELECT count(*) FROM s.secret);"
+        " CREATE DEFINER = root@localhost PROCEDURE lib.p() SELECT lib.f();"
+        " GRANT EXECUTE ON PROCEDURE lib.p TO ana",
+        {("ana", "s.secret", f"{READ}PROCEDURE lib.p")},
+    ),
+    (
+        "CREATE DEFINER = root@localhost PROCEDURE lib.p() PREPARE y FROM @q;"
+        " GRANT EXECUTE ON PROCEDURE lib.p TO ana",
+        {("ana", "", f"{READ}PROCEDURE lib.p")},
+    ),
+    (
+        "CREATE DEFINER = root@localhost TRIGGER lib.r BEFORE INSERT ON lib.t FOR EACH ROW"
+        " INSERT INTO lib.leak SELECT region FROM s.secret; GRANT INSERT ON lib.t TO ana",
+        {
+            ("ana", "s.secret", f"{READ}TRIGGER lib.r"),
+            ("ana", "lib.leak", f"{READ}TRIGGER lib.r"),
+        },
+    ),
+    (
+        "CREATE DEFINER = root@localhost TRIGGER s.r BEFORE INSERT ON s.secret FOR EACH ROW"
+        " INSERT INTO lib.leak VALUES (NEW.region); GRANT SELECT ON lib.* TO ana",
+        {("ana", "s.secret", f"{READ}TRIGGER s.r")},
+    ),
+    (
+        "CREATE DEFINER = root@localhost EVENT lib.e ON SCHEDULE EVERY 1 DAY DO"
+        " INSERT INTO lib.leak SELECT region FROM s.secret; GRANT SELECT ON lib.leak TO ana",
+        {("ana", "s.secret", f"{READ}EVENT lib.e")},
+    ),
+    (
+        "CREATE DEFINER = root@localhost EVENT lib.e ON SCHEDULE EVERY 1 DAY DO"
+        " DELETE FROM lib.leak; GRANT SELECT ON lib.leak TO ana",
+        set(),
+    ),
+]
+
+
+@pytest.fixture(params=SERVERS)
+def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
+    """`bo` may read one of two tables, and `ana` nothing."""
+    with estate(request.getfixturevalue(request.param), facts(READS, HIDDEN)) as one:
+        one.push()
+        yield one
+
+
+@pytest.fixture
+def own(made: MariadbEstate) -> Iterator[Connection]:
+    with administrator(made.address.url) as connection:
+        execute(connection, "SET GLOBAL log_bin_trust_function_creators = 1")
+        yield connection
+
+
+def drift(made: MariadbEstate) -> Drift:
+    target = replace(made.target, pushed=as_data(made.held()))
+    with connected(made.address) as database:
+        return push.drift(database, made.state, target, NOW)
+
+
+def furnish(own: Connection) -> None:
+    for statement in (
+        "DROP DATABASE IF EXISTS lib",
+        "CREATE DATABASE lib",
+        "CREATE TABLE lib.t (a int)",
+        "CREATE TABLE lib.leak (region varchar(80))",
+        "DROP TRIGGER IF EXISTS s.r",
+        "REVOKE ALL, GRANT OPTION FROM ana",
+    ):
+        execute(own, statement)
+
+
+def test_drift_names_who_reaches_what(made: MariadbEstate, own: Connection) -> None:
+    for edit, expected in EDITS:
+        furnish(own)
+        for statement in edit.split(";"):
+            execute(own, statement)
+        found = [one for one in drift(made).foreign if " THROUGH " in one.grant.privilege]
+        named = {(one.grantee, ".".join(one.grant.path), one.grant.privilege) for one in found}
+        assert named == expected, edit
+        assert {one.denied for one in found} <= {("ana",)}
+
+
+@contextmanager
+def proxy(own: Connection, as_whom: str) -> Iterator[None]:
+    """Lets `ana` act as somebody; to grant it takes an account that may."""
+    execute(
+        own,
+        "INSERT INTO mysql.proxies_priv (Host, User, Proxied_host, Proxied_user)"
+        " VALUES ('%%', 'ana', %s, %s)",
+        *("%" if as_whom else "", as_whom),
+    )
+    execute(own, "FLUSH PRIVILEGES")
+    yield
+    execute(own, "DELETE FROM mysql.proxies_priv WHERE User = 'ana'")
+    execute(own, "FLUSH PRIVILEGES")
+
+
+@pytest.mark.parametrize(("as_whom", "named"), [("bo", "bo"), ("", "any account")])
+def test_an_account_that_others_may_act_as_is_left_out(
+    made: MariadbEstate, own: Connection, as_whom: str, named: str
+) -> None:
+    assert made.held().roles
+    with proxy(own, as_whom):
+        found = [one for one in drift(made).foreign if one.grant.privilege == f"PROXY OF {named}"]
+        assert [(one.grantee, one.denied) for one in found] == [("ana", ("ana",))]
+        wish, _ = made.push()
+        assert not made.held().roles
+        assert {one.principal: one.why for one in wish.residues}["user:bo"].startswith(
+            "the account was granted to others"
+        )
+    made.push()
+    assert made.held().roles
+
+
+def test_masking_views_of_ours_are_not_named(mariadb_url: str) -> None:
+    with estate(mariadb_url, facts(READS, HIDDEN, MASK)) as made:
+        made.push()
+        assert made.views()
+        with administrator(made.address.url) as own:
+            execute(own, f"GRANT SELECT ON {made.address.view_schema}.* TO ana")
+        assert not [one for one in drift(made).foreign if " THROUGH " in one.grant.privilege]

@@ -1,6 +1,6 @@
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,25 @@ def _opened(settings: Settings, stub: Stub) -> AppClient:
     return AppClient(application, asyncio.new_event_loop())
 
 
-def _settings(folder: Path, **changed: object) -> Settings:
-    # A busy machine has no part in it: only what never comes is waited for so long.
-    limits = Limits(request_seconds=60, wait_seconds=0.2, header_bytes=2_048, url_bytes=512)
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[..., AppClient]]:
+    """Opens applications over one store, which are closed after the test, also where it fails."""
+    made: list[AppClient] = []
+
+    def open_one(stub: Stub | None = None, **changed: object) -> AppClient:
+        made.append(_opened(_settings(tmp_path, **changed), stub or Stub()))
+        return made[-1]
+
+    yield open_one
+    for one in made:
+        close(one)
+
+
+def _settings(folder: Path, *, wait_seconds: float = 60, **changed: object) -> Settings:
+    # A busy machine has no part in it: a store that answers late would be one that is away.
+    limits = Limits(
+        request_seconds=60, wait_seconds=wait_seconds, header_bytes=2_048, url_bytes=512
+    )
     fields = {"database": f"sqlite:///{folder}/store", "limits": limits, **changed}
     return Settings(**fields)
 
@@ -42,7 +58,8 @@ def logged() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
-    made = _opened(_settings(tmp_path_factory.mktemp("gate")), Stub())
+    # Nothing else writes to its store; only what never comes is waited for so long.
+    made = _opened(_settings(tmp_path_factory.mktemp("gate"), wait_seconds=0.2), Stub())
 
     def more(transaction: object) -> None:
         establish(transaction, Realm("second", "gravitino"))  # type: ignore[arg-type]
@@ -267,12 +284,11 @@ def test_a_header_of_a_reply_that_would_split_it_is_not_sent(client: AppClient) 
     assert "x-injected" not in answer.headers
 
 
-def test_what_takes_too_long_is_given_up(tmp_path: Path) -> None:
+def test_what_takes_too_long_is_given_up(opened: Callable[..., AppClient]) -> None:
     stub = Stub()
-    client = _opened(_settings(tmp_path, limits=Limits(request_seconds=0.1)), stub)
+    client = opened(stub, limits=Limits(request_seconds=0.1))
     assert client.ask("POST", "/stub/slow", b"{}").status == 503
     stub.may_answer.set()
-    close(client)
 
 
 def test_a_write_is_seen_by_whoever_asks_next_and_named_by_its_answer(client: AppClient) -> None:
@@ -315,30 +331,32 @@ def test_before_the_state_is_loaded_every_question_is_refused(tmp_path: Path) ->
     close(client)
 
 
-def test_where_names_are_trusted_the_dialect_may_let_strangers_in(tmp_path: Path) -> None:
-    client = _opened(_settings(tmp_path), Stub("anonymous"))
+def test_where_names_are_trusted_the_dialect_may_let_strangers_in(
+    opened: Callable[..., AppClient],
+) -> None:
+    client = opened(Stub("anonymous"))
     assert json_of(client.ask("GET", "/stub", user=None))["user"] == "anonymous"
     broken = [("Authorization", "Basic %%%")]
     assert json_of(client.ask("GET", "/stub", headers=broken, user=None))["user"] == "anonymous"
     wrong = [("Authorization", "Bearer lw_wrong")]
     assert client.ask("GET", "/stub", headers=wrong, user=None).status == 401
-    close(client)
 
 
-def test_two_processes_over_one_file_see_each_other_s_writes(tmp_path: Path) -> None:
-    one = _opened(_settings(tmp_path), Stub())
-    other = _opened(_settings(tmp_path), Stub())
+def test_two_processes_over_one_file_see_each_other_s_writes(
+    opened: Callable[..., AppClient],
+) -> None:
+    one, other = opened(), opened()
     for at in range(20):
         writer, reader = (one, other) if at % 2 else (other, one)
         made = writer.ask("POST", f"/stub/metalakes/m{at}", b"{}")
         assert made.status == 201
         assert reader.ask("GET", "/stub").revision == made.revision
-    close(one)
-    close(other)
 
 
-def test_a_writer_that_does_not_know_the_word_is_found_out(tmp_path: Path) -> None:
-    client = _opened(_settings(tmp_path), Stub())
+def test_a_writer_that_does_not_know_the_word_is_found_out(
+    tmp_path: Path, opened: Callable[..., AppClient]
+) -> None:
+    client = opened()
     with open_store(f"sqlite:///{tmp_path}/store") as store, store.writing() as writing:
         from lakewarden.kernel.change import PrincipalChanged
         from lakewarden.kernel.principal import Principal
@@ -347,4 +365,3 @@ def test_a_writer_that_does_not_know_the_word_is_found_out(tmp_path: Path) -> No
         revision = writing.commit(())
     client.application._look_for_strangers()
     assert client.ask("GET", "/stub").revision == revision
-    close(client)

@@ -36,12 +36,14 @@ def write_content(service: DecisionService, text: str) -> int:
     return service.state.revision
 
 
-def check_aged(service: DecisionService, at_least: int, age: float) -> bool:
+def check_aged(
+    service: DecisionService, at_least: int, age: float, wait_seconds: float = 60.0
+) -> bool:
     """The answer for a caller that accepts an old state, but none older than the token."""
 
     async def found() -> bool:
         with ThreadPoolExecutor(1) as executor:
-            freshness = Freshness(service, executor, wait_seconds=1.0)
+            freshness = Freshness(service, executor, wait_seconds=wait_seconds)
             freshness.opened()
             state = (await freshness.state(Consistency(at_least, age))).state
         return may(state, FILE, service.clock())
@@ -128,4 +130,4 @@ def test_a_token_from_the_future_gets_no_older_answer(sites: list[Site]) -> None
     here, there = sites
     token = here.call(put, FILE, allowed=True)
     with pytest.raises((StaleRevision, Unavailable)):
-        there.call(check_aged, token + 1, 60.0)
+        there.call(check_aged, token + 1, 60.0, 0.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -128,6 +129,16 @@ def test_the_page_is_followed(target: Any, capsys: pytest.CaptureFixture[str]) -
     assert "quillmere.warehouse" in printed["targets"][1]
     assert seen(target, "ana") == [1, 2]
     assert seen(target, "bo") == [1]
+    assert re.fullmatch("lakewarden pg [0-9a-f]{16}", mark(target))
+
+
+def mark(target: Any) -> str:
+    """The comment that all roles of ours have, which has the id of the store."""
+    ((found,),) = target.execute(
+        "SELECT DISTINCT shobj_description(oid, 'pg_authid') FROM pg_roles"
+        " WHERE starts_with(rolname, 'lw_pg_')"
+    ).fetchall()
+    return str(found)
 
 
 def seen(target: Any, user: str) -> list[int]:

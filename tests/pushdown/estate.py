@@ -18,7 +18,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.grants import Grant, Path, Roles
+from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, known
 from lakewarden.pushdown.plan import named, steps
 from lakewarden.pushdown.push import CONNECT, Database
 from lakewarden.pushdown.style import PLAIN, style_of
@@ -81,15 +81,16 @@ class TargetEstate:
         """Plans and applies; what was wanted, and how many steps that took."""
         with self.connected() as database:
             database.lock()
-            database.claim((last or Roles()).roles)
+            database.claim(known(as_data(last or Roles())))
             objects = database.objects()
             wish = wanted(self.state, self.mapping, self.scope, objects, NOW)
             style = style_of("gravitino", self.kind, self.style)
             roles = wish if style is None else style(self.state, self.scope, wish, objects)
             held, last = database.held(), last or Roles()
-            whole = named(roles.roles, held, last, database.prefix, roles.named, objects.roles)
+            fixed, others = roles.named, objects.roles
+            whole = named(roles.roles, held, last, database.prefix, fixed, others, database.tag)
             todo = list(steps(held, whole))
-            database.claim(whole.roles)
+            database.claim(Known(frozenset(whole.roles)))
             database.apply(todo)
             assert database.held() == whole
         return wish, len(todo)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def connect_target(
-    target: PushTarget, url: str, reading: Reads
+    target: PushTarget, url: str, store: str, reading: Reads
 ) -> AbstractContextManager[TargetSession[Any]]:
-    """A session with a target; `reading` reads the store of the realm.
+    """A session with a target; `reading` reads the store of the realm, `store` is the id of it.
 
     Raises `Unavailable`, also without the client of its database.
     """
@@ -28,4 +28,4 @@ def connect_target(
         from lakewarden.pushdown.push import session
     except ImportError as error:
         raise not_installed(str(error.name), "sql") from None
-    return session(target, url)
+    return session(target, url, store)

@@ -10,10 +10,14 @@ _MARK: Final = "lakewarden "
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a target with the account, and its name."""
+    """The address of a target with the account, its name, and the id of the store that has it.
+
+    Without a `store` ours is marked as it was before marks had one.
+    """
 
     url: str
     target: str
+    store: str = ""
 
     @property
     def prefix(self) -> str:
@@ -26,7 +30,16 @@ class Address:
 
     @property
     def mark(self) -> str:
-        """What tells our roles where they have comments, and the lock of the target."""
+        """What tells our roles from those of others, and of other stores.
+
+        >>> Address("postgresql://h/d", "pg", "1f0c").mark
+        'lakewarden pg 1f0c'
+        """
+        return f"{self.old_mark} {self.store}".rstrip()
+
+    @property
+    def old_mark(self) -> str:
+        """How ours was marked before marks had the store; the lock of all stores' targets."""
         return _MARK + self.target
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -167,6 +167,39 @@ def from_data(data: Mapping[str, Mapping[str, list[list[object]]]]) -> Roles:
             )
             for name, role in data.items()
         }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a store knows to be its own in a target: the roles of its pushes, and who was in them.
+
+    `has_views`: some of them had masking views.
+    """
+
+    roles: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+    has_views: bool = False
+
+    def __or__(self, other: Known) -> Known:
+        return Known(
+            self.roles | other.roles,
+            self.members | other.members,
+            self.has_views or other.has_views,
+        )
+
+
+def known(data: Mapping[str, Any]) -> Known:
+    """What the roles that `as_data` wrote make known.
+
+    >>> known({"lw_a": {"members": ["ana"], "grants": [], "policies": []}})
+    Known(roles=frozenset({'lw_a'}), members=frozenset({'ana'}), has_views=False)
+    """
+    members = (map(str, role["members"]) for role in data.values())
+    return Known(
+        frozenset(data),
+        frozenset[str]().union(*members),
+        any(role.get("views") for role in data.values()),
     )
 
 

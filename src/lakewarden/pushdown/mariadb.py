@@ -26,7 +26,7 @@ from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import PROXY_OF, Holdings
-from lakewarden.pushdown.grants import Grant, Path, Role, Roles
+from lakewarden.pushdown.grants import Grant, Known, Path, Role, Roles
 from lakewarden.pushdown.mariadb_catalog import EVERYONE, GRANT_OPTION, Catalog
 from lakewarden.pushdown.mariadb_names import (
     MAX_PATTERN,
@@ -129,8 +129,8 @@ class Database:
 
     def __init__(self, connection: pymysql.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address
-        self._marks = Marks(address.target)
-        self._claimed: frozenset[str] = frozenset()
+        self._marks = Marks(address.target, address.store)
+        self._known = Known()
         (row,) = self._rows("SELECT VERSION() AS version")
         self._is_mysql = "MariaDB" not in row["version"]
         if self._is_mysql:
@@ -156,9 +156,14 @@ class Database:
         """How the names of our roles begin."""
         return self._address.prefix
 
-    def claim(self, roles: Iterable[str]) -> None:
-        """Roles have no comments: those of a style are ours by what the store knows of them."""
-        self._claimed |= frozenset(roles)
+    @property
+    def tag(self) -> str:
+        """What the names of new roles have behind the prefix."""
+        return self._marks.tag
+
+    def claim(self, known: Known) -> None:
+        """Takes roles of a style, and those from before names had a tag: none has a comment."""
+        self._known |= known
 
     @property
     def process(self) -> int:
@@ -168,7 +173,7 @@ class Database:
 
     def lock(self) -> None:
         """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
-        name = self._address.mark[:_LONGEST_LOCK]
+        name = self._address.old_mark[:_LONGEST_LOCK]
         (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [name])
         if row["is_ours"] != 1:
             message = f"another push to the target `{self._address.target}` is under way"
@@ -254,7 +259,7 @@ class Database:
         return Role(frozenset(members), catalog.given(account) | frozenset(nested))
 
     def _shared(self, catalog: Catalog) -> frozenset[str]:
-        named = self._claimed & catalog.administered
+        named = self._known.roles & catalog.administered
         return named.union(filter(self._marks.is_shared, catalog.administered))
 
     def _personal(self, catalog: Catalog) -> frozenset[str]:
@@ -401,7 +406,8 @@ class Database:
         return Statements(catalog, self._marks, names, own, marks_itself=not self._is_mysql)
 
     def _views(self, catalog: Catalog) -> MaskingViews:
-        return MaskingViews(self._rows, catalog, self._address, self._ours(catalog))
+        ours, has_views = self._ours(catalog), self._known.has_views
+        return MaskingViews(self._rows, catalog, self._address, ours, has_views=has_views)
 
     @property
     def _beside(self) -> tuple[str, ...]:
@@ -409,9 +415,17 @@ class Database:
         return *_SYSTEM, self._address.view_schema
 
     def _catalog(self) -> Catalog:
+        self._keep_untagged()
         if self._is_mysql:
-            return mysql_catalog.read(self._rows, self._marks, self._claimed)
+            return mysql_catalog.read(self._rows, self._marks, self._known.roles)
         return mariadb_catalog.read(self._rows)
+
+    def _keep_untagged(self) -> None:
+        """Keeps the roles of known users that are there by the names of the time before tags."""
+        if self._marks.tag and self._known.members:
+            there = {row["name"] for row in self._rows("SELECT User AS name FROM mysql.user")}
+            old = map(self._marks.untagged, self._known.members)
+            self._marks = replace(self._marks, kept=self._marks.kept.union(there.intersection(old)))
 
     def _rows(self, query: str, parameters: Sequence[object] | None = None) -> list[dict[str, Any]]:
         with self._connection.cursor() as cursor:

@@ -8,6 +8,7 @@ none of ours.
 from __future__ import annotations
 
 import re
+from base64 import b32hexencode
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
@@ -23,6 +24,8 @@ OF_ROLE: Final = "role "
 """What a member of a role of ours begins with that somebody else made one."""
 
 _DIGITS: Final = 16
+_TAG_DIGITS: Final = 4
+_OLD_DIGITS: Final = f"[0-9a-f]{{{_DIGITS}}}"
 _SPECIAL: Final = re.compile(r"[\\%_]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
@@ -98,23 +101,55 @@ def member_of(name: str) -> Account | None:
 class Marks:
     """The names that roles of a target have: shared ones, and one for each user.
 
+    They have a tag of the store in them, so that those of another store with a target of the same
+    name are told from ours. `kept` are roles of users that are ours, from before names had one.
+
     >>> Marks("shop").is_shared("lw_shop_0123456789abcdef"), Marks("shop").is_shared("lw_shop_x")
     (True, False)
+    >>> Marks("shop", "1f0c").is_shared("lw_shop_0123456789abcdef")
+    False
     """
 
     target: str
+    store: str = ""
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def tag(self) -> str:
+        """What the names of this store's roles have behind the target.
+
+        It begins with no digit of 16, as all names without one do.
+        """
+        if not self.store:
+            return ""
+        digest = _letters(self.store)
+        first = next((one for one in digest if one > "f"), "g")
+        return first + digest[: _TAG_DIGITS - 1]
 
     def personal(self, user: str) -> str:
         """The role that a user has by default, which has the shared ones."""
+        old = self.untagged(user)
+        if not self.tag or old in self.kept:
+            return old
+        return f"lw_{self.target}-{self.tag}{_letters(user)[: _DIGITS - len(self.tag)]}"
+
+    def untagged(self, user: str) -> str:
+        """The role of a user as it was called before names had a tag."""
         return f"lw_{self.target}-{sha256(user.encode()).hexdigest()[:_DIGITS]}"
 
     def is_personal(self, name: str) -> bool:
         """Whether a role may be one of a user."""
-        return self._is(name, "-")
+        return self._is(name, "-") or name in self.kept
 
     def is_shared(self, name: str) -> bool:
         """Whether a role may be one of several users."""
         return self._is(name, "_")
 
     def _is(self, name: str, sign: str) -> bool:
-        return re.fullmatch(f"lw_{self.target}{sign}[0-9a-f]{{{_DIGITS}}}", name) is not None
+        digits = f"{self.tag}[0-9a-v]{{{_DIGITS - len(self.tag)}}}" if self.tag else _OLD_DIGITS
+        return re.fullmatch(f"lw_{self.target}{sign}{digits}", name) is not None
+
+
+def _letters(text: str) -> str:
+    """The digest of a text in digits of 32."""
+    return b32hexencode(sha256(text.encode()).digest()).decode().lower()

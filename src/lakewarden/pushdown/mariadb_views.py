@@ -91,14 +91,22 @@ class _Own:
 class MaskingViews:
     """The masking views of one target in one server, and what others than `ours` may do with them.
 
-    `ours` are the names of all our roles: what they are granted is looked after with them.
+    `ours` are the names of all our roles: what they are granted is looked after with them. Where
+    the store knows that it `has_views`, those are ours that are marked as before marks had a store.
     """
 
     def __init__(
-        self, rows: Query, catalog: Catalog, address: Address, ours: Collection[str]
+        self,
+        rows: Query,
+        catalog: Catalog,
+        address: Address,
+        ours: Collection[str],
+        *,
+        has_views: bool = False,
     ) -> None:
         self._rows, self._catalog, self._ours = rows, catalog, ours
         self._schema, self._mark = address.view_schema, address.mark
+        self._marks = {address.mark, address.old_mark} if has_views else {address.mark}
 
     # --- what there is ---
 
@@ -153,7 +161,7 @@ class MaskingViews:
             return {}
         notes = f"SELECT name, note FROM {self._at(_TABLE)}"  # noqa: S608 — a name of ours
         read = {row["name"]: read_note(row["note"]) for row in self._rows(notes)}
-        return {name: note for name, note in read.items() if note and note.target == self._mark}
+        return {name: note for name, note in read.items() if note and note.target in self._marks}
 
     def _made(self) -> Mapping[str, Mapping[str, Any]]:
         """What the server made of each view."""
@@ -178,7 +186,7 @@ class MaskingViews:
     @property
     def _is_marked(self) -> bool:
         rows = self._rows(_MARK, (self._schema, _TABLE))
-        return [row["mark"] for row in rows] == [self._mark]
+        return any(row["mark"] in self._marks for row in rows)
 
     @property
     def _is_foreign(self) -> bool:

@@ -58,19 +58,20 @@ def named(
     prefix: str,
     fixed: Mapping[str, Role] = NO_ROLES,
     others: Collection[str] = (),
+    tag: str = "",
 ) -> Roles:
     """The wanted roles with names: those that were pushed, or are held, keep theirs.
 
     A role keeps its name where it is the same, else where its members are the same, else where its
-    grants are. A name that is new begins with the prefix and follows from what the role is; it is
-    none of the `others`. The `fixed` roles have their names.
+    grants are. A name that is new begins with the prefix and the tag, and follows from what the
+    role is. No role gets a name of the `others`. The `fixed` roles have their names.
     """
     roles = [role for role in wanted if not role.is_empty]
     known = {**held.roles, **pushed.roles}
     free = {
         name: role
         for name, role in sorted(known.items())
-        if name not in fixed and name.startswith(prefix)
+        if name not in fixed and name.startswith(prefix) and name not in others
     }
     names: dict[Role, str] = {}
     for alike in (_whole, _members, _grants):
@@ -84,7 +85,7 @@ def named(
                 del free[names[role]]
     taken = {*known, *others}
     for role in sorted((one for one in roles if one not in names), key=_order):
-        name = _new_name(role, prefix, taken)
+        name = _new_name(role, prefix, tag, taken)
         taken.add(name)
         names[role] = name
     return Roles({**fixed, **{name: role for role, name in names.items()}})
@@ -106,11 +107,11 @@ def _order(role: Role) -> list[str]:
     return [*sorted(role.members), "", *map(str, sorted(role.grants))]
 
 
-def _new_name(role: Role, prefix: str, taken: set[str]) -> str:
+def _new_name(role: Role, prefix: str, tag: str, taken: set[str]) -> str:
     number = 0
     while True:
         digest = sha256(msgspec.json.encode([_order(role), number])).hexdigest()
-        name = f"{prefix}{digest[:_NAME_DIGITS]}"
+        name = f"{prefix}{tag}{digest[: _NAME_DIGITS - len(tag)]}"
         if name not in taken:
             return name
         number += 1

@@ -22,6 +22,7 @@ from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import (
     EVERY_ROW,
     Grant,
+    Known,
     MaskingView,
     Path,
     Role,
@@ -85,11 +86,13 @@ SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolcanlogin
 """Users, and whether nothing limits them."""
 
 _ROLES: Final = """
-SELECT oid, rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') = %s
+SELECT oid, rolname, shobj_description(oid, 'pg_authid') = %(mark)s FROM pg_roles
+WHERE shobj_description(oid, 'pg_authid') = %(mark)s
+   OR shobj_description(oid, 'pg_authid') = %(old)s AND rolname = ANY(%(known)s)
 """
-_OTHER_ROLES: Final = """
-SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') IS DISTINCT FROM %s
-"""
+"""Our roles, and whether each has our mark; those that are known may have an old one."""
+
+_ALL_ROLES: Final = "SELECT rolname FROM pg_roles"
 _MEMBERS: Final = """
 SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s),
        concat_ws(', ', CASE WHEN m.admin_option THEN 'ADMIN' END,
@@ -220,7 +223,11 @@ class Database:
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address
-        self._views = MaskingViews(connection, address.view_schema, address.mark)
+        self._known = Known()
+
+    @property
+    def _views(self) -> MaskingViews:
+        return MaskingViews(self._connection, self._address, has_old=self._known.has_views)
 
     @property
     def prefix(self) -> str:
@@ -234,14 +241,20 @@ class Database:
 
     def lock(self) -> None:
         """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
-        key = int.from_bytes(sha256(self._address.mark.encode()).digest()[:8], signed=True)
+        key = int.from_bytes(sha256(self._address.old_mark.encode()).digest()[:8], signed=True)
         (row,) = self._rows("SELECT pg_try_advisory_xact_lock(%s)", [key])
         if not row[0]:
             message = f"another push to the target `{self._address.target}` is under way"
             raise Conflict(f"{message}; try again when it is over")
 
-    def claim(self, roles: Iterable[str]) -> None:
-        """Our roles have comments that mark them, whatever their names."""
+    @property
+    def tag(self) -> str:
+        """Nothing: our roles have comments that mark them, whatever their names."""
+        return ""
+
+    def claim(self, known: Known) -> None:
+        """Known roles and views are ours, too, that are marked as before marks had a store."""
+        self._known |= known
 
     def objects(self) -> TargetObjects:
         """What is there: users, schemas, tables and views with their columns."""
@@ -272,7 +285,9 @@ class Database:
             views=frozenset(views),
             without_policies=frozenset(foreign),
             descendants={path: frozenset(below) for path, below in descendants.items()},
-            roles=frozenset(name for (name,) in self._rows(_OTHER_ROLES, [self._address.mark])),
+            roles=frozenset(name for (name,) in self._rows(_ALL_ROLES)) - {*self._ours().values()},
+            no_views=self._views.problem(),
+            mark=self._address.mark,
         )
 
     # --- what is held ---
@@ -336,7 +351,13 @@ class Database:
 
     def _ours(self) -> Mapping[int, str]:
         """Our roles by their ids: those that have our mark."""
-        return dict(self._rows(_ROLES, [self._address.mark]))
+        return {id: name for id, name, _ in self._marked()}
+
+    def _marked(self) -> list[tuple[int, str, bool]]:
+        """Our roles with their ids, and whether each has our mark as it is now."""
+        about = {"mark": self._address.mark, "old": self._address.old_mark}
+        known = sorted(self._known.roles) if self._address.store else []
+        return self._rows(_ROLES, {**about, "known": known})
 
     def _policies(self, roles: frozenset[str]) -> Mapping[str, set[RowPolicy]]:
         """The row policies of our roles; one that somebody altered has another condition."""
@@ -378,6 +399,9 @@ class Database:
     def apply(self, steps: Iterable[Step]) -> int:
         """Does the steps, alike ones in one statement; how many statements that took."""
         count = 0
+        for name in self._to_mark():
+            self._connection.execute(self._marking(sql.Identifier(name)))
+            count += 1
         for _, alike in groupby(steps, _alike):
             for statement in self._statements(list(alike)):
                 self._connection.execute(statement)
@@ -394,8 +418,7 @@ class Database:
         match step:
             case Step(act=Act.CREATE_ROLE):
                 yield sql.SQL("CREATE ROLE {} NOLOGIN").format(role)
-                mark = sql.Literal(self._address.mark)
-                yield sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
+                yield self._marking(role)
             case Step(act=Act.DROP_ROLE):
                 yield from self._drop_role(role)
             case Step(act=Act.ADD_MEMBER):
@@ -417,6 +440,16 @@ class Database:
                 yield from self._views.add(view, step.role)
             case Step(act=Act.DROP_VIEW, view=MaskingView() as view):
                 yield from self._views.drop(view.path, step.role)
+
+    def _to_mark(self) -> list[str]:
+        """Our roles that are marked as before marks had a store."""
+        if not (self._address.store and self._known.roles):
+            return []
+        return sorted(name for _, name, is_marked in self._marked() if not is_marked)
+
+    def _marking(self, role: sql.Identifier) -> sql.Composed:
+        mark = sql.Literal(self._address.mark)
+        return sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
 
     def _drop_role(self, role: sql.Identifier) -> Iterator[sql.Composed]:
         """Drops a role with what others gave it that no grant of ours is; it may own things, too.

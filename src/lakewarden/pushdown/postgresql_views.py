@@ -18,6 +18,7 @@ import psycopg
 from psycopg import sql
 
 from lakewarden.kernel.errors import Conflict
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import MaskingView, Path
 from lakewarden.pushdown.masking_views import (
     NAME_DIGITS,
@@ -62,8 +63,13 @@ WHERE n.nspname = %s AND acl.privilege_type = 'USAGE' AND acl.grantee <> 0
 class MaskingViews:
     """The masking views of one target in one database."""
 
-    def __init__(self, connection: psycopg.Connection[Any], schema: str, mark: str) -> None:
-        self._connection, self._schema, self._mark = connection, schema, mark
+    def __init__(
+        self, connection: psycopg.Connection[Any], address: Address, *, has_old: bool = False
+    ) -> None:
+        """Views and a schema with an old mark are ours where the store `has_old` ones."""
+        self._connection, self._schema = connection, address.view_schema
+        self._mark = address.mark
+        self._marks = {address.mark, address.old_mark} if has_old else {address.mark}
 
     def held(self) -> Mapping[str, set[MaskingView]]:
         """The views by the roles that they are for; one that is not as it was made is altered."""
@@ -74,6 +80,14 @@ class MaskingViews:
             found.setdefault(note.role, set()).add(made)
         return found
 
+    def problem(self) -> str:
+        """Why there can be none; nothing where there can."""
+        marked = self._rows(_SCHEMA_MARK, [self._schema])
+        if not marked or marked[0][0] in self._marks:
+            return ""
+        message = f"the schema `{self._schema}` of the database is not ours"
+        return f"{message}: drop or rename it, or give the target another name"
+
     def names(self) -> frozenset[str]:
         """The names of the views in their schema."""
         return frozenset(name for name, _, _ in self._own())
@@ -82,7 +96,7 @@ class MaskingViews:
         """The views that have our mark, with their notes and the states they are in."""
         for name, comment, state in self._rows(_VIEWS, [self._schema]):
             note = read_note(comment)
-            if note is not None and note.target == self._mark:
+            if note is not None and note.target in self._marks:
                 yield name, note, state
 
     # --- changes ---
@@ -120,7 +134,7 @@ class MaskingViews:
     def tidy(self) -> Iterator[sql.Composed]:
         """Drops views whose roles are gone, and the schema when nothing is in it."""
         marked = self._rows(_SCHEMA_MARK, [self._schema])
-        if not marked or marked[0][0] != self._mark:
+        if not marked or marked[0][0] not in self._marks:
             return
         roles = {name for (name,) in self._rows("SELECT rolname FROM pg_roles")}
         for name, note, _ in list(self._own()):
@@ -139,9 +153,8 @@ class MaskingViews:
             yield sql.SQL("CREATE SCHEMA {}").format(schema)
             mark = sql.Literal(self._mark)
             yield sql.SQL("COMMENT ON SCHEMA {} IS {}").format(schema, mark)
-        elif marked[0][0] != self._mark:
-            message = f"the schema `{self._schema}` of the database is not ours"
-            raise Conflict(f"{message}: drop or rename it, or give the target another name")
+        elif self.problem():
+            raise Conflict(self.problem())
 
     def _comment(self, view: MaskingView, role: str, name: str) -> sql.Composed:
         states = {own: state for own, _, state in self._rows(_VIEWS, [self._schema])}

@@ -18,7 +18,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, redundant, with_gains
 from lakewarden.pushdown.division import divided
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
-from lakewarden.pushdown.grants import Grant, Roles, as_data, from_data
+from lakewarden.pushdown.grants import Grant, Known, Roles, as_data, from_data, known
 from lakewarden.pushdown.plan import AccessChange, Act, Step, access_changes, by_act, named, steps
 from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, TargetObjects, wanted
@@ -52,8 +52,16 @@ class Database(Protocol):
         """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
         ...
 
-    def claim(self, roles: Iterable[str]) -> None:
-        """Takes roles of these names for ours, too, where the target has no mark for its roles."""
+    @property
+    def tag(self) -> str:
+        """What the names of new roles have behind the prefix, where it tells whose they are."""
+        ...
+
+    def claim(self, known: Known) -> None:
+        """Takes what the store knows for ours, too, where no mark in the target says whose it is.
+
+        That is so where the target has no marks for roles, and where a mark has no store yet.
+        """
         ...
 
     def objects(self) -> TargetObjects: ...
@@ -186,7 +194,8 @@ def _plan(
     if database.has_dear_members:
         wish = divided(realm, wish)
     held, pushed = database.held(), from_data({**target.pushed, **_coming(target)})
-    whole = named(wish.roles, held, pushed, database.prefix, wish.named, objects.roles)
+    fixed, others = wish.named, objects.roles
+    whole = named(wish.roles, held, pushed, database.prefix, fixed, others, database.tag)
     return PushPlan(
         target,
         held,
@@ -223,7 +232,7 @@ def apply(database: Database, agreed: PushPlan) -> int:
     Raises `Conflict` where the target did not come to what was planned: then nothing is kept, in a
     target with transactions.
     """
-    database.claim(agreed.wanted.roles)
+    database.claim(Known(frozenset(agreed.wanted.roles)))
     count = database.apply(agreed.steps)
     left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
     if left or database.held() != agreed.wanted:
@@ -336,11 +345,14 @@ class Session:
 
 
 @contextmanager
-def session(target: PushTarget, url: str) -> Iterator[Session]:
-    """A session with a target. Raises `Unavailable`, and `Conflict` beside another push."""
+def session(target: PushTarget, url: str, store: str) -> Iterator[Session]:
+    """A session with a target of the store with that id.
+
+    Raises `Unavailable`, and `Conflict` beside another push.
+    """
     if target.kind not in CONNECT:
         raise BadInput(f"`{target.kind}` cannot be told; expected one of: {', '.join(CONNECT)}")
-    with CONNECT[target.kind](Address(url, target.name)) as database:
+    with CONNECT[target.kind](Address(url, target.name, store)) as database:
         database.lock()
-        database.claim((*target.pushed, *_coming(target)))
+        database.claim(known(target.pushed) | known(_coming(target)))
         yield Session(database, target)

@@ -51,7 +51,8 @@ class TargetObjects:
     those that are views, `without_policies` tables that can have no row policies, `roles` the
     names of all roles there that are not ours; one has at most `longest_role` bytes. Where there
     are no `row_policies`, whoever a filter binds reads by a masking view; `no_views` says why there
-    can be none. `unlimited` are other users, whom no grant limits.
+    can be none. A role of others with the comment `mark` is ours from then on. `unlimited` are
+    other users, whom no grant limits.
     `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
     with why. `descendants` are the tables that a table is read and written with, such as its
     partitions, at any depth, which no grant on them limits then.
@@ -66,6 +67,7 @@ class TargetObjects:
     longest_role: int = 63
     row_policies: bool = True
     no_views: str = ""
+    mark: str = ""
     unlimited: frozenset[str] = frozenset()
     refused_users: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[Path, str] = field(default_factory=dict)

@@ -146,8 +146,8 @@ class TargetSession(Protocol[P]):
 Reads = Callable[[str], AbstractContextManager[tuple[RealmState, Reading]]]
 """A realm by its name as it is now, and the store of the same moment."""
 
-Connect = Callable[[PushTarget, str, Reads], AbstractContextManager[TargetSession[Any]]]
-"""Reaches a target at its address. Raises `Unavailable` and `Conflict`."""
+Connect = Callable[[PushTarget, str, str, Reads], AbstractContextManager[TargetSession[Any]]]
+"""Reaches a target at its address, for the store of an id. Raises `Unavailable` and `Conflict`."""
 
 Write = Callable[[Callable[[WriteTransaction], Any]], Any]
 """Does a task as one write of the actor."""
@@ -349,10 +349,12 @@ class Pushing:
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
             address = push_target.url(reading, sealing, target)
+            store = push_target.store_id(reading)
+        store = store or self._write(push_target.name_store)
         reads = partial(reading_of, self.service)
         with (
             step("call a target", calls=target.kind),
-            self.connect(target, address, reads) as session,
+            self.connect(target, address, store, reads) as session,
         ):
             yield session
 

@@ -120,9 +120,9 @@ class Delivery:
     def _connected(self, target: PushTarget) -> Iterator[TargetSession[Any]]:
         with ExitStack() as stack:
             try:
-                session = stack.enter_context(
-                    self.connect(target, self._address(target), partial(reading_of, self.service))
-                )
+                address, store = self._address(target), self._store()
+                reads = partial(reading_of, self.service)
+                session = stack.enter_context(self.connect(target, address, store, reads))
             except Conflict:
                 raise _Busy from None
             yield session
@@ -135,6 +135,12 @@ class Delivery:
         if target.plugin:
             push_target.check_address(address, self.hosts)
         return address
+
+    def _store(self) -> str:
+        """The id of the store, which marks in targets have."""
+        with self.service.reading() as reading:
+            store = push_target.store_id(reading)
+        return store or self._write(push_target.name_store)
 
     # --- the entry ---
 

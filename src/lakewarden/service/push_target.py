@@ -7,6 +7,7 @@ beside it. So it goes with the realm, and into backups.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
@@ -20,6 +21,7 @@ from lakewarden.service import control
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Document, DocumentChanged, SecretChanged
 from lakewarden.service.ports import Reading
+from lakewarden.service.realm import CONTROL
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -36,6 +38,9 @@ _DRIFT: Final = "push-drift"
 _EVENT: Final = "push-event"
 OUTBOX: Final = "push-outbox"
 """The type of the documents that say what a target has still to be told."""
+
+_STORE: Final = Entity("push-store", "id")
+"""What the document is about that has the id of the store."""
 
 _URL: Final = "url"
 NAME: Final = r"[a-z][a-z0-9]{0,15}"
@@ -94,6 +99,22 @@ class PushTarget:
     def size(self) -> int:
         """How many roles it was told of; of Ranger, how many policies."""
         return len(self.pushed.get("policies", ()) if self.kind == RANGER else self.pushed)
+
+
+def store_id(reading: Reading) -> str:
+    """What marks in targets say whose they are by; "" before one was made."""
+    document = reading.documents(CONTROL, [_STORE]).get(_STORE, {})
+    return str(document.get("id", ""))
+
+
+def name_store(transaction: WriteTransaction) -> str:
+    """Makes the id of the store, once, and stores it: a backup of it has the same one."""
+    found = store_id(transaction.store)
+    if found:
+        return found
+    made = secrets.token_hex(8)
+    transaction.change(CONTROL, DocumentChanged(_STORE, {"id": made}))
+    return made
 
 
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
@@ -279,6 +300,7 @@ def add(
     _check(new, transaction.realm(new.realm))
     if any(one.name == new.name for one in known):
         raise Conflict(f"there is a target `{new.name}` already")
+    name_store(transaction)
     transaction.change(new.realm, put(new), put_url(new, address, sealing))
     return None
 

@@ -11,7 +11,7 @@ import pytest
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.relations import Facts
-from lakewarden.pushdown.grants import Grant, Roles
+from lakewarden.pushdown.grants import Grant, Known, Roles
 from lakewarden.pushdown.mariadb_names import quoted
 from lakewarden.pushdown.wanted import TargetObjects, wanted
 from lakewarden.systems.gravitino.push.database_roles import MARIADB, roles
@@ -80,7 +80,7 @@ def names_of(made: MariadbEstate) -> list[str]:
 
 def held_with(made: MariadbEstate, names: list[str]) -> Roles:
     with made.connected() as database:
-        database.claim(names)
+        database.claim(Known(frozenset(names)))
         return database.held()
 
 

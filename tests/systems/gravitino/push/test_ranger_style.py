@@ -210,12 +210,12 @@ def test_a_realm_that_changes_while_ranger_is_read_is_told_as_it_is_then(
         of_hive(wire, ranger)
         verbs = iter(("grant", "revoke"))
 
-        def connect(target: PushTarget, url: str, reading: Reads) -> Any:
+        def connect(target: PushTarget, url: str, store: str, reading: Reads) -> Any:
             def changed_first(realm: Any) -> Any:
                 wire.good("PUT", f"{LAKE}/permissions/users/ana/{next(verbs)}", GRANT)
                 return reading(realm)
 
-            return connect_target(target, url, changed_first)
+            return connect_target(target, url, store, changed_first)
 
         delivery = Delivery(
             wire.service,

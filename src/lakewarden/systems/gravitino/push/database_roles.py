@@ -120,7 +120,7 @@ class _Division:
         named: dict[str, Role] = {}
         for one in self._originals():
             if one.name in named or not self._is_free(one.name):
-                self._leave_out("the database cannot have a role of that name", of=one.about)
+                self._leave_out(self._why_not(one.name), of=one.about)
             else:
                 named[one.name] = self._kept(one)
         for residue in self._wish.residues:
@@ -236,6 +236,12 @@ class _Division:
             and name == name.strip()
             and len(name.encode()) <= self._objects.longest_role
         )
+
+    def _why_not(self, name: str) -> str:
+        if name in self._objects.roles and self._objects.mark:
+            what = "somebody else has a role of that name in the database; to hand it over:"
+            return f"{what} COMMENT ON ROLE … IS '{self._objects.mark}'"
+        return "the database cannot have a role of that name"
 
     def _leave_out(
         self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""

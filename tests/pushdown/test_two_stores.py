@@ -1,0 +1,176 @@
+"""Two stores with a target of one name in one server: what is one's own stays with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import pytest
+
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.statement import On
+from lakewarden.pushdown.grants import Roles, as_data, known
+from lakewarden.pushdown.mariadb_names import Marks
+from tests.pushdown import mariadb_estate, postgresql_estate
+from tests.pushdown.estate import TargetEstate
+from tests.pushdown.test_postgresql_escapes import ANA, HIDDEN, READS, SECRET, facts
+from tests.pushdown.test_postgresql_owners import MASK
+
+E = TypeVar("E", bound=TargetEstate)
+ONE, OTHER = "1f0c5a7ecc90ab12", "2a9b11c3de45f067"
+USES = replace(READS, id="uses", privileges=READS.privileges - {"SELECT_TABLE"})
+HERS = [
+    replace(one, principals=frozenset({ANA}))
+    for one in (USES, replace(READS, id="hers", privileges=frozenset({"SELECT_TABLE"}),
+                              scope=On(SECRET)))
+]  # fmt: skip
+BOTH = facts(READS, HIDDEN, *HERS)
+
+
+def of_store(made: E, store: str, other: Facts | None = None) -> E:
+    """The same database as the target of a store."""
+    own = replace(made, address=replace(made.address, store=store))
+    return own if other is None else own.with_facts(other)
+
+
+def held(made: TargetEstate, last: Roles) -> Roles:
+    """What is held of a store that knows of its last push."""
+    with made.connected() as database:
+        database.claim(known(as_data(last)))
+        return database.held()
+
+
+def of_users(roles: Roles) -> Mapping[str, int]:
+    """In how many roles each user is."""
+    members = [name for role in roles.roles.values() for name in role.members]
+    return {name: members.count(name) for name in sorted(members)}
+
+
+@contextmanager
+def postgresql(server: str) -> Iterator[postgresql_estate.Estate]:
+    with postgresql_estate.estate(server, facts(READS, HIDDEN)) as made:
+        try:
+            yield made
+        finally:
+            for store in (ONE, OTHER):
+                of_store(made, store, facts()).push()
+
+
+def test_roles_of_another_store_stay(postgres_url: str) -> None:
+    with postgresql(postgres_url) as made:
+        check_stays(made)
+
+
+def test_so_they_do_in_mariadb(mariadb_url: str) -> None:
+    with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN)) as made:
+        check_stays(made)
+
+
+def check_stays(made: TargetEstate) -> None:
+    one, other = of_store(made, ONE), of_store(made, OTHER, facts(*HERS))
+    one.push()
+    own = one.held()
+    assert set(of_users(own)) == {"bo"}
+    other.push()
+    theirs = other.held()
+    assert set(of_users(theirs)) == {"ana"}
+    assert one.held() == own
+    assert not own.roles.keys() & theirs.roles.keys()
+    assert one.push(own)[1] == other.push(theirs)[1] == 0
+    with one.connected() as database:
+        assert theirs.roles.keys() <= database.objects().roles
+    of_store(made, ONE, facts()).push(own)
+    assert not one.held().roles
+    assert other.held() == theirs
+
+
+def test_what_both_allow_alike_is_in_roles_of_each(postgres_url: str) -> None:
+    with postgresql(postgres_url) as made:
+        one, other = of_store(made, ONE), of_store(made, OTHER)
+        for each in (one, other):
+            each.push()
+        assert {*one.held().roles.values()} == {*other.held().roles.values()}
+        of_store(made, OTHER, facts()).push()
+        with made.as_user(made.users()[1]) as own:
+            own.execute("SELECT FROM s.orders")
+
+
+def test_a_user_of_mariadb_has_roles_of_one_store(mariadb_url: str) -> None:
+    with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN)) as made:
+        of_store(made, ONE).push()
+        wish, _ = of_store(made, OTHER).push()
+        whys = {one.why for one in wish.residues if one.principal == "user:bo"}
+        assert whys == {"the account has another default role, and there can be one"}
+        assert not of_store(made, OTHER).held().roles
+
+
+@pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
+def test_masking_views_are_one_stores(request: pytest.FixtureRequest, server: str) -> None:
+    url = request.getfixturevalue(server)
+    kind = postgresql if server == "postgres_url" else _mariadb
+    with kind(url) as made:
+        one = of_store(made, ONE, facts(READS, HIDDEN, MASK))
+        one.push()
+        own = one.held()
+        hers = replace(MASK, principals=frozenset({ANA}))
+        reads = replace(READS, principals=frozenset({ANA}))
+        wish, _ = of_store(made, OTHER, facts(reads, hers)).push()
+        assert any("is not ours" in residue.why for residue in wish.residues)
+        assert one.held() == own
+
+
+@contextmanager
+def _mariadb(server: str) -> Iterator[mariadb_estate.MariadbEstate]:
+    with mariadb_estate.estate(server, facts(READS, HIDDEN)) as made:
+        yield made
+
+
+def test_what_a_store_pushed_before_marks_had_one_is_its_own(postgres_url: str) -> None:
+    with postgresql(postgres_url) as made:
+        masked = made.with_facts(facts(READS, HIDDEN, MASK))
+        masked.push()
+        old = made.held()
+        one, other = of_store(masked, ONE), of_store(masked, OTHER)
+        assert not held(one, Roles()).roles  # nothing says that it is
+        assert held(one, old) == old
+        other.with_facts(facts()).push()
+        assert held(one, old) == old
+        assert one.push(old)[1] == 0
+        assert one.held().roles.keys() == old.roles.keys()  # it is marked now
+        assert not held(other, old).roles
+        assert not made.held().roles
+        one.with_facts(facts()).push(old)
+        assert not held(one, old).roles
+
+
+def test_so_it_is_in_mariadb(mariadb_url: str) -> None:
+    with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN, MASK)) as made:
+        made.push()
+        old = made.held()
+        one, other = of_store(made, ONE), of_store(made, OTHER)
+        assert not held(one, Roles()).roles
+        other.with_facts(facts()).push()
+        assert held(one, old) == old
+        assert one.push(old)[1] == 0
+        one.with_facts(facts(READS, HIDDEN, MASK, *HERS)).push(old)
+        both = held(one, old)
+        assert set(of_users(both)) == {"ana", "bo"}
+        new = both.roles.keys() - old.roles.keys()
+        assert new
+        assert all(Marks("pg", ONE).is_shared(name) for name in new)
+        one.with_facts(facts()).push(both)
+        with mariadb_estate.administrator(made.address.url) as own:
+            left = mariadb_estate.execute(own, "SELECT User FROM mysql.user WHERE User LIKE 'lw%'")
+        assert not left
+
+
+def test_names_of_roles_tell_the_store() -> None:
+    one, other = Marks("shop", ONE), Marks("shop", OTHER)
+    assert one.is_personal(one.personal("ana"))
+    assert not other.is_personal(one.personal("ana"))
+    old = Marks("shop").personal("ana")
+    assert not one.is_personal(old)
+    assert replace(one, kept=frozenset({old})).personal("ana") == old
+    assert len(one.personal("ana")) == len(old)

@@ -19,7 +19,7 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, known
-from lakewarden.pushdown.plan import named, steps
+from lakewarden.pushdown.plan import named, replaced, steps
 from lakewarden.pushdown.push import CONNECT, Database
 from lakewarden.pushdown.style import PLAIN, style_of
 from lakewarden.pushdown.wanted import Scope, Wanted, wanted
@@ -89,7 +89,7 @@ class TargetEstate:
             held, last = database.held(), last or Roles()
             fixed, others = roles.named, objects.roles
             whole = named(roles.roles, held, last, database.prefix, fixed, others, database.tag)
-            todo = list(steps(held, whole))
+            todo = list(steps(held, whole, replaced(database.stuck(), held, whole)))
             database.claim(Known(frozenset(whole.roles)))
             database.apply(todo)
             assert database.held() == whole

@@ -17,7 +17,7 @@ from lakewarden.pushdown.grants import (
     as_data,
     from_data,
 )
-from lakewarden.pushdown.plan import Act, Step, access_changes, named, steps
+from lakewarden.pushdown.plan import Act, Step, access_changes, named, replaced, steps
 
 USERS = st.sampled_from(["ana", "bo", "cy", "dee"])
 GRANTS = st.sampled_from(
@@ -122,3 +122,21 @@ def test_access_is_told_for_those_it_concerns_together() -> None:
     wanted = Roles({"lw_b": Role(frozenset({"bo", "cy"}), frozenset({read}))})
     told = [(one.gained, one.users, one.objects) for one in access_changes(held, wanted)]
     assert told == [(True, ("cy",), 1), (False, ("ana",), 1)]
+
+
+def test_a_role_with_a_member_who_cannot_be_taken_out_is_made_anew() -> None:
+    read = frozenset({Grant(("s", "t"), "SELECT")})
+    bo = Role(frozenset({"bo"}))
+    held = Roles({"lw_a": Role(frozenset({"ana", "cy"}), read), "lw_b": bo})
+    wanted = Roles({"lw_a": Role(frozenset({"ana"}), read)})
+    assert replaced(frozenset({"lw_c"}), held, wanted) == frozenset()
+    anew = replaced(frozenset({"lw_a", "lw_b"}), held, wanted)
+    assert anew == {"lw_a", "lw_b"}
+    assert [(step.act, step.role) for step in steps(held, wanted, anew)] == [
+        (Act.DROP_ROLE, "lw_a"),
+        (Act.DROP_ROLE, "lw_b"),
+        (Act.CREATE_ROLE, "lw_a"),
+        (Act.ADD_MEMBER, "lw_a"),
+        (Act.GRANT, "lw_a"),
+    ]
+    assert replaced(frozenset({"lw_a"}), wanted, wanted) == frozenset()

@@ -98,3 +98,51 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate)
     with connected(made.address) as database:
         push.apply(database, push.reset_plan(database, made.target))
     assert not made.held().roles
+
+
+def member_edits(made: Estate) -> list[str]:
+    """What a superuser may do to a role of ours that the account cannot take back."""
+    (name, role), *_ = sorted(made.held().roles.items())
+    of = sql.Identifier(name).as_string(None)
+    there, beside = (
+        sql.Identifier(one).as_string(None)
+        for one in (
+            min(role.members),
+            min({made.name(user) for user in made.users()} - role.members),
+        )
+    )
+    return [
+        f"GRANT {of} TO {beside}",
+        f"GRANT {of} TO {beside} WITH ADMIN TRUE, INHERIT FALSE",
+        f"GRANT {of} TO {there} WITH SET TRUE",
+        f"GRANT pg_read_all_data TO {of}",
+        f'GRANT "{APP}" TO {of}; GRANT {of} TO {beside}',
+    ]
+
+
+def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
+    """The role is made anew: the account cannot revoke what a superuser granted."""
+    with superuser(made) as admin:
+        for text, names in gives(admin):
+            execute(admin, text, *names)
+        made.push()
+        before = made.held()
+        for number in range(len(member_edits(made))):
+            edit = member_edits(made)[number]
+            admin.execute(edit)
+            assert made.held() != before, edit
+            with connected(made.address) as database:
+                assert database.stuck(), edit
+                push.apply(database, push.plan(database, made.state, made.target, NOW))
+                assert {*database.held().roles.values()} == {*before.roles.values()}, edit
+                assert not database.stuck(), edit
+        for edit in member_edits(made):
+            admin.execute(edit)
+        other = made.with_facts(altered(limited(facts_of(SEED), SEED), SEED))
+        assert other.push()[1] > 0
+        assert other.push()[1] == 0
+        for edit in member_edits(other):
+            admin.execute(edit)
+        with connected(made.address) as database:
+            push.apply(database, push.reset_plan(database, made.target))
+            assert not database.held().roles

@@ -291,6 +291,10 @@ class Database:
         ):
             yield name
 
+    def stuck(self) -> frozenset[str]:
+        """None: whoever administers a role takes anybody out."""
+        return frozenset()
+
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""
         catalog = self._catalog()

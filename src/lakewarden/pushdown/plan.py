@@ -9,7 +9,7 @@ or will be.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final
@@ -20,6 +20,9 @@ from lakewarden.pushdown.grants import Grant, MaskingView, Role, Roles, RowPolic
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
+MEMBER: Final = "MEMBER "
+"""What begins the privilege, in our roles, of a membership that somebody else made or altered."""
+
 NO_ROLES: Final[Mapping[str, Role]] = {}
 
 
@@ -117,14 +120,40 @@ def _new_name(role: Role, prefix: str, tag: str, taken: set[str]) -> str:
         number += 1
 
 
-def steps(held: Roles, wanted: Roles) -> Iterator[Step]:
-    """The steps, in the order in which they are to be done."""
-    before, after = held.roles, wanted.roles
-    gone = [name for name in sorted(before) if name not in after]
-    for name in sorted(before):
-        yield from _taken(name, before[name], after.get(name, Role(frozenset())))
-    for name in gone:
-        yield Step(Act.DROP_ROLE, name)
+def replaced(stuck: frozenset[str], held: Roles, wanted: Roles) -> frozenset[str]:
+    """The roles that are dropped whole, and made anew where they are wanted.
+
+    `stuck` are those that somebody is a member of, or that are members of others, whom the account
+    cannot take out. That matters where they are held to be in one and should not be.
+    """
+    return frozenset(
+        name
+        for name in stuck & held.roles.keys()
+        if held.roles[name].members - _members_of(wanted, name)
+        or any(grant.privilege.startswith(MEMBER) for grant in held.roles[name].grants)
+    )
+
+
+def _members_of(roles: Roles, name: str) -> frozenset[str]:
+    return roles.roles[name].members if name in roles.roles else _NOBODY
+
+
+def steps(held: Roles, wanted: Roles, anew: Collection[str] = ()) -> Iterator[Step]:
+    """The steps, in the order in which they are to be done.
+
+    Roles that are made `anew` are dropped first with all members and grants, see `replaced`.
+    """
+    before = {name: role for name, role in held.roles.items() if name not in anew}
+    after = wanted.roles
+    for name, role in sorted(held.roles.items()):
+        if name in before:
+            yield from _taken(name, role, after.get(name))
+        else:
+            # Its members and grants go with it.
+            yield from _taken(name, replace(role, members=_NOBODY, grants=frozenset()), None)
+    for name in sorted(held.roles):
+        if name not in before or name not in after:
+            yield Step(Act.DROP_ROLE, name)
     for name in sorted(after):
         if name not in before:
             yield Step(Act.CREATE_ROLE, name)
@@ -133,11 +162,12 @@ def steps(held: Roles, wanted: Roles) -> Iterator[Step]:
             yield from part(name, before.get(name, Role(frozenset())), after[name])
 
 
-def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
+def _taken(name: str, before: Role, wanted: Role | None) -> Iterator[Step]:
     """A row policy goes last: while there are rights on the table, it limits them.
 
     What a view is of may not be read by whom it is for before the view is gone, nor after.
     """
+    after = wanted or Role(_NOBODY)
     for member in sorted(before.members - after.members):
         yield Step(Act.REVOKE_MEMBER, name, member=member)
     for grant in sorted(before.grants - after.grants, key=_by_privilege):

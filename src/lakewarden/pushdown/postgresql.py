@@ -105,6 +105,16 @@ WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <>
 """
 """Without the account that pushes: it is made an administrator of the roles that it creates."""
 
+_STUCK: Final = """
+SELECT of.rolname, member.rolname
+FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <> current_user
+  AND NOT (pg_has_role(m.roleid, 'MEMBER WITH ADMIN OPTION') AND pg_has_role(m.grantor, 'USAGE'))
+"""
+"""Memberships that the account cannot take away: it needs the rights of who granted them."""
+
 _GRANTORS: Final = """
 SELECT DISTINCT grantor.rolname
 FROM pg_auth_members m
@@ -328,6 +338,12 @@ class Database:
                 for name in names.values()
             }
         )
+
+    def stuck(self) -> frozenset[str]:
+        """Our roles with members, or in others, that the account cannot take out."""
+        ours = self._ours()
+        names = {name for row in self._rows(_STUCK, {"ids": list(ours)}) for name in row}
+        return frozenset(names & {*ours.values()})
 
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""

@@ -19,7 +19,16 @@ from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, redun
 from lakewarden.pushdown.division import divided
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
 from lakewarden.pushdown.grants import Grant, Known, Roles, as_data, from_data, known
-from lakewarden.pushdown.plan import AccessChange, Act, Step, access_changes, by_act, named, steps
+from lakewarden.pushdown.plan import (
+    AccessChange,
+    Act,
+    Step,
+    access_changes,
+    by_act,
+    named,
+    replaced,
+    steps,
+)
 from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, TargetObjects, wanted
 from lakewarden.service.preview import matrix_with_draft
@@ -70,6 +79,10 @@ class Database(Protocol):
         """Our roles as they are now, with whatever others did to them."""
         ...
 
+    def stuck(self) -> frozenset[str]:
+        """Our roles with members, or in others, that the account cannot take out."""
+        ...
+
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""
         ...
@@ -94,7 +107,8 @@ CONNECT: Final[Mapping[str, Callable[[Address], AbstractContextManager[Database]
 class PushPlan:
     """What a target holds, what it should hold, and the steps between.
 
-    `adopted` are grants of others that are revoked, since ours take their place. `digest` is the
+    `adopted` are grants of others that are revoked, since ours take their place. Roles that are
+    made `anew` are dropped first, as nothing else takes their members out. `digest` is the
     same only for the same steps from the same holdings. One that `is_journalled` is kept step by
     step in the target, so that it is remembered before it begins.
     """
@@ -106,12 +120,13 @@ class PushPlan:
     revision: int
     adopted: tuple[tuple[str, Grant], ...] = ()
     is_journalled: bool = False
+    anew: frozenset[str] = frozenset()
 
     @property
     def steps(self) -> Sequence[Step]:
         """What is to be done, in order."""
         revoked = (Step(Act.REVOKE_FOREIGN, role, grant=grant) for role, grant in self.adopted)
-        return [*steps(self.held, self.wanted), *revoked]
+        return [*steps(self.held, self.wanted, self.anew), *revoked]
 
     @property
     def is_pending(self) -> bool:
@@ -203,6 +218,7 @@ def _plan(
         wish.residues,
         realm.matrix.revision,
         is_journalled=not database.is_transactional,
+        anew=replaced(database.stuck(), held, whole),
     )
 
 
@@ -223,7 +239,9 @@ def adopting(database: Database, made: PushPlan) -> PushPlan:
 def reset_plan(database: Database, target: PushTarget) -> PushPlan:
     """What takes everything back that is ours."""
     journalled = not database.is_transactional
-    return PushPlan(target, database.held(), Roles(), Residues(), 0, is_journalled=journalled)
+    held, nothing = database.held(), Roles()
+    anew = replaced(database.stuck(), held, nothing)
+    return PushPlan(target, held, nothing, Residues(), 0, is_journalled=journalled, anew=anew)
 
 
 def apply(database: Database, agreed: PushPlan) -> int:

@@ -89,7 +89,7 @@ class TargetEstate:
             held, last = database.held(), last or Roles()
             fixed, others = roles.named, objects.roles
             whole = named(roles.roles, held, last, database.prefix, fixed, others, database.tag)
-            todo = list(steps(held, whole, replaced(database.stuck(), held, whole)))
+            todo = list(steps(held, whole, replaced(database.stuck(held), whole)))
             database.claim(Known(frozenset(whole.roles)))
             database.apply(todo)
             assert database.held() == whole

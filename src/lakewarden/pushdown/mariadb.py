@@ -27,7 +27,13 @@ from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import PROXY_OF, Holdings
 from lakewarden.pushdown.grants import Grant, Known, Path, Role, Roles
-from lakewarden.pushdown.mariadb_catalog import EVERYONE, GRANT_OPTION, Catalog
+from lakewarden.pushdown.mariadb_catalog import (
+    EVERYONE,
+    GRANT_OPTION,
+    ON_PATTERN,
+    ON_ROUTINE,
+    Catalog,
+)
 from lakewarden.pushdown.mariadb_names import (
     MAX_PATTERN,
     Marks,
@@ -69,6 +75,18 @@ _PORT: Final = 3306
 _LONGEST_ROLE: Final = 128
 _LONGEST_ROLE_OF_MYSQL: Final = 32
 """Characters of the name of a role."""
+
+_TABLE: Final = 2
+"""The parts of a table's path."""
+
+_TAKING: Final = ("REVOKE ", "DROP ", "DELETE ", "SET DEFAULT ROLE NONE ")
+"""How statements begin that take away."""
+
+_DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 1698})
+"""The numbers of errors by which a server says that the account may not do something."""
+
+_LISTED, _SHOWN = 5, 200
+"""So many statements that were not done are listed, and so many signs of each."""
 
 _ROLE_ADMIN: Final = "ROLE_ADMIN"
 _ROLES_SINCE: Final = 8
@@ -291,9 +309,24 @@ class Database:
         ):
             yield name
 
-    def stuck(self) -> frozenset[str]:
-        """None: whoever administers a role takes anybody out."""
-        return frozenset()
+    def stuck(self, held: Roles) -> Roles:
+        """The grants of our roles that the account cannot revoke; who makes a role empties it."""
+        catalog = self._catalog()
+        found = {
+            name: Role(frozenset(), frozenset(stuck))
+            for name, role in held.roles.items()
+            if (stuck := [one for one in role.grants if not self._may_revoke(catalog, one)])
+        }
+        return Roles(found)
+
+    def _may_revoke(self, catalog: Catalog, grant: Grant) -> bool:
+        """Whether the account holds it with the right to grant it, there or on all around it."""
+        if grant.privilege.startswith(MEMBER_OF):
+            return grant.privilege.removeprefix(MEMBER_OF) in catalog.administered
+        given = catalog.given(catalog.me)
+        needed = {grant.privilege.removesuffix(ON_PATTERN).partition(ON_ROUTINE)[0], GRANT_OPTION}
+        around = (grant.path[:depth] for depth in range(_TABLE + 1))
+        return any(needed <= {one.privilege for one in given if one.path == at} for at in around)
 
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""
@@ -395,15 +428,46 @@ class Database:
         """Does the steps, alike ones in one statement; how many statements that took."""
         catalog = self._catalog()
         names = {name: account for account, name in self._grantees(catalog).items()}
-        count = 0
+        count = self._send(self._statements(catalog, names).of(steps))
+        return count + self._send(self._statements(self._catalog(), names).tidying())
+
+    def _send(self, statements: Iterable[str]) -> int:
+        """Sends the statements; how many.
+
+        One that the account may not do keeps no other one from being done, but that nothing is
+        given where something could not be taken away. Raises `Unavailable` with those not done.
+        """
+        sent, refused, is_open = 0, [], False
         with self._connection.cursor() as cursor:
-            for statement in self._statements(catalog, names).of(steps):
-                cursor.execute(statement)
-                count += 1
-            for statement in self._statements(self._catalog(), names).tidying():
-                cursor.execute(statement)
-                count += 1
-        return count
+            for text in statements:
+                takes = text.startswith(_TAKING)
+                if is_open and not takes:
+                    refused.append(text)
+                    continue
+                try:
+                    cursor.execute(text)
+                    sent += 1
+                except pymysql.MySQLError as error:
+                    if error.args[0] not in _DENIED:
+                        raise
+                    refused.append(text)
+                    is_open = is_open or takes
+        if refused:
+            raise self._not_done(refused, is_open=is_open)
+        return sent
+
+    def _not_done(self, refused: Sequence[str], *, is_open: bool) -> Unavailable:
+        listed = "; ".join(
+            one if len(one) <= _SHOWN else f"{one[:_SHOWN]}…" for one in refused[:_LISTED]
+        )
+        more = f", and {len(refused) - _LISTED} more" if len(refused) > _LISTED else ""
+        why = (
+            "the account may not take something away, so nothing was given"
+            if is_open
+            else ("the account may not do all of it, and the rest was done")
+        )
+        see = f"the journal is kept; see `lakewarden push doctor {self._address.target}`"
+        return Unavailable(f"the target `{self._address.target}`: {why}; {see}: {listed}{more}")
 
     def _statements(self, catalog: Catalog, names: Mapping[str, Account]) -> Statements:
         own = self._views(catalog)

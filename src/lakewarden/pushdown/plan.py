@@ -20,9 +20,6 @@ from lakewarden.pushdown.grants import Grant, MaskingView, Role, Roles, RowPolic
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
-MEMBER: Final = "MEMBER "
-"""What begins the privilege, in our roles, of a membership that somebody else made or altered."""
-
 NO_ROLES: Final[Mapping[str, Role]] = {}
 
 
@@ -120,22 +117,18 @@ def _new_name(role: Role, prefix: str, tag: str, taken: set[str]) -> str:
         number += 1
 
 
-def replaced(stuck: frozenset[str], held: Roles, wanted: Roles) -> frozenset[str]:
+def replaced(stuck: Roles, wanted: Roles) -> frozenset[str]:
     """The roles that are dropped whole, and made anew where they are wanted.
 
-    `stuck` are those that somebody is a member of, or that are members of others, whom the account
-    cannot take out. That matters where they are held to be in one and should not be.
+    `stuck` has the members and grants of held roles that the account cannot take away. That matters
+    where they are not wanted.
     """
     return frozenset(
         name
-        for name in stuck & held.roles.keys()
-        if held.roles[name].members - _members_of(wanted, name)
-        or any(grant.privilege.startswith(MEMBER) for grant in held.roles[name].grants)
+        for name, role in stuck.roles.items()
+        for after in (wanted.roles.get(name, Role(_NOBODY)),)
+        if role.members - after.members or role.grants - after.grants
     )
-
-
-def _members_of(roles: Roles, name: str) -> frozenset[str]:
-    return roles.roles[name].members if name in roles.roles else _NOBODY
 
 
 def steps(held: Roles, wanted: Roles, anew: Collection[str] = ()) -> Iterator[Step]:

@@ -339,11 +339,23 @@ class Database:
             }
         )
 
-    def stuck(self) -> frozenset[str]:
-        """Our roles with members, or in others, that the account cannot take out."""
-        ours = self._ours()
-        names = {name for row in self._rows(_STUCK, {"ids": list(ours)}) for name in row}
-        return frozenset(names & {*ours.values()})
+    def stuck(self, held: Roles) -> Roles:
+        """The memberships of our roles that the account cannot take away."""
+        members: dict[str, set[str]] = {name: set() for name in held.roles}
+        grants: dict[str, set[Grant]] = {name: set() for name in held.roles}
+        for of, member in self._rows(_STUCK, {"ids": list(self._ours())}):
+            if of in members:
+                members[of].add(member)
+                grants[of] |= {one for one in held.roles[of].grants if one.path == (of, member)}
+            if member in grants:
+                grants[member].add(Grant((), MEMBER_OF + of))
+        return Roles(
+            {
+                name: Role(frozenset(members[name]), frozenset(grants[name]))
+                for name in held.roles
+                if members[name] or grants[name]
+            }
+        )
 
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""

@@ -79,8 +79,8 @@ class Database(Protocol):
         """Our roles as they are now, with whatever others did to them."""
         ...
 
-    def stuck(self) -> frozenset[str]:
-        """Our roles with members, or in others, that the account cannot take out."""
+    def stuck(self, held: Roles, /) -> Roles:
+        """What our roles hold that the account cannot take away from them."""
         ...
 
     def holdings(self) -> Holdings:
@@ -108,7 +108,7 @@ class PushPlan:
     """What a target holds, what it should hold, and the steps between.
 
     `adopted` are grants of others that are revoked, since ours take their place. Roles that are
-    made `anew` are dropped first, as nothing else takes their members out. `digest` is the
+    made `anew` are dropped first, as nothing else takes away what they hold. `digest` is the
     same only for the same steps from the same holdings. One that `is_journalled` is kept step by
     step in the target, so that it is remembered before it begins.
     """
@@ -143,6 +143,7 @@ class PushPlan:
         """Tells this plan from every other one."""
         own = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
         parts = [*own, self.adopted] if self.adopted else own
+        parts = [*parts, sorted(self.anew)] if self.anew else parts
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def begun(self) -> PushTarget | None:
@@ -218,7 +219,7 @@ def _plan(
         wish.residues,
         realm.matrix.revision,
         is_journalled=not database.is_transactional,
-        anew=replaced(database.stuck(), held, whole),
+        anew=replaced(database.stuck(held), whole),
     )
 
 
@@ -240,7 +241,7 @@ def reset_plan(database: Database, target: PushTarget) -> PushPlan:
     """What takes everything back that is ours."""
     journalled = not database.is_transactional
     held, nothing = database.held(), Roles()
-    anew = replaced(database.stuck(), held, nothing)
+    anew = replaced(database.stuck(held), nothing)
     return PushPlan(target, held, nothing, Residues(), 0, is_journalled=journalled, anew=anew)
 
 

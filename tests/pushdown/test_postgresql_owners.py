@@ -131,6 +131,13 @@ READ, BY = "SELECT THROUGH ", "CREATE FUNCTION lib.f() RETURNS bigint LANGUAGE s
             set(),
         ),
         (
+            "DO $$ BEGIN FOR i IN 1..51 LOOP EXECUTE format('CREATE TABLE lib.t%s ()', i);"
+            " EXECUTE format('GRANT SELECT ON lib.t%s TO app', i); END LOOP; END $$;"
+            f" CREATE TABLE lib.x (); {BY} SECURITY DEFINER AS 'SELECT 1::bigint';"
+            " ALTER FUNCTION lib.f() OWNER TO app",
+            {("PUBLIC", one, f"{READ}FUNCTION lib.f()", BOTH) for one in ("lib", "s.secret")},
+        ),
+        (
             "CREATE PROCEDURE lib.p(x int) SECURITY DEFINER LANGUAGE sql AS 'SELECT x';"
             " REVOKE ALL ON PROCEDURE lib.p FROM PUBLIC; GRANT EXECUTE ON PROCEDURE lib.p TO bo;"
             " ALTER PROCEDURE lib.p OWNER TO app",

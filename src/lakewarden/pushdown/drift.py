@@ -138,18 +138,21 @@ def foreign(
     `privileges` are those that the realm decides about. `limited` are the users of whom row
     policies leave rows of a table out: they do not where it is read with the rights of others.
     """
-    reach: dict[str, frozenset[str]] = {}
+    reach: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {}
     for grantee, grant in holdings.grants:
         if grantee not in reach:
-            reach[grantee] = holdings.users_of(grantee, users)
-        held = reach[grantee]
+            found = holdings.users_of(grantee, users)
+            reach[grantee] = found, tuple(sorted(found))
+        held, names = reach[grantee]
         if held:
             act, through, _ = grant.privilege.partition(THROUGH)
             allows = allowed.get(Grant(grant.path, act), frozenset())
             if through:
                 allows -= limited.get(grant.path, frozenset())
-            denied = held - allows if _is_decided(act, privileges) else frozenset()
-            yield ForeignGrant(grantee, grant, tuple(sorted(held)), tuple(sorted(denied)))
+            denied = tuple(one for one in names if one not in allows) if allows else names
+            if not _is_decided(act, privileges):
+                denied = ()
+            yield ForeignGrant(grantee, grant, names, denied)
 
 
 def _is_decided(privilege: str, privileges: Collection[str]) -> bool:

@@ -25,6 +25,9 @@ _VIEWS: Final = "vm"
 _COPY: Final = "m"
 """Kinds of relations: views, and those of them that keep what they read."""
 
+MOST_TABLES: Final = 50
+"""A schema of which an owner reads more tables than that is said as a whole."""
+
 _RULES: Final = """
 SELECT DISTINCT n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        r.rulename, r.ev_type::text,
@@ -103,11 +106,13 @@ def ways(rows: Rows, everyone: str, own: Collection[Path]) -> Iterator[Way]:
 
 def _readable(rows: Rows, owners: Iterable[str]) -> Mapping[str, frozenset[Grant]]:
     """What each owner reads: the database, schemas, or single tables of a schema."""
-    names = sorted(owners)
-    found: dict[str, set[Path]] = {name: set() for name in names}
+    whose = sorted(owners)
+    found: dict[str, set[Path]] = {name: set() for name in whose}
     partly: set[str] = set()
-    for owner, schema, is_whole, tables in rows(_READABLE, [names]) if names else ():
-        paths: set[Path] = {(schema,)} if is_whole else {(schema, one) for one in tables or ()}
+    for owner, schema, is_whole, tables in rows(_READABLE, [whose]) if whose else ():
+        names = tables or ()
+        is_said = is_whole or len(names) > MOST_TABLES
+        paths: set[Path] = {(schema,)} if is_said else {(schema, one) for one in names}
         found[owner] |= paths
         if not is_whole:
             partly.add(owner)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import logging
 import math
 import os
 import sys
@@ -18,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 import structlog
@@ -71,6 +72,7 @@ providers._get_local_constants = Constants
 
 # By itself it would draw every local variable of an unexpected error: whole models, for a minute.
 structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceback)])
+_LOGS: Final = structlog.get_config()
 
 # For each request in process httpx looks for it anew, through every folder of the path.
 if find_spec("sniffio") is None:
@@ -187,6 +189,17 @@ def cheap_stores() -> Iterator[None]:
 
     with cheap_stores():
         yield
+
+
+@pytest.fixture
+def logs_as_before() -> Iterator[None]:
+    """For a test that sets up the logs of this process: afterwards they are as they were."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.configure(**_LOGS)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -122,6 +122,7 @@ def _marks(command: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.spark, *[pytest.mark.nightly] * is_seldom]
 
 
+@pytest.mark.usefixtures("logs_as_before")
 @pytest.mark.parametrize(
     ("page", "command"),
     [pytest.param(*example, marks=_marks(example[1])) for example in EXAMPLES],

@@ -1,23 +1,13 @@
+import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from lakewarden.app import log
 
 
-@pytest.fixture
-def quiet() -> Iterator[None]:
-    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
-    yield
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
-    logging.getLogger().setLevel(level)
-
-
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("logs_as_before")
 def test_a_line_is_one_json_object_whatever_is_in_it(capsys: pytest.CaptureFixture[str]) -> None:
     log.configure("info")
     log.get().info("x", path="/a\r\n{}\x1b[31m\u2028", name="ánä")
@@ -28,7 +18,7 @@ def test_a_line_is_one_json_object_whatever_is_in_it(capsys: pytest.CaptureFixtu
     assert json.loads(text)["path"] == "/a\r\n{}\x1b[31m\u2028"
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("logs_as_before")
 def test_an_error_is_a_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     log.configure("info")
     try:
@@ -41,7 +31,7 @@ def test_an_error_is_a_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert "abcdefghijkl" not in text
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("logs_as_before")
 def test_libraries_log_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
     log.configure("info")
     logging.getLogger("uvicorn.error").warning("Invalid HTTP request %s", "received")
@@ -73,3 +63,14 @@ def test_what_is_named_as_a_secret_is_masked_however_deep() -> None:
         "root_token": "***",
         "n": 1,
     }
+
+
+@pytest.mark.usefixtures("logs_as_before")
+def test_a_line_goes_to_what_is_standard_error_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    with io.StringIO() as before:
+        monkeypatch.setattr("sys.stderr", before)
+        log.configure("info")
+    now = io.StringIO()
+    monkeypatch.setattr("sys.stderr", now)
+    log.get().info("x")
+    assert json.loads(now.getvalue())["event"] == "x"

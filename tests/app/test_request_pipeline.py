@@ -1,10 +1,8 @@
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 
 from lakewarden.app import log
 from lakewarden.app.build import Application
@@ -47,13 +45,8 @@ def _settings(folder: Path, *, wait_seconds: float = 60, **changed: object) -> S
 
 
 @pytest.fixture(autouse=True)
-def logged() -> Iterator[None]:
-    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+def logged(logs_as_before: None) -> None:
     log.configure("info")
-    yield
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
-    logging.getLogger().setLevel(level)
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +262,6 @@ def test_a_header_that_decides_is_there_once(client: AppClient) -> None:
 def test_an_error_nobody_foresaw_tells_nothing(
     client: AppClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log.configure("info")
     answer = client.ask("POST", "/stub/crash", b"{}", [("X-Request-ID", "r-2")])
     assert (answer.status, answer.body) == (599, b'{"stub":"failed"}')
     logged = capsys.readouterr().err

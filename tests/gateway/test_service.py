@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import grpc
 import pytest
-import structlog
 from cryptography import x509
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.proto import base_pb2 as base
@@ -236,17 +233,7 @@ def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_p
     assert spark_server.TOKEN not in written
 
 
-@pytest.fixture
-def _logging() -> Iterator[None]:
-    """Logs as they were, after a command has set them up."""
-    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
-    yield
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
-    logging.getLogger().setLevel(level)
-
-
-@pytest.mark.usefixtures("_logging")
+@pytest.mark.usefixtures("logs_as_before")
 def test_no_token_is_in_the_log(
     estate: Estate,
     spark_port: int,

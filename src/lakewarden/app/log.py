@@ -43,7 +43,8 @@ def configure(level: str) -> None:
             structlog.processors.JSONRenderer(ensure_ascii=True),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        # What standard error is may change: it is looked up for each line.
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()

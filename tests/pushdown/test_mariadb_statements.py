@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.mariadb_statements import MEMBER_OF
 from lakewarden.pushdown.mariadb_views import _shortened
@@ -36,6 +38,12 @@ def test_a_statement_takes_all_privileges_on_an_object() -> None:
         "REVOKE INSERT, SELECT ON `raw`.`orders` FROM `lw_x_1`",
         "REVOKE `a` FROM `lw_x_1`",
     ]
+
+
+@pytest.mark.parametrize("act", [Act.DROP_VIEW, Act.ADD_VIEW, Act.GRANT, Act.REVOKE])
+def test_a_step_that_says_nothing_is_an_error(act: Act) -> None:
+    with pytest.raises(ValueError, match="without a"):
+        of(Step(act, "lw_x_1"))
 
 
 def test_the_name_of_a_view_has_a_file_that_file_systems_take() -> None:

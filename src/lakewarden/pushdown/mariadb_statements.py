@@ -146,7 +146,7 @@ class Statements:
         """
         by_place: dict[tuple[str, str, str], dict[str, None]] = {}
         for step in sorted(steps, key=_granted):
-            privilege, on = _spelled(step.grant or Grant((), ""))
+            privilege, on = _spelled(_grant(step))
             alone = "" if on else privilege
             by_place.setdefault((on, alone, self._grantee(step)), {})[privilege] = None
         whom: dict[tuple[str, str], list[str]] = {}
@@ -168,11 +168,21 @@ def _role(step: Step) -> str:
 
 
 def _view(step: Step) -> tuple[str, MaskingView]:
-    return step.role, step.view or MaskingView((), (), "")
+    """The view of a step; raises `ValueError` for a step that has none."""
+    if step.view is None:
+        raise ValueError(f"a step `{step.act}` of `{step.role}` without a view")
+    return step.role, step.view
+
+
+def _grant(step: Step) -> Grant:
+    """The grant of a step; raises `ValueError` for a step that has none."""
+    if step.grant is None:
+        raise ValueError(f"a step `{step.act}` of `{step.role}` without a grant")
+    return step.grant
 
 
 def _granted(step: Step) -> tuple[str, Grant]:
-    return step.act.value, step.grant or Grant((), "")
+    return step.act.value, _grant(step)
 
 
 def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ of the roles have, and masking views. Everything else is somebody else's, and st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import groupby
@@ -304,11 +304,31 @@ class Database:
 
     def held(self) -> Roles:
         """Our roles as they are now, with whatever others did to them."""
-        names = self._ours()
-        members: dict[str, set[str]] = {name: set() for name in names.values()}
-        grants: dict[str, set[Grant]] = {name: set() for name in names.values()}
-        ids = list(names)
-        for of, member, is_ours, odd in self._rows(_MEMBERS, {"ids": ids}):
+        ours = self._ours()
+        members, grants = self._memberships(ours)
+        views = self._views.held()
+        for role, grant in self._granted(list(ours), views.keys()):
+            grants[role].add(grant)
+        policies = self._policies(frozenset(ours.values()))
+        return Roles(
+            {
+                name: Role(
+                    frozenset(members[name]),
+                    frozenset(grants[name]),
+                    frozenset(policies.get(name, ())),
+                    frozenset(views.get(name, ())),
+                )
+                for name in ours.values()
+            }
+        )
+
+    def _memberships(
+        self, ours: Mapping[int, str]
+    ) -> tuple[dict[str, set[str]], dict[str, set[Grant]]]:
+        """The members of our roles, and memberships that a push makes otherwise, as grants."""
+        members: dict[str, set[str]] = {name: set() for name in ours.values()}
+        grants: dict[str, set[Grant]] = {name: set() for name in ours.values()}
+        for of, member, is_ours, odd in self._rows(_MEMBERS, {"ids": list(ours)}):
             if member in grants:
                 grants[member].add(Grant((), MEMBER_OF + of))
             if is_ours and odd:
@@ -318,26 +338,18 @@ class Database:
         for of, given in grants.items():
             # It is taken away and given anew, whoever else granted it as it should be.
             members[of] -= {one.path[-1] for one in given if one.privilege.startswith(ODD_MEMBER)}
-        views, own = self._views.held(), self._views.names()
+        return members, grants
+
+    def _granted(self, ids: list[int], readers: Collection[str]) -> Iterator[tuple[str, Grant]]:
+        """What our roles are granted, but what belongs to the views of these `readers`."""
+        own = self._views.names()
         for role, path, privilege, grantable in self._rows(_GRANTS, [ids]):
             if path[:1] == [self._address.view_schema]:
                 # What a view is granted is part of it, and so is the way to it.
-                is_way = privilege == "USAGE" and role in views and not grantable
+                is_way = privilege == "USAGE" and role in readers and not grantable
                 if path[1] in own if path[1:] else is_way:
                     continue
-            grants[role].add(Grant(tuple(path), privilege + (GRANTABLE if grantable else "")))
-        policies = self._policies(frozenset(names.values()))
-        return Roles(
-            {
-                name: Role(
-                    frozenset(members[name]),
-                    frozenset(grants[name]),
-                    frozenset(policies.get(name, ())),
-                    frozenset(views.get(name, ())),
-                )
-                for name in names.values()
-            }
-        )
+            yield role, Grant(tuple(path), privilege + (GRANTABLE if grantable else ""))
 
     def stuck(self, held: Roles) -> Roles:
         """The memberships of our roles that the account cannot take away."""

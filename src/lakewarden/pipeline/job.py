@@ -79,6 +79,7 @@ class Job:
     `tables` are those of the version, in the order of the report. `key` tells the run from
     others; default: its inputs and options. `memory_bytes` were seen in use before. `most_rows` is
     how many rows tables may have in all to be digested in this process (None: it goes by bytes).
+    A job `without_spark` digests tables of any size here.
     """
 
     kind: str
@@ -91,6 +92,7 @@ class Job:
     key: str = ""
     memory_bytes: int = 0
     most_rows: int | None = None
+    without_spark: bool = False
     _draft: VersionDraft | None = None
     _earlier: dict[str, FinishedStage] = field(default_factory=dict)
     _readable: Sequence[str] | None = None
@@ -148,9 +150,12 @@ class Job:
                 if _files(self.version_folder / name) == _files(before / name)
             }
         others = [name for name in self.tables if name not in known]
-        contents = parquet_output.contents_of(
-            self.version_folder, others, self.spark, self.most_rows
-        )
+        if self.without_spark:
+            contents = {n: parquet_output.content_here(self.version_folder / n) for n in others}
+        else:
+            contents = parquet_output.contents_of(
+                self.version_folder, others, self.spark, self.most_rows
+            )
         return {name: known.get(name) or contents[name] for name in self.tables}
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.pipeline.job import Result
 from tests.agreement import harness
-from tests.pipeline.access.worlds import decided, export, report, rows
+from tests.pipeline.access.worlds import Pair, decided, export, report, rows
 from tests.pipeline.review.whole import compiled, some
 
 SHIPPED = [name for name in harness.SYSTEMS if not name.startswith("everything")]
@@ -38,13 +40,7 @@ def test_every_table_agrees_with_the_kernel(name: str, tmp_path: Path) -> None:
     counted = Counter((way, asset) for way, asset, _ in expected)
     for (way, asset), n in counted.items():
         assert assets[asset][f"{way}_users"] == n
-    joined = {
-        (way, asset, row["user"])
-        for asset, of in assets.items()
-        for way in ("see", "read", "change")
-        for row in rows_by_class(out, result).get(of[f"{way}_class"], ())
-    } | {(r["way"], r["asset"], r["user"]) for r in rows(out, result, "owner_users")}
-    assert joined == expected
+    assert named_by_lists(out, result, assets) == expected
     by_person = Counter((way, user) for way, _, user in expected)
     told = {(r["way"], r["user"]): r["assets"] for r in rows(out, result, "people")}
     assert {key: n for key, n in told.items() if n} == dict(by_person)
@@ -63,11 +59,26 @@ def test_every_table_agrees_with_the_kernel(name: str, tmp_path: Path) -> None:
     } == dict(by_owner)
 
 
-def rows_by_class(out: Path, result: object) -> dict[str, list[dict[str, str]]]:
-    found: dict[str, list[dict[str, str]]] = {}
-    for row in rows(out, result, "class_users"):  # type: ignore[arg-type]
-        found.setdefault(row["class"], []).append(row)
-    return found
+def named_by_lists(out: Path, result: Result, assets: dict[str, dict[str, Any]]) -> set[Pair]:
+    """Every pair, as `assets` names classes and owner sets, and these name lists of people."""
+    lists: dict[str, set[str]] = {}
+    found = rows(out, result, "people_lists")
+    for row in found:
+        lists.setdefault(row["people"], set()).add(row["user"])
+    assert sum(map(len, lists.values())) == len(found)
+    sets = [(row["class"], row["people"]) for row in rows(out, result, "class_sets")]
+    sets += [(row["owners"], row["people"]) for row in rows(out, result, "owner_sets")]
+    assert {people for _, people in sets} == set(lists)
+    users: dict[str, set[str]] = {}
+    for name, people in sets:
+        users.setdefault(name, set()).update(lists[people])
+    return {
+        (way, asset, user)
+        for asset, row in assets.items()
+        for way in ("see", "read", "change")
+        for kind in ("class", "owners")
+        for user in users.get(row[f"{way}_{kind}"], ())
+    }
 
 
 @pytest.mark.parametrize("name", named("gravitino"))

@@ -27,12 +27,12 @@ def access(  # noqa: PLR0913 — a parameter for each option
     out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     pairs: Annotated[
         Literal["all", "sensitive", "none"],
-        Parameter(help="Assets of which the table `access` names every person."),
+        Parameter(help="Assets whose people are listed one by one, also by tag and owner."),
     ] = "all",
     most: Annotated[
         int,
         Parameter(
-            help="Maximum number of pairs of a person and an asset, listed or through ownership;"
+            help="Maximum number of pairs of a person and an asset in the table `access`;"
             " more end the job."
         ),
     ] = 5_000_000,

@@ -16,11 +16,18 @@ from lakewarden.kernel.model import WAYS, Model
 from lakewarden.pipeline.access.combinations import Combination
 from lakewarden.pipeline.access.schemas import (
     ASSETS,
-    CLASS_USERS,
-    OWNER_USERS,
+    CHANGES,
+    CLASS_GRANTS,
+    CLASS_SETS,
+    HOLDERS,
+    JOINERS_LEAVERS,
+    NEVER_USED,
+    OWNER_SETS,
     PEOPLE,
+    PEOPLE_LISTS,
     SCHEMAS,
 )
+from lakewarden.pipeline.export.people import STATED
 from lakewarden.pipeline.export.schemas import DUCKDB, VIEWS
 from lakewarden.pipeline.review.labels import DOMAINS, TAGS, TERMS, Sensitive
 from lakewarden.pipeline.review.question import OPERATION
@@ -33,11 +40,21 @@ _MEMORY: Final = "4GB"
 
 _FOUND_BEFORE: Final = {
     "earlier_assets": ASSETS,
-    "earlier_class_users": CLASS_USERS,
-    "earlier_owner_users": OWNER_USERS,
+    "earlier_class_sets": CLASS_SETS,
+    "earlier_class_grants": CLASS_GRANTS,
+    "earlier_holders": HOLDERS,
+    "earlier_owner_sets": OWNER_SETS,
+    "earlier_people_lists": PEOPLE_LISTS,
     "earlier_people_rows": PEOPLE,
 }
 """What is compared with an earlier report: names in SQL, and its tables."""
+
+_COMPARED: Final = (CHANGES, JOINERS_LEAVERS)
+
+_GAINS: Final = (
+    "CREATE TEMPORARY TABLE gains (change VARCHAR, way VARCHAR, user VARCHAR, reason VARCHAR,"
+    " is_on_both BOOLEAN, assets BIGINT, example VARCHAR)"
+)
 
 _KINDS: Final = {
     **dict.fromkeys(DOMAINS, "domain"),
@@ -82,15 +99,15 @@ class Database:
 
     def _declare(self) -> None:
         self._database.execute("SET file_search_path = ?", [str(self._inputs.export)])
-        for name in (DUCKDB, VIEWS):
-            self._run((self._inputs.export / name).read_text("utf-8"))
+        self._run((self._inputs.export / DUCKDB).read_text("utf-8"))
+        self._run(_text("digests.sql"))
+        self._run((self._inputs.export / VIEWS).read_text("utf-8"))
         # The files are found by that path when they are read, so it stays as it is.
         self._put("ways", "way VARCHAR, type VARCHAR, matter INTEGER", self._ways())
         acts = [(way, name) for way in WAYS for name in self._inputs.model.access.get(way, ())]
         self._put("acts", "way VARCHAR, operation VARCHAR", acts)
         self._labels()
-        given = (self._inputs.unused is not None, self._inputs.earlier is not None)
-        self._put("given", "logged BOOLEAN, compared BOOLEAN", [given])
+        self._put("given", "logged BOOLEAN", [(self._inputs.unused is not None,)])
         self._log()
         for name, table in _FOUND_BEFORE.items():
             self._earlier(name, table)
@@ -157,16 +174,6 @@ class Database:
         known = [declared[kind].targets for kind in (*TAGS, *TERMS) if kind in declared]
         return frozenset().union(*known)
 
-    def owned_pairs(self) -> int:
-        """How many pairs of an asset and a person who owns it, or what holds it, there are."""
-        counted = (
-            "SELECT coalesce(sum(a.n), 0)::BIGINT FROM meets m JOIN"
-            " (SELECT principal, count(*) AS n FROM acts_as GROUP BY principal) a"
-            " ON a.principal = m.principal"
-        )
-        ((count,),) = self.rows(counted)
-        return int(count)
-
     def unroll(self, combinations: Sequence[Combination]) -> None:
         """Makes all that the tables are read from."""
         numbered = list(enumerate(combinations))
@@ -189,13 +196,27 @@ class Database:
             "number INTEGER, principal VARCHAR",
             [(number, principal) for number, one in numbered for principal in one.excepted],
         )
+        sources = Template(_text("sources.sql"))
         self._run(_text("tables.sql"))
-        gained = Template(_text("gain.sql"))
-        sides = {"gained": ("now", "earlier"), "lost": ("earlier", "now")}
-        parts = [
-            gained.substitute(_side_names(*names), change=change) for change, names in sides.items()
-        ]
-        self._run("CREATE TEMPORARY TABLE gains AS " + " UNION ALL ".join(parts))
+        self._run(_text("earlier.sql"))
+        self._run(sources.substitute(side="now"))
+        self._run(_text("counts.sql"))
+        if self._inputs.earlier is not None:
+            self._run(sources.substitute(side="earlier"))
+            self._compare()
+
+    def _compare(self) -> None:
+        self._run(_GAINS)
+        gain, gained = (Template(_text(name)) for name in ("gain.sql", "gained.sql"))
+        for change, side, other in (("gained", "now", "earlier"), ("lost", "earlier", "now")):
+            self._run(gain.substitute(change=change, side=side, other=other))
+            self._reasons(f"{change}_pairs", side)
+            self._run(gained.substitute(change=change, side=side))
+
+    def _reasons(self, pairs: str, side: str) -> None:
+        """Finds why, for the pairs of a class and a person in the table `pairs`."""
+        reasons = Template(_text("reasons.sql"))
+        self._run(reasons.substitute(pairs=pairs, side=side, stated=STATED))
 
     def pairs(self, which: str) -> int:
         """Chooses the assets (`all`, `sensitive`, `none`) of which every pair is listed.
@@ -204,14 +225,22 @@ class Database:
         """
         self._database.execute(_text("paired.sql"), {"which": which})
         counted = (
-            "SELECT coalesce(sum(users), 0)::BIGINT FROM asset_count"
-            " WHERE entity IN (SELECT entity FROM paired)"
+            "SELECT coalesce(sum(z.users), 0)::BIGINT FROM now_position p"
+            " JOIN bundle_size z USING (bundle) WHERE p.entity IN (SELECT entity FROM paired)"
         )
         ((count,),) = self.rows(counted)
         return int(count)
 
     def table(self, name: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a table of the report."""
+        """The rows of a table of the report; none of what was not asked."""
+        if (name in _COMPARED and self._inputs.earlier is None) or (
+            name == NEVER_USED and self._inputs.unused is None
+        ):
+            return
+        pairs = f"{name}_pairs"
+        if pairs in _QUESTIONS:
+            self._run(f"CREATE TEMPORARY TABLE {pairs} AS {_QUESTIONS[pairs]}")
+            self._reasons(pairs, "now")
         reader = self._database.sql(_QUESTIONS[name]).to_arrow_reader(100_000)
         for batch in reader:
             schema = SCHEMAS[name]
@@ -235,14 +264,6 @@ class Database:
             self._database.register("rows_to_put", pa.table(dict(zip(names, cells, strict=True))))
             self._run(f"INSERT INTO {name} FROM rows_to_put")
             self._database.unregister("rows_to_put")
-
-
-def _side_names(now: str, earlier: str) -> Mapping[str, str]:
-    names = ("users", "owner", "class")
-    return {
-        **{f"now_{name}": f"{now}_{name}" for name in names},
-        **{f"earlier_{name}": f"{earlier}_{name}" for name in names},
-    }
 
 
 def _text(name: str) -> str:

@@ -1,4 +1,5 @@
--- The assets of which every pair is listed: `which` is all, sensitive or none.
+-- The assets of which every pair is listed, and people by tag and owner: `which` is all, sensitive
+-- or none.
 CREATE TEMPORARY TABLE paired AS
 SELECT id AS entity FROM asset
 WHERE CASE $which

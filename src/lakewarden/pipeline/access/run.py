@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import WAYS, Model
 from lakewarden.models import own
-from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.access.combinations import Combination, check_names, read_combinations
 from lakewarden.pipeline.access.database import Database, Inputs
 from lakewarden.pipeline.access.page import page
@@ -42,7 +41,7 @@ REPORT: Final = "access.html"
 SPREADSHEETS: Final = "csv"
 
 PAIRS: Final = ("all", "sensitive", "none")
-"""Of which assets the table `access` has every person."""
+"""Of which assets the table `access` has every person, and people are listed by tag and owner."""
 
 MOST_PAIRS: Final = 5_000_000
 """More rows of that table end the job, unless the caller says otherwise: who would read them?"""
@@ -117,7 +116,7 @@ def make_access(
     folders = {"": folder_of(source, export)}
     folders |= {name: folder_of(folder, manifest) for name, folder, manifest in others}
     job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, asked, progress)
-    job.most_rows = local_mode.ROWS
+    job.without_spark = True
     reporting = _Reporting(job, folders, system.model, labels, options, str(export.facts["realm"]))
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: export.facts[name] for name in names}
@@ -126,6 +125,9 @@ def make_access(
 
 def _opened(folder: Location, kind: str) -> Manifest:
     manifest = read_manifest(folder, kind)
+    if kind == KIND and not set(SCHEMAS) <= set(manifest.tables):
+        message = "was made by an earlier release; leave out --before once"
+        raise BadInput(message, where=str(folder))
     check_files(folder, manifest)
     return manifest
 
@@ -192,19 +194,13 @@ class _Reporting:
         spill = folder / "spill"
         database = Database(inputs, spill)
         try:
-            owned = database.owned_pairs()
-            if owned > self.options.most:
-                raise LimitExceeded(
-                    f"{owned:,} pairs of an asset and a person who owns it, or what holds it, are"
-                    f" more than --most {self.options.most:,}; give a higher one"
-                )
             database.unroll(self._combinations(database))
             count = database.pairs(self.options.pairs)
             if count > self.options.most:
                 raise LimitExceeded(
                     f"{count:,} pairs of a person and an asset are more than --most"
-                    f" {self.options.most:,}; choose --pairs sensitive or none: the tables"
-                    " `class_users` and `owner_users` name everybody in any case"
+                    f" {self.options.most:,}; choose --pairs sensitive or none: the lists"
+                    " of people that `assets` leads to name everybody in any case"
                 )
             return {
                 name: put_parquet(database.table(name), SCHEMAS[name], folder / name)

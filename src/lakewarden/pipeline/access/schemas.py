@@ -8,8 +8,11 @@ from typing import Final
 import pyarrow as pa
 
 ASSETS: Final = "assets"
-CLASS_USERS: Final = "class_users"
-OWNER_USERS: Final = "owner_users"
+CLASS_SETS: Final = "class_sets"
+CLASS_GRANTS: Final = "class_grants"
+HOLDERS: Final = "holders"
+OWNER_SETS: Final = "owner_sets"
+PEOPLE_LISTS: Final = "people_lists"
 PEOPLE: Final = "people"
 CHANGES: Final = "changes"
 JOINERS_LEAVERS: Final = "joiners_leavers"
@@ -18,17 +21,21 @@ TOXIC: Final = "toxic"
 COMBINATIONS: Final = "combinations"
 ACCESS: Final = "access"
 
-_TEXT, _TEXTS, _N, _IS = pa.string(), pa.list_(pa.string()), pa.int64(), pa.bool_()
+_TEXT, _TEXTS, _N = pa.string(), pa.list_(pa.string()), pa.int64()
 
 _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     ASSETS: {
         **dict.fromkeys(("asset", "type", "container"), _TEXT),
         **dict.fromkeys(("domains", "tags", "sensitive", "owners"), _TEXTS),
         **dict.fromkeys(("see_class", "read_class", "change_class"), _TEXT),
+        **dict.fromkeys(("see_owners", "read_owners", "change_owners"), _TEXT),
         **dict.fromkeys(("see_users", "read_users", "change_users"), _N),
     },
-    CLASS_USERS: dict.fromkeys(("class", "user", "reason"), _TEXT),
-    OWNER_USERS: {**dict.fromkeys(("way", "asset", "user", "reason"), _TEXT), "sole": _IS},
+    CLASS_SETS: dict.fromkeys(("class", "reason", "people"), _TEXT),
+    CLASS_GRANTS: dict.fromkeys(("class", "holder", "reason"), _TEXT),
+    HOLDERS: dict.fromkeys(("holder", "user"), _TEXT),
+    OWNER_SETS: dict.fromkeys(("owners", "reason", "holder", "people"), _TEXT),
+    PEOPLE_LISTS: dict.fromkeys(("people", "user"), _TEXT),
     ACCESS: {
         **dict.fromkeys(("way", "asset"), _TEXT),
         **dict.fromkeys(("tags", "sensitive", "owners"), _TEXTS),

@@ -30,6 +30,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service import push_target
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.push_target import drift_notes
 from tests.servers import free_port, fresh_database
@@ -122,9 +123,12 @@ def test_the_page_is_followed(target: Any, capsys: pytest.CaptureFixture[str]) -
         code, out, error = run(command, capsys)
         printed[command.split()[2]] = code, out
         assert code in (0, 1), (command, error)
-    assert printed["doctor"] == (0, "the account of `pg` may do everything that a push does\n")
+    code, said = printed["doctor"]
+    assert code == 0
+    assert said.startswith("the account of `pg` may do everything that a push does\nwarning: ")
     assert printed["plan"][0] == 1
     assert "+ ana, bo: SELECT on 1, such as sales.orders" in printed["plan"][1]
+    assert '  CREATE ROLE "lw_pg_' in printed["plan"][1]
     assert "was told what `lake` allows" in printed["apply"][1]
     assert "quillmere.warehouse" in printed["targets"][1]
     assert seen(target, "ana") == [1, 2]
@@ -186,6 +190,27 @@ def test_what_others_change_is_told_and_repaired(
     assert pushed("apply again.json")[0] == 1  # the administrator has no account there
     assert seen(target, "bo") == [1]
     assert "missing" not in pushed("drift pg")[1]
+
+
+def test_it_is_warned_of_the_account_of_the_store(
+    pushed: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "own store" not in pushed("doctor pg")[1]
+    monkeypatch.setattr(push_target, "account_of", lambda _: "postgresql://ops@127.0.0.1:5432")
+    code, out, _ = pushed("doctor pg")
+    assert code == 0
+    assert "warning: the account is the one that lakewarden's own store is kept with" in out
+
+
+def test_a_plan_of_which_less_is_shown_has_all_as_json(
+    pushed: Callable[..., tuple[int, str, str]],
+) -> None:
+    pushed("reset pg")
+    whole = json.loads(pushed("plan pg --format json")[1])["script"]
+    code, out, _ = pushed("plan pg --limit 2")
+    assert code == 1
+    assert [one["text"] in out for one in whole[:3]] == [True, True, False]
+    assert f"{len(whole)} statements in all; --limit shows more" in out
 
 
 def test_a_plan_that_the_realm_moved_on_from_is_refused(

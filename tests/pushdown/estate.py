@@ -22,7 +22,7 @@ from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, known
 from lakewarden.pushdown.plan import named, replaced, steps
 from lakewarden.pushdown.push import CONNECT, Database
 from lakewarden.pushdown.style import PLAIN, style_of
-from lakewarden.pushdown.wanted import Scope, Wanted, wanted
+from lakewarden.pushdown.wanted import Scope, Wanted, stored_paths, wanted
 from lakewarden.service.lasting import lasting
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.realm import Realm
@@ -91,9 +91,19 @@ class TargetEstate:
             whole = named(roles.roles, held, last, database.prefix, fixed, others, database.tag)
             todo = list(steps(held, whole, replaced(database.stuck(held), whole)))
             database.claim(Known(frozenset(whole.roles)))
-            database.apply(todo)
+            database.execute(database.statements(todo))
             assert database.held() == whole
         return wish, len(todo)
+
+    def missing_rights(self) -> list[str]:
+        """What the account lacks for the catalog."""
+        with self.connected() as database:
+            return database.missing_rights(self.paths)
+
+    @property
+    def paths(self) -> frozenset[Path]:
+        """Where the realm has what it stores of the catalog."""
+        return stored_paths(self.state, self.mapping, self.scope)
 
     def held(self) -> Roles:
         with self.connected() as database:

@@ -158,20 +158,20 @@ def test_hand_edits_are_named_and_repaired(postgres_url: str) -> None:
 
 
 def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
-    """A push whose connection is ended after so many steps."""
+    """A push whose connection is ended after so many statements."""
 
     def push_that_dies() -> None:
         with administrator(made.address.url) as other, connected(made.address) as database:
-            database.apply(plan.steps[:count])
+            database.execute(plan.statements[:count])
             other.execute("SELECT pg_terminate_backend(%s, 60000)", [database.process])
-            database.apply(plan.steps[count:])
+            database.execute(plan.statements[count:])
 
     with pytest.raises(Unavailable):
         push_that_dies()
 
 
 def check_deaths(server: str, seed: int, tries: int) -> None:
-    """Whatever step a push dies at, the target is as it was, and the next push comes to its end."""
+    """Whatever statement a push dies at, the target is as it was, and the next push is done."""
     facts = limited(facts_of(seed), seed)
     with estate(server, facts) as made:
         made.push()
@@ -179,10 +179,10 @@ def check_deaths(server: str, seed: int, tries: int) -> None:
         before = made.held()
         with connected(made.address) as database:
             plan = push.plan(database, other.state, made.target, NOW)
-        assert plan.steps
+        assert plan.statements
         rng = random.Random(seed)
         for _ in range(tries):
-            dies_after(made, plan, rng.randrange(len(plan.steps)))
+            dies_after(made, plan, rng.randrange(len(plan.statements)))
             assert made.held() == before
         with connected(made.address) as database:
             push.apply(database, plan)

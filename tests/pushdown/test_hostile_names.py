@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
-from types import SimpleNamespace
-from typing import Any
 
 import sqlglot
-from psycopg import sql
 
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.mariadb_names import Marks, database_of
 from lakewarden.pushdown.plan import Act, Step
-from lakewarden.pushdown.postgresql import Database
+from lakewarden.pushdown.postgresql_statements import Found, Statements
 from tests.pushdown.mariadb_estate import empty_server
 
 SIGNS = (
@@ -74,20 +71,9 @@ NAMES = [place.replace("{0}", sign).replace("{}", sign) for place, sign in produ
 ROLE = "lw_x_0123456789abcdef"
 
 
-class Recorder:
-    """A connection to nowhere, which keeps the statements that change something."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.info = SimpleNamespace(dbname="shop")
-
-    def execute(self, statement: object, *_: object) -> Recorder:
-        if isinstance(statement, sql.Composable):
-            self.said.append(statement.as_string(None))
-        return self
-
-    def fetchall(self) -> list[Any]:
-        return []
+def empty_database() -> Statements:
+    """The statements for the target `x`, of a database in which nothing is."""
+    return Statements(Found("shop"), Address("postgresql://h/shop", "x"), None)
 
 
 def steps(member: str, path: Path) -> list[Step]:
@@ -110,10 +96,8 @@ def identifiers(statement: str, dialect: str) -> list[str]:
 def test_postgresql_is_told_of_exactly_the_name() -> None:
     assert len({*NAMES}) > 300
     for name in NAMES:
-        connection: Any = Recorder()
         whole = steps(name, (name, name, name))
-        Database(connection, Address("postgresql://h/shop", "x")).apply(whole)
-        said = [identifiers(one, "postgres") for one in connection.said]
+        said = [identifiers(one.text, "postgres") for one in empty_database().of(whole)]
         assert said == [[ROLE, name], [name, ROLE], [name, name, ROLE], [name, name, name, ROLE]]
 
 
@@ -121,7 +105,7 @@ def test_mariadb_is_told_of_exactly_the_name() -> None:
     for name in NAMES:
         user = user_name(Account(name, "%"))
         statements = empty_server().of(steps(user, (name, name, name)))
-        database, *said = (identifiers(one, "mysql") for one in statements)
+        database, *said = (identifiers(one.text, "mysql") for one in statements)
         assert (database_of(database[0]), database[1:]) == (name, [ROLE])
         own = Marks("x").personal(user)
         assert said == [

@@ -383,16 +383,11 @@ def test_roles_and_default_roles_of_others_stay(made: MariadbEstate) -> None:
         assert user not in {name for role in made.held().roles.values() for name in role.members}
         compare(made, wish)
         with connected(made.address) as database:
-            database.apply(steps(database.held(), Roles()))
+            database.execute(database.statements(steps(database.held(), Roles())))
             assert not database.held().roles
         rows = execute(admin, "SELECT User, default_role FROM mysql.user")
     assert (foreign, "") in rows
     assert [default for _, default in rows if default] == ["theirs"]
-
-
-def lacking(address: Address) -> list[str]:
-    with connected(address) as database:
-        return database.missing_rights()
 
 
 def test_an_account_is_told_what_it_lacks(made: MariadbEstate) -> None:
@@ -403,10 +398,10 @@ def test_an_account_is_told_what_it_lacks(made: MariadbEstate) -> None:
         execute(admin, "CREATE USER pusher IDENTIFIED BY 'secret'")
         with pytest.raises(Unavailable, match="denied"):
             own.push()
-        while missing := lacking(address):
+        while missing := own.missing_rights():
             execute(admin, missing[0].partition(": ")[2])
         with connected(made.address) as database:
-            database.apply(steps(database.held(), Roles()))
+            database.execute(database.statements(steps(database.held(), Roles())))
         execute(admin, "SET GLOBAL read_only = 1")
         try:
             with pytest.raises(Unavailable, match="read-only"):

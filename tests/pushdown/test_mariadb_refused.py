@@ -55,11 +55,7 @@ def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
             execute(admin, f"CREATE USER pusher {with_password}")
             execute(admin, "GRANT SELECT ON mysql.* TO pusher")
             execute(admin, "CREATE DATABASE beside")
-            for _ in range(20):
-                with connected(own.address) as database:
-                    missing = [one for one in database.missing_rights() if "beside" not in one]
-                if not missing:
-                    break
+            while missing := own.missing_rights():
                 execute(admin, missing[0].partition(": ")[2])
             own.push()
             yield own

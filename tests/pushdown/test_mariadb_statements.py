@@ -14,7 +14,7 @@ TABLE = ("raw", "orders")
 
 
 def of(*steps: Step) -> list[str]:
-    return list(empty_server().of(steps))
+    return [one.text for one in empty_server().of(steps)]
 
 
 def revoked(role: str, *privileges: str, on: tuple[str, ...] = ()) -> list[Step]:

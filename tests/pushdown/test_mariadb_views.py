@@ -32,7 +32,7 @@ from tests.pushdown.mariadb_estate import (
     estate,
     execute,
 )
-from tests.pushdown.test_mariadb import cut, lacking, may, places
+from tests.pushdown.test_mariadb import cut, may, places
 
 VIEWS = "lw_pg_masked"
 SERVERS = ("mariadb_url", pytest.param("mysql_url", marks=pytest.mark.nightly))
@@ -384,7 +384,7 @@ def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
         execute(admin, "CREATE USER pusher IDENTIFIED WITH mysql_native_password AS"
                 " '*14E65567ABDB5135D0CFD9A70B3032C179A49EE7'")  # fmt: skip
         execute(admin, "GRANT SELECT ON mysql.* TO pusher")
-        while missing := lacking(own.address):
+        while missing := own.missing_rights():
             if all("masking views" in one for one in missing):
                 with connected(own.address) as database:
                     assert "may not make masking views" in database.objects().no_views

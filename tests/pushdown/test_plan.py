@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.pushdown.grants import (
+    GRANTABLE,
     Grant,
     MaskingView,
     Role,
@@ -21,7 +22,12 @@ from lakewarden.pushdown.plan import Act, Step, access_changes, named, replaced,
 
 USERS = st.sampled_from(["ana", "bo", "cy", "dee"])
 GRANTS = st.sampled_from(
-    [Grant((), "CONNECT"), *(Grant(("s", t), p) for t in "tu" for p in ("SELECT", "INSERT"))]
+    [
+        Grant((), "CONNECT"),
+        *(Grant(("s", t), p) for t in "tu" for p in ("SELECT", "INSERT")),
+        *(Grant(("s", "t", c), "SELECT") for c in "ab"),
+        Grant(("s", "t"), "SELECT WITH GRANT OPTION"),
+    ]
 )
 POLICIES = st.builds(RowPolicy, st.just(("s", "t")), st.sampled_from(["true", "a = 1"]))
 VIEWS = st.builds(
@@ -60,7 +66,7 @@ def simulated(held: Roles, done: Iterable[Step]) -> Roles:
             case Act.ADD_MEMBER:
                 roles[step.role] = replace(role, members=role.members | member)
             case Act.REVOKE:
-                roles[step.role] = replace(role, grants=role.grants - grant)
+                roles[step.role] = replace(role, grants=role.grants - grant - lost(step, role))
             case Act.GRANT:
                 roles[step.role] = replace(role, grants=role.grants | grant)
             case Act.DROP_POLICY:
@@ -72,6 +78,16 @@ def simulated(held: Roles, done: Iterable[Step]) -> Roles:
             case Act.ADD_VIEW:
                 roles[step.role] = replace(role, views=role.views | view)
     return Roles(roles)
+
+
+def lost(step: Step, role: Role) -> frozenset[Grant]:
+    """What databases take away with a privilege on a table: the same on its columns."""
+    path, privilege = (step.grant.path, step.grant.privilege) if step.grant else ((), "")
+    plain = privilege.removesuffix(GRANTABLE)
+    return frozenset(
+        one for one in role.grants if (one.path[:-1], one.privilege) == (path, plain)
+        and len(one.path) == 3
+    )  # fmt: skip
 
 
 def readers(of: Roles) -> dict[MaskingView, frozenset[str]]:

@@ -23,6 +23,7 @@ from tests.pushdown.postgresql_estate import Estate, administrator, estate
 
 SEED = 3
 KEEPER, APP = "lw-keeper", "lw app"
+RIGHTS = ("CREATEROLE", "OWNER TO", "GRANT")
 
 
 @pytest.fixture
@@ -70,23 +71,23 @@ def gives(admin: psycopg.Connection[Any]) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def lacking(made: Estate) -> list[str]:
-    with connected(made.address) as database:
-        return database.missing_rights()
-
-
 def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate) -> None:
     with superuser(made) as admin:
-        asked = [words for one in lacking(made) for words in ("CREATEROLE", "OWNER TO", "GRANT")
+        asked = [words for one in made.missing_rights() for words in RIGHTS
                  if words in one.partition(": ")[2]]  # fmt: skip
-        assert asked == ["CREATEROLE", "OWNER TO", "GRANT"]
+        assert asked == [*RIGHTS]
+        # What is not the catalog's is not asked for.
+        for kind, name in (("SCHEMA", ("beside",)), ("TABLE", ("beside", "notes"))):
+            execute(admin, f"CREATE {kind} {{}}" + " ()" * (kind == "TABLE"), name)
+        assert len(made.missing_rights()) == len(asked)
         for given, (text, names) in enumerate(gives(admin)):
-            assert len(lacking(made)) == len(asked) - given
+            assert len(made.missing_rights()) == len(asked) - given
             with pytest.raises(BadInput, match=r"permission denied|must be"):
                 made.push()
             execute(admin, text, *names)
-        assert lacking(made) == []
+        assert made.missing_rights() == []
     with connected(made.address) as database:
+        assert database.warnings() == []
         plan = push.plan(database, made.state, made.target, NOW)
         assert {Act.ADD_POLICY, Act.ADD_VIEW, Act.ADD_MEMBER, Act.GRANT} <= {
             step.act for step in plan.steps

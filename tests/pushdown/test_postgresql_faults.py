@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from psycopg import sql
 
-from lakewarden.kernel.errors import BadInput, Conflict, StaleSnapshot, Unavailable, WardenError
+from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable, WardenError
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import ADDED, MISSING, differences
@@ -89,14 +89,14 @@ def _locking(path: Path) -> sql.Composed:
 def test_a_deadlock(made: Estate) -> None:
     plan = planned(made)
     first, *_, last = dict.fromkeys(limited_tables(plan))
-    acts = [(step.act, step.policy and step.policy.path) for step in plan.steps]
-    until = acts.index((Act.ADD_POLICY, first)) + 1
+    locking = f"ALTER TABLE {sql.Identifier(*first).as_string()} "
+    until = [one.text.startswith(locking) for one in plan.statements].index(True) + 1
 
     def push_beside(waiting: threading.Thread) -> None:
         with connected(made.address) as database:
-            database.apply(plan.steps[:until])
+            database.execute(plan.statements[:until])
             waiting.start()
-            database.apply(plan.steps[until:])
+            database.execute(plan.statements[until:])
 
     with administrator(made.address.url) as own, own.transaction():
         own.execute("SET LOCAL deadlock_timeout = '1h'")
@@ -137,8 +137,7 @@ def test_an_account_that_lacks_rights(made: Estate) -> None:
         )
         try:
             fails(keeper, plan, BadInput, "must be owner|permission denied")
-            with connected(keeper.address) as database:
-                assert len(database.missing_rights()) == 2
+            assert len(keeper.missing_rights()) == 2
         finally:
             own.execute('DROP OWNED BY "lw-keeper"; DROP ROLE "lw-keeper"')
 
@@ -147,7 +146,11 @@ def test_a_schema_of_our_name_that_is_not_ours(made: Estate) -> None:
     plan = planned(made)
     with administrator(made.address.url) as own:
         own.execute("CREATE SCHEMA lw_pg_masked")
-        fails(made, plan, Conflict, "is not ours")
+        with connected(made.address) as database:
+            other = push.plan(database, made.state, made.target, NOW)
+        assert any("is not ours" in residue.why for residue in other.residues)
+        assert Act.ADD_VIEW not in {step.act for step in other.steps}
+        fails(made, plan, BadInput, "already exists")
         own.execute("DROP SCHEMA lw_pg_masked")
     made.push()
 

@@ -65,6 +65,7 @@ def test_a_target_is_planned_pushed_and_looked_at(own_visit: Visits, target: Any
         page.get_by_role("button", name="Plan a push").click()
         page.get_by_role("heading", name="Whose access changes").wait_for()
         assert "create role" in found.text()
+        assert "CREATE ROLE" in page.get_by_role("list", name="Statements").inner_text()
         assert "finance.invoices" in page.get_by_role("region", name="Access changes").inner_text()
         page.get_by_role("button", name="Push…").click()
         assert grants(target) == 0

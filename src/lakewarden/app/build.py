@@ -59,7 +59,7 @@ from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.registry import registry
-from lakewarden.service import row_preparation
+from lakewarden.service import push_target, row_preparation
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start_from_index
@@ -562,4 +562,5 @@ def services(settings: Settings) -> Services:
         without_effect=settings.without_effect,
         push_hosts=settings.push.hosts,
         connect_target=connect_target,
+        store_account=push_target.account_of(settings.database),
     )

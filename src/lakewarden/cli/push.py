@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "LAKEWARDEN_TARGET_URL"
 SHOWN = 20
+STATEMENT_CHARACTERS = 1_000
 
 Target = Annotated[str, Parameter(help="Name of the target.")]
 Adopt = Annotated[
@@ -143,11 +144,15 @@ def plan(
     *,
     out: Annotated[Path | None, Parameter(help="File for the plan.")] = None,
     adopt: Adopt = False,
+    limit: Annotated[
+        int, Parameter(help="At most this number of statements; --format json has all.")
+    ] = SHOWN,
     database: Url = None,
     format: As = "table",
 ) -> int:
     """Shows what a push would create, grant and revoke, whom it concerns, and what is left out.
 
+    The statements, or the requests to Ranger, are those that `lakewarden push apply` sends.
     Exits with 0 where nothing is pending and nothing is left out, else with 1.
 
     For example:
@@ -156,9 +161,13 @@ def plan(
     """
     with _work(database, name) as (pushing, target):
         made = done(pushing.plan(target.realm, name, adopts=adopt))
+    table = made.table()
     if out is not None:
-        out.write_text(json.dumps(made.table(), indent=2) + "\n", "utf-8")
-    _show_plan(made, format)
+        out.write_text(json.dumps(table, indent=2) + "\n", "utf-8")
+    if format == "json":
+        show_json(table)
+    else:
+        _show_plan(made, table, limit)
     return NO if made.is_pending or made.residues.count else YES
 
 
@@ -190,7 +199,8 @@ def apply(
         answer = pushing.apply(target.realm, target.name, agreed["digest"], adopts=adopts)
         made, statements = done(answer)
     if format == "json":
-        show_json({**made.table(), "statements": statements})
+        told = {key: value for key, value in made.table().items() if key != "script"}
+        show_json({**told, "statements": statements})
     else:
         show(f"`{made.target.name}` was told what `{made.target.realm}` allows at revision"
              f" {made.revision}: {statements} statements")  # fmt: skip
@@ -294,21 +304,23 @@ def reset(name: Target, /, *, database: Url = None) -> int:
 def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> int:
     """Checks that the account of a target may do what a push does; exits with 1 where it may not.
 
-    Of Ranger it also shows which plugin holds which version of the policies.
+    It warns of an account that may do more than that, or is the one of lakewarden's own store. Of
+    Ranger it also shows which plugin holds which version of the policies.
 
     For example:
 
         lakewarden push doctor pg --database sqlite:///estate.db
     """
     with _work(database, name) as (pushing, target):
-        missing = done(pushing.missing_rights(target.realm, name))
-        arrived = [] if missing else done(pushing.arrived(target.realm, name))
+        found = done(pushing.account(target.realm, name))
     if format == "json":
-        show_json({"target": name, "missing": missing, "arrived": arrived})
+        lists = {"missing": found.missing, "warnings": found.warnings, "arrived": found.arrived}
+        show_json({"target": name, **lists})
     else:
-        show(*(missing or [f"the account of `{name}` may do everything that a push does"]))
-        show(*arrived)
-    return NO if missing else YES
+        show(*(found.missing or [f"the account of `{name}` may do everything that a push does"]))
+        show(*(f"warning: {one}" for one in found.warnings))
+        show(*found.arrived)
+    return NO if found.missing else YES
 
 
 # --- what the verbs work on ---
@@ -320,13 +332,15 @@ def opened_pushing(database: str | None) -> Iterator[Pushing]:
     from lakewarden.app.keys import keys_of
     from lakewarden.app.push_connection import connect_target
     from lakewarden.service.push import Pushing
+    from lakewarden.service.push_target import account_of
     from lakewarden.store.secrets import Keys
 
     with opened(database) as service:
         actor = operator(service)
         write = partial(service.write, actor)
         keys = Keys(keys_of(url_of(database)))
-        yield Pushing(service, actor, write, keys, connect_target)
+        own = account_of(url_of(database))
+        yield Pushing(service, actor, write, keys, connect_target, own)
 
 
 @contextmanager
@@ -361,20 +375,28 @@ def _read(file: Path) -> dict[str, Any]:
 # --- how it is shown ---
 
 
-def _show_plan(made: PushPlan, format: str) -> None:
-    if format == "json":
-        show_json(made.table())
-        return
-    table = made.table()
-    access = table["access"]
+def _show_plan(made: PushPlan, table: dict[str, Any], limit: int) -> None:
     if not table["steps"]:
         show(f"`{made.target.name}` holds what `{made.target.realm}` allows")
     if table["unfinished"]:
         show("a push was begun and is not known to be done: it goes on with its plan, or this one")
     for act, count in table["steps"].items():
         show(f"{act}: {count}")
-    _show_access(access)
+    _show_access(table["access"])
+    _show_script(table["script"], limit)
     _show_residue(made)
+
+
+def _show_script(script: Sequence[dict[str, Any]], limit: int) -> None:
+    """The statements in their order; of a long one what fits, with its length."""
+    for one in script[: max(limit, 0)]:
+        name = (one.get("body") or {}).get("name", "")
+        text = f"{one['text']} {name}".rstrip()
+        rest = len(text) - STATEMENT_CHARACTERS
+        more = f"… ({rest} more characters)" if rest > 0 else ""
+        show(f"  {text[:STATEMENT_CHARACTERS]}{more}")
+    if len(script) > limit:
+        show(f"  {len(script)} statements in all; --limit shows more, --format json has all")
 
 
 def _show_access(access: Sequence[dict[str, Any]]) -> None:

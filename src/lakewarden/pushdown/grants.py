@@ -16,6 +16,9 @@ COLUMN: Final = "column"
 LEVELS: Final = (DATABASE, SCHEMA, TABLE, COLUMN)
 """What privileges are granted on, from the outermost."""
 
+GRANTABLE: Final = " WITH GRANT OPTION"
+"""What a privilege ends with, in a database that says so of each, that may be handed on."""
+
 EVERY_ROW: Final = "true"
 """The condition that leaves no row out."""
 

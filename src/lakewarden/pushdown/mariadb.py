@@ -12,7 +12,7 @@ leaves at most what there was or will be; see `mariadb_statements`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -34,6 +34,7 @@ from lakewarden.pushdown.mariadb_catalog import (
     ON_ROUTINE,
     Catalog,
 )
+from lakewarden.pushdown.mariadb_engines import reached
 from lakewarden.pushdown.mariadb_names import (
     MAX_PATTERN,
     Marks,
@@ -49,6 +50,7 @@ from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
 from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
+from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
 
 ENGINE: Final = "mysql"
@@ -60,7 +62,8 @@ GRANTED: Final = (
 
 _SYSTEM: Final = ("information_schema", "mysql", "performance_schema", "sys")
 _TABLES: Final = """
-SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, TABLE_TYPE AS kind FROM information_schema.TABLES
+SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, TABLE_TYPE AS kind, ENGINE AS engine
+FROM information_schema.TABLES
 WHERE TABLE_SCHEMA NOT IN %s AND TABLE_TYPE <> 'SEQUENCE'
 """
 _COLUMNS: Final = """
@@ -70,6 +73,7 @@ FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN %s ORDER BY ORDINAL_PO
 _SCHEMAS: Final = """
 SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN %s
 """
+_TOO_LONG: Final = "its name is too long for a grant on a database"
 _LONGEST_LOCK: Final = 64
 _PORT: Final = 3306
 _LONGEST_ROLE: Final = 128
@@ -89,6 +93,7 @@ _LISTED, _SHOWN = 5, 200
 """So many statements that were not done are listed, and so many signs of each."""
 
 _ROLE_ADMIN: Final = "ROLE_ADMIN"
+_SHOWS: Final = "SHOW DATABASES"
 _ROLES_SINCE: Final = 8
 """The first MySQL with roles."""
 
@@ -200,27 +205,30 @@ class Database:
     def objects(self) -> TargetObjects:
         """What is there: users, databases, tables and views with their columns."""
         catalog, beside = self._catalog(), [self._beside]
-        kinds = {(row["s"], row["t"]): row["kind"] for row in self._rows(_TABLES, beside)}
-        columns: dict[Path, dict[str, str]] = {path: {} for path in kinds}
+        tables = {(row["s"], row["t"]): row for row in self._rows(_TABLES, beside)}
+        views = frozenset(path for path, row in tables.items() if row["kind"] == "VIEW")
+        held = ((path, row["engine"]) for path, row in tables.items() if path not in views)
+        engines = reached(self._rows, held)
+        columns: dict[Path, dict[str, str]] = {path: {} for path in tables}
         for row in self._rows(_COLUMNS, beside):
             # A table that was made in between is one of the next push.
             columns.get((row["s"], row["t"]), {})[row["c"]] = row["type"]
-        schemas = frozenset(row["s"] for row in self._rows(_SCHEMAS, beside))
+        schemas = self._databases()
         return TargetObjects(
             users=frozenset(user_name(one) for one in catalog.accounts if one.user),
             schemas=schemas,
             columns=columns,
-            views=frozenset(path for path, kind in kinds.items() if kind == "VIEW"),
+            views=views,
             roles=catalog.roles - self._ours(catalog),
             longest_role=_LONGEST_ROLE_OF_MYSQL if self._is_mysql else _LONGEST_ROLE,
             row_policies=False,
             no_views=self._views(catalog).problem(),
             refused_users=self._refused(catalog),
             refused={
-                (name,): "its name is too long for a grant on a database"
-                for name in schemas
-                if len(pattern(name)) > MAX_PATTERN
+                **{(name,): _TOO_LONG for name in schemas if len(pattern(name)) > MAX_PATTERN},
+                **engines.unknown,
             },
+            descendants=engines.below,
         )
 
     def _refused(self, catalog: Catalog) -> dict[str, str]:
@@ -376,8 +384,8 @@ class Database:
         names[EVERYONE] = EVERYONE.user
         return names
 
-    def missing_rights(self) -> list[str]:
-        """What the account that pushes lacks, each with the statement that gives it."""
+    def missing_rights(self, paths: Collection[Path]) -> list[str]:
+        """What the account lacks to push what lies there, each with what gives it."""
         (row,) = self._rows("SELECT CURRENT_USER() AS me")
         user, _, host = row["me"].rpartition("@")
         me = grantee(Account(user, host))
@@ -391,9 +399,6 @@ class Database:
         missing = []
         if "CREATE USER" not in everywhere:
             missing.append(f"it may not create roles: GRANT CREATE USER ON *.* TO {me}")
-        if "SHOW DATABASES" not in everywhere:
-            what = "it does not see databases on which it has no rights"
-            missing.append(f"{what}: GRANT SHOW DATABASES ON *.* TO {me}")
         may_update = {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & given
         if self._is_mysql and not {_ROLE_ADMIN, "SUPER"} & (everywhere | self._dynamic(user, host)):
             what = "it may not grant roles that it has made"
@@ -401,7 +406,9 @@ class Database:
         if not (self._is_mysql or may_update):
             what = "it may not set default roles"
             missing.append(f"{what}: GRANT UPDATE ON mysql.* TO {me}")
-        for schema in sorted(row["s"] for row in self._rows(_SCHEMAS, [self._beside])):
+        stored = {path[0] for path in paths if path}
+        # Without SHOW DATABASES it does not see one on which it has no rights yet.
+        for schema in sorted(stored & self._databases() if _SHOWS in everywhere else stored):
             own = everywhere | {one.privilege for one in given if one.path == (schema,)}
             lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
             if lacking:
@@ -417,6 +424,19 @@ class Database:
             missing.append(f"{what} WITH GRANT OPTION")
         return missing
 
+    def warnings(self) -> list[str]:
+        """What the account may beyond that."""
+        catalog = self._catalog()
+        given = {one.privilege for one in catalog.given(catalog.me) if not one.path}
+        if not given >= {"SUPER", GRANT_OPTION}:
+            return []
+        what = "the account may do everything in the server, and a push needs less"
+        return [f"{what}: give the target its own one"]
+
+    def _databases(self) -> frozenset[str]:
+        """The databases that the account sees and that may be schemas of the catalog."""
+        return frozenset(row["s"] for row in self._rows(_SCHEMAS, [self._beside]))
+
     def _dynamic(self, user: str, host: str) -> set[str]:
         """Privileges of MySQL that have no column of their own."""
         query = "SELECT PRIV AS name FROM mysql.global_grants WHERE USER = %s AND HOST = %s"
@@ -424,29 +444,29 @@ class Database:
 
     # --- steps ---
 
-    def apply(self, steps: Iterable[Step]) -> int:
-        """Does the steps, alike ones in one statement; how many statements that took."""
+    def statements(self, steps: Iterable[Step]) -> list[Statement]:
+        """What does the steps as things are now, alike ones in one statement."""
         catalog = self._catalog()
         names = {name: account for account, name in self._grantees(catalog).items()}
-        count = self._send(self._statements(catalog, names).of(steps))
-        return count + self._send(self._statements(self._catalog(), names).tidying())
+        views = self._views(catalog)
+        told = Statements(catalog, self._marks, names, views, marks_itself=not self._is_mysql)
+        return [*told.of(steps)]
 
-    def _send(self, statements: Iterable[str]) -> int:
-        """Sends the statements; how many.
+    def execute(self, statements: Iterable[Statement]) -> None:
+        """Sends the statements, each of which is kept.
 
         One that the account may not do keeps no other one from being done, but that nothing is
         given where something could not be taken away. Raises `Unavailable` with those not done.
         """
-        sent, refused, is_open = 0, [], False
+        refused, is_open = [], False
         with self._connection.cursor() as cursor:
-            for text in statements:
+            for text in (one.text for one in statements):
                 takes = text.startswith(_TAKING)
                 if is_open and not takes:
                     refused.append(text)
                     continue
                 try:
                     cursor.execute(text)
-                    sent += 1
                 except pymysql.MySQLError as error:
                     if error.args[0] not in _DENIED:
                         raise
@@ -454,7 +474,6 @@ class Database:
                     is_open = is_open or takes
         if refused:
             raise self._not_done(refused, is_open=is_open)
-        return sent
 
     def _not_done(self, refused: Sequence[str], *, is_open: bool) -> Unavailable:
         listed = "; ".join(
@@ -469,13 +488,11 @@ class Database:
         see = f"the journal is kept; see `lakewarden push doctor {self._address.target}`"
         return Unavailable(f"the target `{self._address.target}`: {why}; {see}: {listed}{more}")
 
-    def _statements(self, catalog: Catalog, names: Mapping[str, Account]) -> Statements:
-        own = self._views(catalog)
-        return Statements(catalog, self._marks, names, own, marks_itself=not self._is_mysql)
-
     def _views(self, catalog: Catalog) -> MaskingViews:
         ours, has_views = self._ours(catalog), self._known.has_views
-        return MaskingViews(self._rows, catalog, self._address, ours, has_views=has_views)
+        return MaskingViews(
+            self._rows, catalog, self._address, ours, has_views=has_views, is_mysql=self._is_mysql
+        )
 
     @property
     def _beside(self) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 All that takes away comes before all that gives. Then what is held is wanted, and it stays so
 whatever is given next, in any order; so grants come before members, which is quicker: a grant to a
 role is worked out anew for each of its members. A view is dropped, and made, with its only grant.
+
+They are made from what was found before the first one is sent, so that a plan shows them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from lakewarden.pushdown.mariadb_catalog import Catalog, spelled
 from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, quoted
 from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
 
 MEMBER_OF: Final = "MEMBER OF "
 """A role of ours that somebody made a member of another one has this as a grant."""
@@ -46,16 +49,21 @@ class Statements:
         self._default_of = "FOR" if marks_itself else "TO"
         self._gone: set[str] = set()
 
-    def of(self, steps: Iterable[Step]) -> Iterator[str]:
-        """What does the steps. A role that goes is dropped with all that it has."""
+    def of(self, steps: Iterable[Step]) -> Iterator[Statement]:
+        """What does the steps, and drops what is used no more after them.
+
+        A role that goes is dropped with all that it has.
+        """
+        todo = list(steps)
         by_act: dict[Act, list[Step]] = {}
-        for step in steps:
+        for step in todo:
             by_act.setdefault(step.act, []).append(step)
         self._gone = {step.role for step in by_act.get(Act.DROP_ROLE, ())}
         for act in (Act.REVOKE_MEMBER, Act.REVOKE):
             if act in by_act:
                 by_act[act] = [one for one in by_act[act] if one.role not in self._gone]
-        yield from self._mark(sorted(self._catalog.unmarked - self._gone))
+        for text in self._mark(sorted(self._catalog.unmarked - self._gone)):
+            yield Statement(MARKING, text)
         does: Mapping[Act, Callable[[Sequence[Step]], Iterator[str]]] = {
             Act.REVOKE_MEMBER: self._members_revoked,
             Act.REVOKE: self._grants,
@@ -68,17 +76,31 @@ class Statements:
             Act.REVOKE_FOREIGN: self._grants,
         }
         for act, work in does.items():
-            yield from work(by_act.get(act, ()))
+            for text in work(by_act.get(act, ())):
+                yield Statement(act.value, text)
+        for text in self._tidied(todo):
+            yield Statement(TIDYING, text)
 
-    def tidying(self) -> Iterator[str]:
+    def _tidied(self, steps: Iterable[Step]) -> Iterator[str]:
         """Drops the roles of users whom nothing is left of, and views that no role has."""
-        yield from self._views.tidied()
-        yield from self._drop(
-            role
-            for role in sorted(self._personal())
-            if not self._catalog.edges_from.get(Account(role, ""))
-            and not self._catalog.given(Account(role, ""))
-        )
+        yield from self._views.tidied(self._gone)
+        yield from self._drop(role for role, left in sorted(self._left(steps).items()) if not left)
+
+    def _left(self, steps: Iterable[Step]) -> Mapping[str, set[str]]:
+        """What is left after the steps of what each role of a user was granted."""
+        kept = (role for role in self._personal() - self._gone if not self._given(role))
+        held = {role: self._catalog.edges_from.get(Account(role, ""), ()) for role in kept}
+        left = {role: {one.role for one in edges} - self._gone for role, edges in held.items()}
+        for step in steps:
+            own = left.get(self._member(step.member).user) if step.member else None
+            if own is not None and step.act is Act.REVOKE_MEMBER:
+                own.discard(step.role)
+            elif own is not None and step.act is Act.ADD_MEMBER:
+                own.add(step.role)
+        return left
+
+    def _given(self, role: str) -> bool:
+        return bool(self._catalog.given(Account(role, "")))
 
     def _personal(self) -> set[str]:
         return {one for one in self._catalog.administered if self._marks.is_personal(one)}
@@ -108,7 +130,7 @@ class Statements:
     def _drop(self, roles: Iterable[str]) -> Iterator[str]:
         """Drops roles that are nobody's default afterwards: MariaDB would keep the name."""
         gone = dict.fromkeys(roles)
-        for account, default in self._catalog.accounts.items():
+        for account, default in sorted(self._catalog.accounts.items()):
             if default in gone:
                 yield f"SET DEFAULT ROLE NONE {self._default_of} {grantee(account)}"
         yield from _each("DROP ROLE", map(quoted, gone))

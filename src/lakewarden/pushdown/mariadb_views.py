@@ -8,6 +8,8 @@ are pushed down into it; they are not where there is a `LIMIT`.
 Views have no comments there. The notes on them are the rows of a table of ours beside them, whose
 comment marks the database. A view is there as it was made when its role may read it, which comes
 last, and is in the state that its note says: its text, its options, and whoever else may read it.
+
+What there is, is read once: the statements keep account of what those before them did.
 """
 
 from __future__ import annotations
@@ -65,12 +67,23 @@ _BESIDE: Final = """
 SELECT ROUTINE_NAME AS name FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s
 UNION ALL SELECT EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s
 """
-_VIEWS: Final = "SELECT * FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s"
 _STATE: Final = (
     *("VIEW_DEFINITION", "CHECK_OPTION", "DEFINER", "SECURITY_TYPE", "ALGORITHM"),
     *("CHARACTER_SET_CLIENT", "COLLATION_CONNECTION"),
 )
 """What tells an altered view; MySQL says no algorithm."""
+
+_STATE_OF: Final = "CONCAT_WS('\\n', {})"
+_VIEWS: Final = """
+SELECT TABLE_NAME AS name, DEFINER AS definer, {} AS state
+FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s
+"""
+_NOTED: Final = """
+REPLACE INTO {at} (name, note) SELECT noted.name, JSON_SET(noted.note, '$.state', {state})
+FROM {at} AS noted JOIN information_schema.VIEWS AS made
+ON CONVERT(made.TABLE_NAME USING utf8mb4) COLLATE utf8mb4_bin = noted.name
+WHERE made.TABLE_SCHEMA = {schema} AND noted.name IN ({names})
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +116,17 @@ class MaskingViews:
         ours: Collection[str],
         *,
         has_views: bool = False,
+        is_mysql: bool = False,
     ) -> None:
         self._rows, self._catalog, self._ours = rows, catalog, ours
         self._schema, self._mark = address.view_schema, address.mark
         self._marks = {address.mark, address.old_mark} if has_views else {address.mark}
+        told = (one for one in _STATE if not (is_mysql and one == "ALGORITHM"))
+        named = {one: f"COALESCE({one}, 'None')" for one in told}
+        self._state_of = _STATE_OF.format(", ".join(named.get(one, "''") for one in _STATE))
+        self._dropped: set[str] = set()
+        self._added: set[str] = set()
+        self._makes_database = False
 
     # --- what there is ---
 
@@ -128,7 +148,7 @@ class MaskingViews:
     def held(self, roles: Iterable[str]) -> Mapping[str, Mapping[str, MaskingView]]:
         """The views of these roles by name; one that is not as it was made is altered."""
         found: dict[str, dict[str, MaskingView]] = {one: {} for one in roles}
-        for name, own in self._own().items():
+        for name, own in self._own.items():
             role = own.note.role
             if role in found and own.state is not None and self._may_read(role, name):
                 found[role][name] = own.note.found(own.state, is_usable=own.by_us)
@@ -136,7 +156,7 @@ class MaskingViews:
 
     def names(self) -> frozenset[str]:
         """The names of the views that are noted."""
-        return frozenset(self._notes())
+        return frozenset(self._notes)
 
     def right(self, name: str) -> Grant:
         """What the role of a view is granted on it."""
@@ -145,32 +165,36 @@ class MaskingViews:
     def _may_read(self, role: str, name: str) -> bool:
         return self.right(name) in self._catalog.given(Account(role, ""))
 
+    @cached_property
     def _own(self) -> Mapping[str, _Own]:
         """Our views by name, and what is noted and not there."""
-        notes = self._notes()
-        made = self._made() if notes else {}
+        made = self._made if self._notes else {}
         me = f"{self._catalog.me.user}@{self._catalog.me.host}"
         return {
-            name: _Own(note, self._state(name, row), bool(row) and row["DEFINER"] == me)
-            for name, note in notes.items()
+            name: _Own(note, self._state(name, row), bool(row) and row["definer"] == me)
+            for name, note in self._notes.items()
             for row in (made.get(name, {}),)
         }
 
+    @cached_property
     def _notes(self) -> Mapping[str, Note]:
         if not self._is_marked:
             return {}
         notes = f"SELECT name, note FROM {self._at(_TABLE)}"  # noqa: S608 — a name of ours
         read = {row["name"]: read_note(row["note"]) for row in self._rows(notes)}
-        return {name: note for name, note in read.items() if note and note.target in self._marks}
+        ours = {name: one for name, one in read.items() if one and one.target in self._marks}
+        return dict(sorted(ours.items()))
 
+    @cached_property
     def _made(self) -> Mapping[str, Mapping[str, Any]]:
         """What the server made of each view."""
-        return {row["TABLE_NAME"]: row for row in self._rows(_VIEWS, (self._schema,))}
+        views = _VIEWS.format(self._state_of)
+        return {row["name"]: row for row in self._rows(views, (self._schema,))}
 
     def _state(self, name: str, row: Mapping[str, Any]) -> str | None:
         """What the server made of a view, and what others may do with it."""
         others = (f"{user_name(one)}: {grant}" for one, grant in self._others.get(name, ()))
-        return "\n".join([_definition(row), *others]) if row else None
+        return "\n".join([row["state"], *others]) if row else None
 
     @cached_property
     def _others(self) -> Mapping[str, list[tuple[Account, Grant]]]:
@@ -183,7 +207,7 @@ class MaskingViews:
                     found.setdefault(one.path[1], []).append((account, one))
         return found
 
-    @property
+    @cached_property
     def _is_marked(self) -> bool:
         rows = self._rows(_MARK, (self._schema, _TABLE))
         return any(row["mark"] in self._marks for row in rows)
@@ -191,11 +215,14 @@ class MaskingViews:
     @property
     def _is_foreign(self) -> bool:
         """Whether somebody else made the database; one with nothing in it nobody misses."""
-        return not self._is_marked and bool(self._names() or self._beside())
+        return not self._is_marked and bool(self._names or self._beside)
 
-    def _names(self) -> set[str]:
-        return {row["name"] for row in self._rows(_NAMES, (self._schema,))}
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of tables and views in the database."""
+        return frozenset(row["name"] for row in self._rows(_NAMES, (self._schema,)))
 
+    @cached_property
     def _beside(self) -> list[dict[str, Any]]:
         return self._rows(_BESIDE, (self._schema, self._schema))
 
@@ -204,11 +231,9 @@ class MaskingViews:
     def dropped(self, views: Iterable[tuple[str, MaskingView]]) -> Iterator[str]:
         """Takes the views of roles away: first the right to read them."""
         gone = {(role, view.path) for role, view in views}
-        if not gone:
-            return
         roles = {
             name: note.role
-            for name, note in self._notes().items()
+            for name, note in (self._notes.items() if gone else ())
             if (note.role, note.path) in gone
         }
         for name, role in roles.items():
@@ -222,28 +247,38 @@ class MaskingViews:
             return
         yield from self._make_database()
         named = dict(zip(self._free(views), views, strict=True))
-        yield from self._noted(named, {})
+        yield from self._noted(named)
         for name, (_, view) in named.items():
             # What was granted on a view of that name that is gone.
             yield from self._revoked(name)
             yield self._creation(name, view)
-        yield from self._noted(named, {one: _definition(row) for one, row in self._made().items()})
+        for some in _several([*named]):
+            text = _NOTED.strip().replace("\n", " ").format(
+                at=self._at(_TABLE), state=self._state_of, schema=_literal(self._schema),
+                names=", ".join(map(_literal, some)),
+            )  # fmt: skip
+            yield text
         for name, (role, _) in named.items():
             yield f"GRANT {READ} ON {self._at(name)} TO {quoted(role)}"
 
-    def tidied(self) -> Iterator[str]:
-        """Drops what no role reads, and the database when nothing else is in it."""
-        if not self._is_marked:
+    def tidied(self, gone: Collection[str]) -> Iterator[str]:
+        """Drops what no role reads once these are gone, and the database when nothing is left."""
+        if not (self._is_marked or self._makes_database):
             return
-        held = {name for one in self.held(self._catalog.roles).values() for name in one}
-        yield from self._drop([name for name in self._notes() if name not in held])
-        if self._names() == {_TABLE} and not self._beside():
+        roles = self._catalog.roles.difference(gone)
+        read = {name for one in self.held(roles).values() for name in one} | self._added
+        left = self._notes.keys() - self._dropped
+        yield from self._drop(sorted(left - read))
+        # What is no view of ours is not dropped, whatever its name.
+        names = (self._names - (self._dropped & self._made.keys())) | self._added
+        if names <= {_TABLE} and not self._beside:
             yield f"DROP DATABASE {quoted(self._schema)}"
 
     def _free(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
         """A name for each view: its own, or one that nothing has."""
-        own, taken = self._own(), self._names()
-        mine = {name for name, one in own.items() if one.state is not None}
+        own = self._own
+        taken = {*self._names} - (self._dropped & self._made.keys())
+        mine = {name for name, one in own.items() if one.state is not None} - self._dropped
         for role, view in views:
             names = view_names(view.path, role, _shortened)
             name = next(
@@ -252,11 +287,14 @@ class MaskingViews:
                 if one not in taken or (one in mine and own[one].is_for(role, view))
             )
             taken.add(name)
+            self._added.add(name)
+            self._dropped.discard(name)
             yield name
 
     def _make_database(self) -> Iterator[str]:
         if self._is_marked:
             return
+        self._makes_database = True
         if not self._rows(_DATABASE, (self._schema,)):
             collation = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
             yield f"CREATE DATABASE {quoted(self._schema)} {collation}"
@@ -277,20 +315,18 @@ class MaskingViews:
             privilege, on = spelled(grant)
             yield f"REVOKE {privilege}{on} FROM {grantee(account)}"
 
-    def _noted(
-        self, named: Mapping[str, tuple[str, MaskingView]], states: Mapping[str, str]
-    ) -> Iterator[str]:
-        """Notes views; those without a state are not made yet."""
+    def _noted(self, named: Mapping[str, tuple[str, MaskingView]]) -> Iterator[str]:
+        """Notes views that are not made yet."""
         rows = [
-            f"({_literal(name)}, {_literal(note.text)})"
+            f"({_literal(name)}, {_literal(note_on(self._mark, role, view, '').text)})"
             for name, (role, view) in named.items()
-            for note in (note_on(self._mark, role, view, states.get(name, "")),)
         ]
         for some in _several(rows):
             text = f"REPLACE INTO {self._at(_TABLE)} (name, note) VALUES"
             yield f"{text} {', '.join(some)}"
 
     def _drop(self, names: Sequence[str]) -> Iterator[str]:
+        self._dropped.update(names)
         for some in _several(names):
             yield f"DROP VIEW IF EXISTS {', '.join(map(self._at, some))}"
             listed = ", ".join(map(_literal, some))
@@ -298,10 +334,6 @@ class MaskingViews:
 
     def _at(self, name: str) -> str:
         return f"{quoted(self._schema)}.{quoted(name)}"
-
-
-def _definition(row: Mapping[str, Any]) -> str:
-    return "\n".join(str(row.get(one, "")) for one in _STATE)
 
 
 def _several(rows: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -38,6 +38,17 @@ class Note(msgspec.Struct):
         return msgspec.json.encode(self).decode()
 
     @property
+    def around(self) -> tuple[str, str]:
+        """The text before and after the state, for a database that puts in its own.
+
+        >>> before, after = Note("t", "r", (("s", "t"), (), "true"), "CREATE VIEW").around
+        >>> read_note(f'{before}"as it is"{after}').state
+        'as it is'
+        """
+        whole = msgspec.structs.replace(self, state="").text
+        return whole.removesuffix('""}'), "}"
+
+    @property
     def path(self) -> Path:
         """What the view is of."""
         return self.view[0]

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.pushdown.grants import Grant, MaskingView, Role, Roles, RowPolicy
+from lakewarden.pushdown.grants import COLUMN, GRANTABLE, Grant, MaskingView, Role, Roles, RowPolicy
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -188,7 +188,15 @@ def _joined(name: str, before: Role, after: Role) -> Iterator[Step]:
 
 
 def _granted(name: str, before: Role, after: Role) -> Iterator[Step]:
-    for grant in sorted(after.grants - before.grants, key=_by_privilege):
+    """Revoked on a table, databases take a privilege away on its columns as well."""
+    gone = before.grants - after.grants
+    lost = {(one.path, one.privilege.removesuffix(GRANTABLE)) for one in gone}
+    again = {
+        one
+        for one in after.grants
+        if one.level == COLUMN and (one.path[:-1], one.privilege) in lost
+    }
+    for grant in sorted((after.grants - before.grants) | again, key=_by_privilege):
         yield Step(Act.GRANT, name, grant=grant)
 
 

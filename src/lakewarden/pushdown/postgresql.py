@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from itertools import groupby
 from typing import Any, Final
 
 import msgspec
@@ -19,37 +18,25 @@ from psycopg import sql
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.grants import (
-    EVERY_ROW,
-    Grant,
-    Known,
-    MaskingView,
-    Path,
-    Role,
-    Roles,
-    RowPolicy,
-)
+from lakewarden.pushdown.grants import GRANTABLE, Grant, Known, Path, Role, Roles, RowPolicy
 from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.owners_rights import held_through
-from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.postgresql_owners import ways
 from lakewarden.pushdown.postgresql_powers import LENT, lent, powers
+from lakewarden.pushdown.postgresql_statements import (
+    MEMBER_OF,
+    ODD_MEMBER,
+    Found,
+    Statements,
+    left_by,
+)
 from lakewarden.pushdown.postgresql_views import MaskingViews
+from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
 
 ENGINE: Final = "postgresql"
 EVERYONE: Final = "PUBLIC"
-GRANTABLE: Final = " WITH GRANT OPTION"
-MEMBER: Final = "MEMBER "
-MEMBER_OF: Final = f"{MEMBER}OF "
-"""A role of ours that somebody made a member of another one has this as a grant."""
-
-ODD_MEMBER: Final = f"{MEMBER}WITH "
-"""A membership in a role of ours with other options than a push gives it is a grant of this, on
-the role and the member."""
-
-_KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
-
 _OBJECTS: Final = """
 SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind = 'f',
        a.attname, format_type(a.atttypid, a.atttypmod)
@@ -116,13 +103,24 @@ WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <>
 """Memberships that the account cannot take away: it needs the rights of who granted them."""
 
 _GRANTORS: Final = """
-SELECT DISTINCT grantor.rolname
+SELECT DISTINCT of.rolname, member.rolname, grantor.rolname
 FROM pg_auth_members m
 JOIN pg_roles of ON of.oid = m.roleid
 JOIN pg_roles member ON member.oid = m.member
 JOIN pg_roles grantor ON grantor.oid = m.grantor
-WHERE of.rolname = %s AND member.rolname = %s
+WHERE of.rolname = ANY(%s) ORDER BY 1, 2, 3
 """
+_ALL_POLICIES: Final = """
+SELECT n.nspname, c.relname, p.polname FROM pg_policy p
+JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+"""
+_USED_ELSEWHERE: Final = """
+SELECT DISTINCT r.rolname FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid
+WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = ANY(%s)
+  AND d.dbid NOT IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+"""
+"""Roles that something hangs on in another database, where it cannot be taken away from here."""
+
 _GRANTS: Final = """
 SELECT r.rolname, path, acl.privilege_type, acl.is_grantable FROM (
   SELECT ARRAY[]::text[] AS path, datacl AS acl FROM pg_database WHERE datname = current_database()
@@ -179,19 +177,22 @@ JOIN pg_roles member ON member.oid = m.member
 WHERE of.rolname = ANY(%s)
 """
 _ACCOUNT: Final = """
-WITH owned AS (
-  SELECT nspowner AS owner, quote_ident(nspname) AS name
-    FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
-  UNION ALL SELECT c.relowner, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
-      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-), others AS (SELECT * FROM owned WHERE NOT pg_has_role(owner, 'USAGE'))
-SELECT current_user, r.rolsuper, r.rolcreaterole, pg_has_role(d.datdba, 'USAGE'),
-       (SELECT count(*) FROM others), (SELECT min(name) FROM others)
+SELECT current_user, r.rolsuper, r.rolcreaterole, pg_has_role(d.datdba, 'USAGE'), d.datname
 FROM pg_roles r, pg_database d
 WHERE r.rolname = current_user AND d.datname = current_database()
 """
+_OF_OTHERS: Final = """
+SELECT pg_get_userbyid(owner), path FROM (
+  SELECT nspowner AS owner, ARRAY[nspname::text] AS path FROM pg_namespace
+  UNION ALL SELECT c.relowner, ARRAY[n.nspname::text, c.relname::text]
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+) owned
+WHERE NOT pg_has_role(owner, 'USAGE') AND owner <> 'pg_database_owner'::regrole ORDER BY 1, 2
+"""
+"""Schemas and tables of whose owners the account is none. Who owns the database is one of the
+owners that stand for its own."""
+
 _POLICIES: Final = """
 SELECT n.nspname, c.relname, p.polname, p.polpermissive, c.relrowsecurity, r.rolname,
        pg_get_expr(p.polqual, p.polrelid), obj_description(p.oid, 'pg_policy')
@@ -415,71 +416,63 @@ class Database:
                 policies.setdefault(role, set()).add(RowPolicy(path, condition))
         return policies
 
-    def missing_rights(self) -> list[str]:
-        """What the account that pushes lacks, each with the statement that gives it."""
-        (me,) = self._rows(_ACCOUNT)
-        name, is_super, may_create, owner, others, example = me
-        quoted = sql.Identifier(name).as_string(self._connection)
-        if is_super:
-            return []
+    def missing_rights(self, paths: Collection[Path]) -> list[str]:
+        """What the account lacks to push what lies there, each with what gives it."""
+        ((name, is_super, may_create, owns, database),) = self._rows(_ACCOUNT)
+        me = self._quoted(name)
         missing = []
-        if not may_create:
-            missing.append(f"it may not create roles: ALTER ROLE {quoted} CREATEROLE")
-        if not owner:
-            missing.append(f"it does not own the database: ALTER DATABASE … OWNER TO {quoted}")
-        if others:
-            missing.append(
-                f"it is no member of the owners of {others} schemas and tables, such as"
-                f" {example}: GRANT <owner> TO {quoted}"
-            )
+        if not (is_super or may_create):
+            missing.append(f"it may not create roles: ALTER ROLE {me} CREATEROLE")
+        if not owns:
+            gives = f"ALTER DATABASE {self._quoted(database)} OWNER TO {me}"
+            missing.append(f"it does not own the database: {gives}")
+        found: dict[str, list[Path]] = {}
+        for owner, path in self._rows(_OF_OTHERS):
+            if tuple(path) in paths:
+                found.setdefault(owner, []).append(tuple(path))
+        for owner, own in found.items():
+            what = f"it is no member of {self._quoted(owner)}, who owns {len(own)} of the catalog's"
+            example = self._quoted(*own[0])
+            gives = f"GRANT {self._quoted(owner)} TO {me}"
+            missing.append(f"{what} schemas and tables, such as {example}: {gives}")
         return missing
+
+    def warnings(self) -> list[str]:
+        """What the account may beyond that."""
+        ((_, is_super, *_),) = self._rows(_ACCOUNT)
+        if not is_super:
+            return []
+        return ["the account is a superuser, and a push needs none: give the target its own one"]
+
+    def _quoted(self, *names: str) -> str:
+        return sql.Identifier(*names).as_string(self._connection)
 
     # --- steps ---
 
-    def apply(self, steps: Iterable[Step]) -> int:
-        """Does the steps, alike ones in one statement; how many statements that took."""
-        count = 0
-        for name in self._to_mark():
-            self._connection.execute(self._marking(sql.Identifier(name)))
-            count += 1
-        for _, alike in groupby(steps, _alike):
-            for statement in self._statements(list(alike)):
-                self._connection.execute(statement)
-                count += 1
-        for statement in self._views.tidy():
-            self._connection.execute(statement)
-            count += 1
-        return count
+    def statements(self, steps: Iterable[Step]) -> list[Statement]:
+        """What does the steps as things are now, alike ones in one statement."""
+        todo = list(steps)
+        found = self._found({of for step in todo for of in left_by(step)})
+        return [*Statements(found, self._address, self._connection).of(todo)]
 
-    def _statements(self, alike: Sequence[Step]) -> Iterator[sql.Composed]:
-        """What does some steps that differ by member or object alone."""
-        step = alike[0]
-        role = sql.Identifier(step.role)
-        match step:
-            case Step(act=Act.CREATE_ROLE):
-                yield sql.SQL("CREATE ROLE {} NOLOGIN").format(role)
-                yield self._marking(role)
-            case Step(act=Act.DROP_ROLE):
-                yield from self._drop_role(role)
-            case Step(act=Act.ADD_MEMBER):
-                members = sql.SQL(", ").join(sql.Identifier(one.member) for one in alike)
-                # With SET a member could own things as the role, and hand on what it has.
-                options = sql.SQL("ADMIN FALSE, INHERIT TRUE, SET FALSE")
-                yield sql.SQL("GRANT {} TO {} WITH {}").format(role, members, options)
-            case Step(act=Act.REVOKE_MEMBER):
-                for one in alike:
-                    yield from self._revoke_membership(step.role, one.member)
-            case Step(act=Act.GRANT | Act.REVOKE | Act.REVOKE_FOREIGN as act):
-                grants = [one.grant for one in alike if one.grant is not None]
-                yield from self._grant(grants, step.role, revoke=act is not Act.GRANT)
-            case Step(act=Act.ADD_POLICY, policy=RowPolicy() as policy):
-                yield from self._add_policy(policy, step.role)
-            case Step(act=Act.DROP_POLICY, policy=RowPolicy() as policy):
-                yield from self._drop_policy(policy, step.role)
-            case Step(act=Act.ADD_VIEW, view=MaskingView() as view):
-                yield from self._views.add(view, step.role)
-            case Step(act=Act.DROP_VIEW, view=MaskingView() as view):
-                yield from self._views.drop(view.path, step.role)
+    def _found(self, left: Collection[str]) -> Found:
+        """What statements depend on by which somebody leaves these roles, and others."""
+        grantors: dict[tuple[str, str], list[str]] = {}
+        for of, member, grantor in self._rows(_GRANTORS, [sorted(left)]):
+            grantors.setdefault((of, member), []).append(grantor)
+        policies: dict[Path, set[str]] = {}
+        for schema, table, name in self._rows(_ALL_POLICIES):
+            policies.setdefault((schema, table), set()).add(name)
+        elsewhere = self._rows(_USED_ELSEWHERE, [[*self._ours()]])
+        return Found(
+            database=self._connection.info.dbname,
+            roles=frozenset(name for (name,) in self._rows(_ALL_ROLES)),
+            unmarked=self._to_mark(),
+            grantors=grantors,
+            policies={path: frozenset(own) for path, own in policies.items()},
+            used_elsewhere=frozenset(name for (name,) in elsewhere),
+            views=self._views.found(),
+        )
 
     def _to_mark(self) -> list[str]:
         """Our roles that are marked as before marks had a store."""
@@ -487,125 +480,15 @@ class Database:
             return []
         return sorted(name for _, name, is_marked in self._marked() if not is_marked)
 
-    def _marking(self, role: sql.Identifier) -> sql.Composed:
-        mark = sql.Literal(self._address.mark)
-        return sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
-
-    def _drop_role(self, role: sql.Identifier) -> Iterator[sql.Composed]:
-        """Drops a role with what others gave it that no grant of ours is; it may own things, too.
-
-        Nobody is to keep a right because something hangs on its role. What does so in another
-        database leaves a role that has nothing here, and is not ours any more.
-        """
-        # Whoever made a role may become a member of it, and has to be one for this.
-        yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
-        yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
-        yield sql.SQL("DROP OWNED BY {}").format(role)
-        try:
-            with self._connection.transaction():
-                self._connection.execute(sql.SQL("DROP ROLE {}").format(role))
-        except psycopg.errors.DependentObjectsStillExist:
-            yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(role)
-            yield sql.SQL("COMMENT ON ROLE {} IS NULL").format(role)
-
-    def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
-        """Two policies: one lets the role in, the other one restricts it, whatever others add."""
-        table = sql.Identifier(*policy.path)
-        yield from self._drop_names(policy, role)
-        yield sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table)
-        condition = sql.SQL(policy.condition)
-        for name, kind, using in (
-            (f"{self._stem(role)}all", "PERMISSIVE", sql.SQL(EVERY_ROW)),
-            (f"{self._stem(role)}rows", "RESTRICTIVE", condition),
-        ):
-            yield sql.SQL(
-                "CREATE POLICY {} ON {} AS {} FOR ALL TO {} USING ({}) WITH CHECK (true)"
-            ).format(sql.Identifier(name), table, sql.SQL(kind), sql.Identifier(role), using)
-            yield self._comment(policy, name)
-
-    def _comment(self, policy: RowPolicy, name: str) -> sql.Composed:
-        """Our own text of the condition, and what PostgreSQL made of it: it tells alterations."""
-        ((using,),) = self._rows(
-            "SELECT pg_get_expr(polqual, polrelid) FROM pg_policy WHERE polname = %s"
-            " AND polrelid = (quote_ident(%s) || '.' || quote_ident(%s))::regclass",
-            [name, *policy.path],
-        )
-        note = msgspec.json.encode({"condition": policy.condition, "is": using}).decode()
-        return sql.SQL("COMMENT ON POLICY {} ON {} IS {}").format(
-            sql.Identifier(name), sql.Identifier(*policy.path), sql.Literal(note)
-        )
-
-    def _drop_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
-        yield from self._drop_names(policy, role)
-        ((others,),) = self._rows(
-            "SELECT count(*) FROM pg_policy"
-            " WHERE polrelid = (quote_ident(%s) || '.' || quote_ident(%s))::regclass",
-            list(policy.path),
-        )
-        if not others:
-            yield sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(
-                sql.Identifier(*policy.path)
-            )
-
-    def _drop_names(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
-        table = sql.Identifier(*policy.path)
-        stem = self._stem(role)
-        for (name,) in self._rows(
-            "SELECT polname FROM pg_policy WHERE starts_with(polname, %s)"
-            " AND polrelid = (quote_ident(%s) || '.' || quote_ident(%s))::regclass",
-            [stem, *policy.path],
-        ):
-            yield sql.SQL("DROP POLICY {} ON {}").format(sql.Identifier(name), table)
-
-    def _stem(self, role: str) -> str:
-        """A role has one condition on a table, so its name tells its policies."""
-        return f"{role}_"
-
-    def _grant(self, grants: Sequence[Grant], role: str, *, revoke: bool) -> Iterator[sql.Composed]:
-        """One privilege on several objects of a kind; see `_alike`."""
-        privilege, depth = grants[0].privilege, len(grants[0].path)
-        if privilege.startswith(MEMBER_OF):
-            yield from self._revoke_membership(privilege.removeprefix(MEMBER_OF), role)
-            return
-        if privilege.startswith(ODD_MEMBER):
-            yield from self._revoke_membership(*grants[0].path)
-            return
-        column: sql.Composable = sql.SQL("")
-        if depth == len(_KINDS) - 1:
-            column = sql.SQL(" ({})").format(sql.Identifier(grants[0].path[-1]))
-        database = (self._connection.info.dbname,)
-        objects = (sql.Identifier(*(one.path[:2] or database)) for one in grants)
-        yield sql.SQL("{} {}{} ON {} {} {} {}").format(
-            sql.SQL("REVOKE" if revoke else "GRANT"),
-            sql.SQL(privilege.removesuffix(GRANTABLE)),
-            column,
-            sql.SQL(_KINDS[depth]),
-            sql.SQL(", ").join(objects),
-            sql.SQL("FROM" if revoke else "TO"),
-            sql.Identifier(role),
-        )
-
-    def _revoke_membership(self, of: str, member: str) -> Iterator[sql.Composed]:
-        """Takes the membership away, whoever granted it."""
-        for (grantor,) in self._rows(_GRANTORS, [of, member]):
-            yield sql.SQL("REVOKE {} FROM {} GRANTED BY {}").format(
-                sql.Identifier(of), sql.Identifier(member), sql.Identifier(grantor)
-            )
+    def execute(self, statements: Iterable[Statement]) -> None:
+        """Sends the statements."""
+        for one in statements:
+            self._connection.execute(one.text.encode(self._connection.info.encoding))
 
     def _rows(
         self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
     ) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, parameters).fetchall()
-
-
-def _alike(step: Step) -> tuple[object, ...]:
-    """Steps that follow on one another and agree in this are one statement."""
-    if step.act in (Act.ADD_MEMBER, Act.REVOKE_MEMBER):
-        return step.act, step.role
-    if step.grant is not None and not step.grant.privilege.startswith(MEMBER):
-        column = step.grant.path[2:]
-        return step.act, step.role, step.grant.privilege, len(step.grant.path), column
-    return step.act, step.role, step.grant, step.policy, step.view
 
 
 def _condition_of(rows: Sequence[tuple[bool, bool, str | None, str | None]]) -> str | None:

@@ -11,11 +11,14 @@ and grants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final
 
 import psycopg
 from psycopg import sql
+from psycopg.abc import AdaptContext
 
 from lakewarden.kernel.errors import Conflict
 from lakewarden.pushdown.address import Address
@@ -35,29 +38,56 @@ MAX_NAME_BYTES: Final = 63
 _SCHEMA_MARK: Final = """
 SELECT obj_description(oid, 'pg_namespace'), nspacl::text FROM pg_namespace WHERE nspname = %s
 """
-_VIEWS: Final = """
-SELECT c.relname, obj_description(c.oid, 'pg_class'),
-       concat_ws(E'\n', pg_get_userbyid(c.relowner), c.reloptions::text, c.relkind::text,
+_STATE: Final = """concat_ws(E'\n',
+         pg_get_userbyid(c.relowner), c.reloptions::text, c.relkind::text,
          (SELECT string_agg(one::text, ',' ORDER BY one::text) FROM unnest(c.relacl) one),
          (SELECT string_agg(a.attname || a.attacl::text, ',' ORDER BY a.attnum)
           FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL),
          (SELECT string_agg(pg_get_ruledef(r.oid), E'\n' ORDER BY r.rulename)
           FROM pg_rewrite r WHERE r.ev_class = c.oid),
          (SELECT string_agg(pg_get_triggerdef(t.oid), E'\n' ORDER BY t.tgname)
-          FROM pg_trigger t WHERE t.tgrelid = c.oid))
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
+          FROM pg_trigger t WHERE t.tgrelid = c.oid))"""
+"""What PostgreSQL made of a view, with its owner, options and grants."""
+
+_FROM: Final = "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+_VIEWS: Final = f"""
+SELECT c.relname, obj_description(c.oid, 'pg_class'), {_STATE}
+{_FROM} WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'f', 'v', 'm') ORDER BY c.relname
 """
-_GRANTEES: Final = """
-SELECT DISTINCT acl.grantee, pg_get_userbyid(acl.grantee)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) acl
-WHERE n.nspname = %s AND c.relname = %s AND acl.grantee <> c.relowner
+_NOTE: Final = f"""
+SELECT {{}} || to_json({_STATE})::text || {{}}
+{_FROM} WHERE n.nspname = {{}} AND c.relname = {{}}
 """
+_DEFAULT_GRANTEES: Final = """
+SELECT DISTINCT acl.grantee = 0, pg_get_userbyid(acl.grantee)
+FROM pg_default_acl d JOIN pg_roles me ON me.oid = d.defaclrole AND me.rolname = current_user,
+     aclexplode(d.defaclacl) acl
+WHERE d.defaclobjtype = 'r' AND acl.grantee <> d.defaclrole
+  AND d.defaclnamespace IN (0, coalesce(to_regnamespace(quote_ident(%s))::oid, 0)) ORDER BY 1, 2
+"""
+"""Whom default privileges of the account give what it makes; whether that is everybody."""
+
 _MAY_USE: Final = """
 SELECT DISTINCT pg_get_userbyid(acl.grantee) FROM pg_namespace n, aclexplode(n.nspacl) acl
 WHERE n.nspname = %s AND acl.privilege_type = 'USAGE' AND acl.grantee <> 0
 """
 """By a grant of their own: what they have by others, such as `pg_read_all_data`, may go."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewsFound:
+    """What there is in the schema of the views.
+
+    `problem` says why there can be no views, where the schema `is_there`. `own` are our views by
+    name, `names` those of all views and tables there. `given` are those whom default privileges of
+    the account give every view that it makes; None: everybody.
+    """
+
+    is_there: bool = False
+    problem: str = ""
+    own: Mapping[str, Note] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    given: tuple[str | None, ...] = ()
 
 
 class MaskingViews:
@@ -92,6 +122,17 @@ class MaskingViews:
         """The names of the views in their schema."""
         return frozenset(name for name, _, _ in self._own())
 
+    def found(self) -> ViewsFound:
+        """What statements about views depend on."""
+        given = self._rows(_DEFAULT_GRANTEES, [self._schema])
+        return ViewsFound(
+            is_there=bool(self._rows(_SCHEMA_MARK, [self._schema])),
+            problem=self.problem(),
+            own={name: note for name, note, _ in self._own()},
+            names=frozenset(name for name, *_ in self._rows(_VIEWS, [self._schema])),
+            given=tuple(None if is_all else name for is_all, name in given),
+        )
+
     def _own(self) -> Iterator[tuple[str, Note, str]]:
         """The views that have our mark, with their notes and the states they are in."""
         for name, comment, state in self._rows(_VIEWS, [self._schema]):
@@ -99,74 +140,97 @@ class MaskingViews:
             if note is not None and note.target in self._marks:
                 yield name, note, state
 
-    # --- changes ---
+    def _rows(self, query: str, parameters: list[str] | None = None) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query, parameters).fetchall()
+
+
+class ViewStatements:
+    """The statements about views of one push, which keep account of what those before them did."""
+
+    def __init__(self, found: ViewsFound, address: Address, context: AdaptContext | None) -> None:
+        self._schema, self._mark = address.view_schema, address.mark
+        self._context, self._given = context, found.given
+        self._is_there, self._problem = found.is_there, found.problem
+        self._own, self._names = dict(found.own), {*found.names}
 
     def add(self, view: MaskingView, role: str) -> Iterator[sql.Composed]:
         """Makes a view, and lets the role and nobody else read it."""
         yield from self.drop(view.path, role)
         yield from self._make_schema()
-        taken = {name for name, _, _ in self._rows(_VIEWS, [self._schema])}
-        name = next(one for one in view_names(view.path, role, _shortened) if one not in taken)
+        names = view_names(view.path, role, _shortened)
+        name = next(one for one in names if one not in self._names)
+        note = note_on(self._mark, role, view, "")
+        self._names.add(name)
+        self._own[name] = note
         at, to = sql.Identifier(self._schema, name), sql.Identifier(role)
         text = view_query(view, self._quoted)
         yield sql.SQL("CREATE VIEW {} WITH (security_barrier = true) AS {}").format(
             at, sql.SQL(text)
         )
-        # Default privileges of the account would give it to others.
-        for id, grantee in self._rows(_GRANTEES, [self._schema, name]):
-            whom = sql.Identifier(grantee) if id else sql.SQL("PUBLIC")
+        for grantee in self._given:
+            whom = sql.SQL("PUBLIC") if grantee is None else sql.Identifier(grantee)
             yield sql.SQL("REVOKE ALL ON {} FROM {}").format(at, whom)
         schema = sql.Identifier(self._schema)
         yield sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, to)
         yield sql.SQL("GRANT SELECT ON {} TO {}").format(at, to)
-        yield self._comment(view, role, name)
+        yield self._noting(note, name)
 
     def drop(self, path: Path, role: str) -> Iterator[sql.Composed]:
         """Drops the view of a path that is for the role, and with its last one the way to it."""
-        paths = {name: note.path for name, note, _ in self._own() if note.role == role}
-        for name in (name for name, own in paths.items() if own == path):
+        paths = {name: note.path for name, note in self._own.items() if note.role == role}
+        for name in sorted(name for name, own in paths.items() if own == path):
             yield self._drop(name)
         if {*paths.values()} == {path}:
             yield sql.SQL("REVOKE USAGE ON SCHEMA {} FROM {}").format(
                 sql.Identifier(self._schema), sql.Identifier(role)
             )
 
-    def tidy(self) -> Iterator[sql.Composed]:
-        """Drops views whose roles are gone, and the schema when nothing is in it."""
-        marked = self._rows(_SCHEMA_MARK, [self._schema])
-        if not marked or marked[0][0] not in self._marks:
+    def tidied(self, roles: Collection[str]) -> Iterator[sql.Composed]:
+        """Drops views whose roles are none of these, and the schema when nothing is in it."""
+        if self._problem or not self._is_there:
             return
-        roles = {name for (name,) in self._rows("SELECT rolname FROM pg_roles")}
-        for name, note, _ in list(self._own()):
-            if note.role not in roles:
-                yield self._drop(name)
-        if not self._rows(_VIEWS, [self._schema]):
+        for name in sorted(name for name, note in self._own.items() if note.role not in roles):
+            yield self._drop(name)
+        if not self._names:
             # What others put there stays, and the schema with it: without CASCADE it is refused.
             yield sql.SQL("DROP SCHEMA {}").format(sql.Identifier(self._schema))
 
     def _drop(self, name: str) -> sql.Composed:
+        self._names.discard(name)
+        del self._own[name]
         return sql.SQL("DROP VIEW {}").format(sql.Identifier(self._schema, name))
 
     def _make_schema(self) -> Iterator[sql.Composed]:
-        marked, schema = self._rows(_SCHEMA_MARK, [self._schema]), sql.Identifier(self._schema)
-        if not marked:
+        schema = sql.Identifier(self._schema)
+        if not self._is_there:
+            self._is_there = True
             yield sql.SQL("CREATE SCHEMA {}").format(schema)
             mark = sql.Literal(self._mark)
             yield sql.SQL("COMMENT ON SCHEMA {} IS {}").format(schema, mark)
-        elif self.problem():
-            raise Conflict(self.problem())
+        elif self._problem:
+            raise Conflict(self._problem)
 
-    def _comment(self, view: MaskingView, role: str, name: str) -> sql.Composed:
-        states = {own: state for own, _, state in self._rows(_VIEWS, [self._schema])}
-        note = note_on(self._mark, role, view, states[name])
-        at = sql.Identifier(self._schema, name)
-        return sql.SQL("COMMENT ON VIEW {} IS {}").format(at, sql.Literal(note.text))
+    def _noting(self, note: Note, name: str) -> sql.Composed:
+        """The note with the state that PostgreSQL finds the view in then."""
+        before, after = note.around
+        parts = (before, after, self._schema, name)
+        query = sql.SQL(_NOTE.strip()).format(*map(sql.Literal, parts))
+        at = sql.SQL("VIEW {}").format(sql.Identifier(self._schema, name))
+        return commenting(at, query, self._context)
 
     def _quoted(self, name: str) -> str:
-        return sql.Identifier(name).as_string(self._connection)
+        return sql.Identifier(name).as_string(self._context)
 
-    def _rows(self, query: str, parameters: list[str] | None = None) -> list[tuple[Any, ...]]:
-        return self._connection.execute(query, parameters).fetchall()
+
+def commenting(
+    what: sql.Composable, note: sql.Composable, context: AdaptContext | None
+) -> sql.Composed:
+    """A statement that comments on something with what a query says then."""
+    says = sql.Literal(f"COMMENT ON {what.as_string(context)} IS ")
+    block = sql.SQL(" BEGIN EXECUTE {} || quote_literal(({})); END ").format(says, note)
+    text = block.as_string(context)
+    tag = next(tag for tag in (f"$note{number or ''}$" for number in count()) if tag not in text)
+    return sql.SQL("DO {}{}{}").format(sql.SQL(tag), sql.SQL(text), sql.SQL(tag))
 
 
 def _shortened(stem: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -18,7 +18,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, redundant, with_gains
 from lakewarden.pushdown.division import divided
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
-from lakewarden.pushdown.grants import Grant, Known, Roles, as_data, from_data, known
+from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, from_data, known
 from lakewarden.pushdown.plan import (
     AccessChange,
     Act,
@@ -29,8 +29,9 @@ from lakewarden.pushdown.plan import (
     replaced,
     steps,
 )
+from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.style import style_of
-from lakewarden.pushdown.wanted import Scope, TargetObjects, wanted
+from lakewarden.pushdown.wanted import Scope, TargetObjects, stored_paths, wanted
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
@@ -87,12 +88,20 @@ class Database(Protocol):
         """What is granted to others than our roles."""
         ...
 
-    def missing_rights(self) -> list[str]:
-        """What the account that pushes lacks, each with the statement that gives it."""
+    def missing_rights(self, paths: Collection[Path], /) -> list[str]:
+        """What the account lacks to push what lies there, each with what gives it."""
         ...
 
-    def apply(self, steps: Iterable[Step], /) -> int:
-        """Does the steps; how many statements that took."""
+    def warnings(self) -> list[str]:
+        """What the account that pushes may beyond that."""
+        ...
+
+    def statements(self, steps: Iterable[Step], /) -> Sequence[Statement]:
+        """What does the steps, as things are now; nothing of it is sent."""
+        ...
+
+    def execute(self, statements: Iterable[Statement], /) -> None:
+        """Sends the statements."""
         ...
 
 
@@ -107,10 +116,11 @@ CONNECT: Final[Mapping[str, Callable[[Address], AbstractContextManager[Database]
 class PushPlan:
     """What a target holds, what it should hold, and the steps between.
 
-    `adopted` are grants of others that are revoked, since ours take their place. Roles that are
-    made `anew` are dropped first, as nothing else takes away what they hold. `digest` is the
-    same only for the same steps from the same holdings. One that `is_journalled` is kept step by
-    step in the target, so that it is remembered before it begins.
+    `statements` are what is sent for them. `adopted` are grants of others that are revoked, since
+    ours take their place. Roles that are made `anew` are dropped first, as nothing else takes away
+    what they hold. `digest` is the same only for the same statements from the same holdings. One
+    that `is_journalled` is kept step by step in the target, so that it is remembered before it
+    begins.
     """
 
     target: PushTarget
@@ -121,6 +131,7 @@ class PushPlan:
     adopted: tuple[tuple[str, Grant], ...] = ()
     is_journalled: bool = False
     anew: frozenset[str] = frozenset()
+    statements: Sequence[Statement] = ()
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -142,8 +153,7 @@ class PushPlan:
     def digest(self) -> str:
         """Tells this plan from every other one."""
         own = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
-        parts = [*own, self.adopted] if self.adopted else own
-        parts = [*parts, sorted(self.anew)] if self.anew else parts
+        parts = [*own, self.adopted, [one.table() for one in self.statements]]
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def begun(self) -> PushTarget | None:
@@ -177,6 +187,7 @@ class PushPlan:
             "revision": self.revision,
             "digest": self.digest,
             "steps": by_act(self.steps),
+            "script": [one.table() for one in self.statements],
             "unfinished": bool(self.target.journal),
             "adopted": [
                 {"grantee": grantee, "path": list(grant.path), "privilege": grant.privilege}
@@ -195,7 +206,12 @@ FORMAT: Final = "lakewarden push plan 1"
 
 def plan(database: Database, realm: RealmState, target: PushTarget, now: float) -> PushPlan:
     """What a push would do now. Raises `StaleSnapshot` as `wanted` does."""
-    return _plan(database, realm, target, now, database.objects())
+    return _said(database, _plan(database, realm, target, now, database.objects()))
+
+
+def _said(database: Database, made: PushPlan) -> PushPlan:
+    """The plan with its statements. Raises `Conflict` where others have a name that is needed."""
+    return replace(made, statements=database.statements(made.steps))
 
 
 def _plan(
@@ -234,7 +250,8 @@ def adopting(database: Database, made: PushPlan) -> PushPlan:
     holdings, allowed = database.holdings(), made.wanted.holders()
     names = frozenset(user for users in allowed.values() for user in users)
     others = foreign(holdings, names, allowed, ())
-    return replace(made, adopted=tuple(sorted({*redundant(holdings, others, allowed)})))
+    adopted = tuple(sorted({*redundant(holdings, others, allowed)}))
+    return _said(database, replace(made, adopted=adopted)) if adopted else made
 
 
 def reset_plan(database: Database, target: PushTarget) -> PushPlan:
@@ -242,23 +259,24 @@ def reset_plan(database: Database, target: PushTarget) -> PushPlan:
     journalled = not database.is_transactional
     held, nothing = database.held(), Roles()
     anew = replaced(database.stuck(held), nothing)
-    return PushPlan(target, held, nothing, Residues(), 0, is_journalled=journalled, anew=anew)
+    made = PushPlan(target, held, nothing, Residues(), 0, is_journalled=journalled, anew=anew)
+    return _said(database, made)
 
 
 def apply(database: Database, agreed: PushPlan) -> int:
-    """Does what the plan says; how many statements it took.
+    """Sends the statements of the plan; how many.
 
     Raises `Conflict` where the target did not come to what was planned: then nothing is kept, in a
     target with transactions.
     """
     database.claim(Known(frozenset(agreed.wanted.roles)))
-    count = database.apply(agreed.steps)
+    database.execute(agreed.statements)
     left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
     if left or database.held() != agreed.wanted:
         kept = "the journal is kept" if agreed.is_journalled else "nothing was changed"
         message = f"the target did not come to what was planned; {kept}"
         raise Conflict(f"{message}; see `lakewarden push doctor {agreed.target.name}`")
-    return count
+    return len(agreed.statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,13 +332,17 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
 
 def proposal(database: Database, realm: RealmState, target: PushTarget, now: float) -> Adoption:
     """What the realm would have to store for the grants of others, and what that would give."""
-    found, before = drift(database, realm, target, now), plan(database, realm, target, now)
+    objects = database.objects()
+    found, before = (
+        drift(database, realm, target, now),
+        _plan(database, realm, target, now, objects),
+    )
     mapping, everyone = of_model(realm.realm.model)[target.kind], database.holdings().everyone
     scope = Scope(target.metalake, target.catalog)
     others = GrantedByOthers(found.foreign, everyone)
     made = adoption(realm, mapping, scope, target.name, others, now)
     after = replace(realm, matrix=matrix_with_draft(realm, made.draft, now))
-    allowed = plan(database, after, target, now).wanted.holders()
+    allowed = _plan(database, after, target, now, objects).wanted.holders()
     return with_gains(made, before.wanted.holders(), allowed, found.foreign)
 
 
@@ -358,9 +380,19 @@ class Session:
         """Nothing is on its way: who asks the database gets what it holds."""
         return []
 
-    def missing_rights(self) -> list[str]:
+    def missing_rights(self, realm: RealmState) -> list[str]:
         """What the account that pushes lacks."""
-        return self._database.missing_rights()
+        return self._database.missing_rights(self._paths(realm))
+
+    def warnings(self) -> list[str]:
+        """What the account that pushes may beyond that."""
+        return self._database.warnings()
+
+    def _paths(self, realm: RealmState) -> frozenset[Path]:
+        """Where in the database the catalog's schemas and tables are to lie."""
+        target = self._target
+        mapping = of_model(realm.realm.model)[target.kind]
+        return stored_paths(realm, mapping, Scope(target.metalake, target.catalog))
 
 
 @contextmanager

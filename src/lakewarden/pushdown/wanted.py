@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Final
 
 from pyroaring import BitMap
@@ -114,6 +113,36 @@ def wanted(
     return _Builder(realm, mapping, scope, objects, now).wanted()
 
 
+def stored_paths(realm: RealmState, mapping: EngineMapping, scope: Scope) -> frozenset[Path]:
+    """Where in a database that lies which the realm stores of its catalog."""
+    return frozenset(path for _, _, path in _stored(realm, mapping, scope))
+
+
+def _stored(
+    realm: RealmState, mapping: EngineMapping, scope: Scope
+) -> Iterator[tuple[int, Entity, Path]]:
+    """The stored entities of the catalog, by id, with their paths."""
+    snapshot, parts = realm.matrix.snapshot, realm.system.spelling.parts
+    tree, types = snapshot.coded.tree, snapshot.model.types
+    top = (scope.metalake, scope.catalog)
+    about = {type for one in _operations(realm, mapping) for type in one.rules}
+    # What something lies in has to be there, whether or not anything is granted on it.
+    for type in sorted(about.union(*(types[one].parents for one in about))):
+        for id in snapshot.of_type(type) & tree.stored:
+            entity = tree.entity(id)
+            names = tuple(parts(entity))
+            if names[:_TABLE] == top:
+                yield id, entity, names[_TABLE:]
+
+
+def _operations(realm: RealmState, mapping: EngineMapping) -> Iterator[Operation]:
+    """The privileges that are granted to somebody, as operations of the realm."""
+    for act in mapping.engine.acts:
+        operation = realm.matrix.operation(mapping.operation(act))
+        if NONE not in operation.rules:
+            yield operation
+
+
 @dataclass
 class _Given:
     """What exactly some users are given."""
@@ -145,6 +174,7 @@ class _Builder:
         self._known: set[Path] = set()
         self._paths = self._placed()
         self._ids = {path: id for id, path in self._paths.items()}
+        self._refused = dict(self._refused_ids())
         self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
         self._columns = self._columns_of()
         self._tables = BitMap(self._columns)
@@ -204,21 +234,12 @@ class _Builder:
 
     def _placed(self) -> Mapping[int, Path]:
         """The stored entities that the database has, by id."""
-        tree, parts = self._snapshot.coded.tree, self._realm.system.spelling.parts
-        top = (self._scope.metalake, self._scope.catalog)
+        tree = self._snapshot.coded.tree
         found: dict[Path, list[int]] = {}
-        model = self._snapshot.model
-        about = {type for one in self._operations() for type in one.rules}
-        # What something lies in has to be there, whether or not anything is granted on it.
-        for type in sorted(about.union(*(model.types[one].parents for one in about))):
-            for id in self._snapshot.of_type(type) & tree.stored:
-                entity = tree.entity(id)
-                names = tuple(parts(entity))
-                if names[:2] != top:
-                    continue
-                self._known.add(names[2:])
-                if self._is_there(type, names[2:], entity):
-                    found.setdefault(names[2:], []).append(id)
+        for id, entity, path in _stored(self._realm, self._mapping, self._scope):
+            self._known.add(path)
+            if self._is_there(entity.type, path, entity):
+                found.setdefault(path, []).append(id)
         paths = {}
         for path, ids in found.items():
             for id in ids:
@@ -237,7 +258,7 @@ class _Builder:
         """
         tree = self._snapshot.coded.tree
         found: dict[int, BitMap] = {}
-        for type in {type for one in self._operations() for type in one.rules}:
+        for type in {type for one in _operations(self._realm, self._mapping) for type in one.rules}:
             for id in self._snapshot.of_type(type) & tree.stored:
                 table = int(tree.parents[id])
                 if len(self._paths.get(table, ())) == _TABLE:
@@ -263,18 +284,11 @@ class _Builder:
             return False
         return True
 
-    def _operations(self) -> Iterator[Operation]:
-        """The privileges that are granted to somebody, as operations of the realm."""
-        for act in self._mapping.engine.acts:
-            operation = self._realm.matrix.operation(self._mapping.operation(act))
-            if NONE not in operation.rules:
-                yield operation
-
     def _is_personal(self) -> bool:
         """Whether some rule asks who somebody is, beyond what statements say of them."""
         return any(
             plan.shape.personal or plan.shape.administrator
-            for operation in self._operations()
+            for operation in _operations(self._realm, self._mapping)
             for type in operation.rules
             for plan in (self._realm.matrix.plan(operation, type),)
         )
@@ -323,14 +337,17 @@ class _Builder:
 
     def _sayable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
         """Without what the database cannot say a grant on."""
-        refused = ((self._ids[path], why) for path, why in self._refused_paths())
-        closed = dict(chain(refused, self._closed_below(allowed)))
+        closed = {**self._refused, **dict(self._closed_below(allowed))}
         for id in allowed & BitMap(closed):
             self._leave_out_for(group, closed[id], id, act)
         return allowed - BitMap(closed)
 
-    def _refused_paths(self) -> Iterator[tuple[Path, str]]:
-        return ((path, why) for path, why in self._objects.refused.items() if path in self._ids)
+    def _refused_ids(self) -> Iterator[tuple[int, str]]:
+        """What nothing can be granted on, with the columns of such tables, and why."""
+        refused = self._objects.refused
+        for id, path in self._paths.items() if refused else ():
+            for part in {path, path[:_TABLE]} & refused.keys():
+                yield id, refused[part]
 
     def _closed_below(self, allowed: BitMap) -> Iterator[tuple[int, str]]:
         """Tables and columns that reach what is denied in a table below."""

@@ -134,8 +134,12 @@ class TargetSession(Protocol[P]):
 
     def drift(self, realm: RealmState, now: float) -> PushDrift: ...
 
-    def missing_rights(self) -> list[str]:
-        """What the account that pushes lacks."""
+    def missing_rights(self, realm: RealmState, /) -> list[str]:
+        """What the account that pushes lacks, for what the realm stores."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """What the account that pushes may beyond that."""
         ...
 
     def arrived(self) -> list[str]:
@@ -153,6 +157,15 @@ Write = Callable[[Callable[[WriteTransaction], Any]], Any]
 """Does a task as one write of the actor."""
 
 
+@dataclass(frozen=True, slots=True)
+class AccountFound:
+    """What the account of a target lacks for a push, what it has beyond, and what arrived where."""
+
+    missing: Sequence[str]
+    warnings: Sequence[str]
+    arrived: Sequence[str]
+
+
 class _Refused(Exception):
     """The right to push went away while it was being pushed: the target keeps nothing."""
 
@@ -165,7 +178,8 @@ class _Refused(Exception):
 class Pushing:
     """In whose name targets are told, and by what.
 
-    Without `sealing` there is no key, and no address can be stored or read.
+    Without `sealing` there is no key, and no address can be stored or read. `store_account` is
+    that of the store, as `push_target.account_of` writes it.
     """
 
     service: DecisionService
@@ -173,6 +187,7 @@ class Pushing:
     write: Write
     sealing: Sealing | None
     connect: Connect
+    store_account: str = ""
 
     def targets(self, realms: Sequence[str] | None = None) -> list[PushTarget]:
         """The targets of these realms that the actor may see; of all realms without them."""
@@ -307,23 +322,28 @@ class Pushing:
 
         return self._on(DRIFT, realm, work)
 
-    def missing_rights(self, realm: str, name: str) -> list[str] | Denied:
-        """What the account of a target lacks for a push."""
+    def account(self, realm: str, name: str) -> AccountFound | Denied:
+        """What the account of a target lacks for a push, and what it has beyond."""
 
-        def work() -> list[str]:
+        def work() -> AccountFound:
             with self._connected(realm, name) as session:
-                return session.missing_rights()
+                now = self._realm(realm)
+                missing = session.missing_rights(now)
+                warnings = [] if missing else session.warnings()
+                arrived = [] if missing else session.arrived()
+            return AccountFound(missing, [*self._shared(realm, name), *warnings], arrived)
 
         return self._on(PLAN, realm, work)
 
-    def arrived(self, realm: str, name: str) -> list[str] | Denied:
-        """What has arrived where, of a target that hands on what it was told."""
-
-        def work() -> list[str]:
-            with self._connected(realm, name) as session:
-                return session.arrived()
-
-        return self._on(PLAN, realm, work)
+    def _shared(self, realm: str, name: str) -> Iterator[str]:
+        """Says so where the account is the store's own, as far as the addresses tell."""
+        sealing = self._sealing()
+        with self.service.reading() as reading:
+            target = push_target.target(reading, (realm,), name)
+            account = push_target.account_of(push_target.url(reading, sealing, target))
+        if account and account == self.store_account:
+            what = "the account is the one that lakewarden's own store is kept with"
+            yield f"{what}: give the target its own one"
 
     # --- the rights, the store and the target ---
 

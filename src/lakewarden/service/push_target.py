@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON, of_model
@@ -58,6 +59,10 @@ _ADDRESS: Final = re.compile(
 )
 """Stricter than clients of databases are, so that they find the same host in it."""
 
+_PORTS: Final = {"postgresql": 5432}
+"""The servers that a store may be in, with their ports."""
+
+_THIS_MACHINE: Final = ("", "localhost", "127.0.0.1", "::1")
 _OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode", "tags", "zone"})
 """Options of an address that name no file of the server, and no host to connect to."""
 
@@ -284,6 +289,28 @@ def check_address(address: str, hosts: Collection[str]) -> None:
         if option.partition("=")[0] not in _OPTIONS:
             expected = ", ".join(sorted(_OPTIONS))
             raise BadInput(f"of the options of an address only {expected} are taken", where="url")
+
+
+def account_of(address: str) -> str:
+    """The account of an address and its server, without the password; "" for no server.
+
+    Names of hosts are compared as they are written, but for those of this machine.
+
+    >>> account_of("postgresql+psycopg://ops:pw@LOCALHOST/shop"), account_of("sqlite:///a.db")
+    ('postgresql://ops@127.0.0.1:5432', '')
+    """
+    try:
+        parts = urlsplit(address)
+        port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
+    except ValueError:
+        return ""
+    scheme = parts.scheme.partition("+")[0]
+    if port is None or scheme not in _PORTS:
+        return ""
+    query = dict(parse_qsl(parts.query))
+    host = (parts.hostname or query.get("host", "")).lower()
+    user = unquote(parts.username or query.get("user", ""))
+    return f"{scheme}://{user}@{'127.0.0.1' if host in _THIS_MACHINE else host}:{port}"
 
 
 def add(

@@ -74,9 +74,15 @@ def may_read(database: Any) -> bool:
 
 
 def test_a_target_is_planned_pushed_watched_and_reset(server: Api, database: Any) -> None:
-    assert server.must("POST", f"{TARGET}/doctor") == {"missing": []}
+    found = server.must("POST", f"{TARGET}/doctor")
+    assert found["missing"] == []
+    assert "is a superuser" in str(found["warnings"])
     plan = server.must("POST", f"{TARGET}/plan")
     assert plan["steps"]["create role"] == 1
+    assert len(plan["script"]) == plan["script_count"]
+    made = next(one for one in plan["script"] if one["step"] == "create role")
+    assert made["text"].startswith('CREATE ROLE "lw_pg_')
+    assert (made["characters"], made["name"]) == (len(made["text"]), "")
     assert {"gained": True, "privilege": "SELECT", "users": ["ana"], "user_count": 1,
             "objects": 1, "example": ["raw", "orders"]} in plan["access"]  # fmt: skip
     done = server.must("POST", f"{TARGET}/apply", {"digest": plan["digest"]})

@@ -60,6 +60,8 @@ class Ranger:
     status: int = 0
     version: int = 1
     requests: list[str] = field(default_factory=list)
+    sent: list[tuple[str, Any]] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
     lose: Callable[[int], str] = lambda _: ""
     port: int = 0
     changes: int = 0
@@ -174,6 +176,7 @@ class Ranger:
             "serviceType": self.type,
         }
         self.policies[number] = stored
+        self.numbers[f"policy {policy['name']}"] = number
         return stored
 
     def delete_policy(self, id: int) -> None:
@@ -399,6 +402,7 @@ def _handler(ranger: Ranger) -> type[BaseHTTPRequestHandler]:
                 lost = ""
                 if self.command != "GET":
                     ranger.changes += 1
+                    ranger.sent.append((f"{self.command} {self.path}", body))
                     lost = ranger.lose(ranger.changes)
                 if lost == "before":
                     raise _Lost

@@ -163,7 +163,7 @@ def test_what_ranger_cannot_keep_to_is_refused(ranger: Ranger) -> None:
     with pytest.raises(BadInput, match="has no folders; set `recursiveSupported`"):
         one.plan(realm)
     with one.session() as session:
-        assert "recursiveSupported" in session.missing_rights()[0]
+        assert "recursiveSupported" in session.missing_rights(realm)[0]
 
 
 def test_the_file_system_is_an_option_of_the_address() -> None:

@@ -309,24 +309,13 @@ CHANGES: Mapping[str, Callable[[], Two]] = {
 @pytest.mark.parametrize("name", ["mask for filter", "a reader goes as limits do"])
 def test_a_push_that_is_killed_opens_nothing_and_goes_on(name: str) -> None:
     """Killed at a few requests; by night at each."""
-    check_kills(name, 9)
+    check_kills(CHANGES[name](), 9)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_push_that_is_killed_at_any_request_opens_nothing(name: str) -> None:
-    check_kills(name, 1)
-
-
-def check_kills(name: str, step: int) -> None:
-    before, after = CHANGES[name]()
-    number, lost = 1, True
-    while lost:
-        lost = False
-        for when in ("before", "after"):
-            with serving(ranger_of("trino")) as ranger:
-                lost |= _killed_at(ranger, before, after, number, when)
-        number += step
+    check_kills(CHANGES[name](), 1)
 
 
 def _killed_at(
@@ -358,6 +347,26 @@ def _killed_at(
     assert not one.plan(after).is_pending
     assert one.drift(after).differences == []
     return killed
+
+
+Kills = Callable[[Ranger, RealmState, RealmState, int, str], bool]
+"""Whether a push from one realm to the next came to the request of that number, which is lost."""
+
+
+def check_kills(
+    two: Two,
+    step: int,
+    makes: Callable[[], Ranger] = lambda: ranger_of("trino"),
+    killed_at: Kills = _killed_at,
+) -> None:
+    """Every so many requests one is lost, or its answer, each time of a new Ranger."""
+    number, lost = 1, True
+    while lost:
+        lost = False
+        for when in ("before", "after"):
+            with serving(makes()) as ranger:
+                lost |= killed_at(ranger, *two, number, when)
+        number += step
 
 
 def test_a_lost_answer_is_asked_for_again(ranger: Ranger, one: Told) -> None:

@@ -23,6 +23,7 @@ from tests.pushdown.ranger.test_push import (
     READ,
     US,
     WRITE,
+    check_kills,
     check_never_more,
     realm_of,
     views,
@@ -405,24 +406,17 @@ CHANGES: Mapping[str, Callable[[], Two]] = {
 
 def test_a_push_with_tags_that_is_killed_opens_nothing_and_goes_on() -> None:
     """Killed at a few requests; by night at each."""
-    check_kills("tags come and others go", 11)
+    check_tags("tags come and others go", 11)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_push_with_tags_that_is_killed_at_any_request_opens_nothing(name: str) -> None:
-    check_kills(name, 1)
+    check_tags(name, 1)
 
 
-def check_kills(name: str, step: int) -> None:
-    before, after = CHANGES[name]()
-    number, lost = 1, True
-    while lost:
-        lost = False
-        for when in ("before", "after"):
-            with serving(linked(ranger_of("trino"))) as ranger:
-                lost |= _killed_at(ranger, before, after, number, when)
-        number += step
+def check_tags(name: str, step: int) -> None:
+    check_kills(CHANGES[name](), step, lambda: linked(ranger_of("trino")), _killed_at)
 
 
 COLUMNS = [("clients", "iban"), ("orders", "note"), ("items", "later"), ("orders", "other")]

@@ -3300,8 +3300,9 @@ export interface components {
          * PushPlanResponse
          * @description What a push would do: the numbers of steps by kind, and whose access changes.
          *
-         *         `adopted` are grants of others that it would revoke. `access` and `residue` have at most 1,000
-         *         rows of `access_count` and `residue_count`.
+         *         `script` are the statements in the order in which they are sent. `adopted` are grants of others
+         *         that it would revoke. `script`, `access` and `residue` have at most 1,000 rows of
+         *         `script_count`, `access_count` and `residue_count`.
          */
         PushPlanResponse: {
             target: string;
@@ -3311,11 +3312,26 @@ export interface components {
             steps: {
                 [key: string]: number;
             };
+            script: components["schemas"]["ScriptedStatement"][];
+            script_count: number;
             adopted: components["schemas"]["HeldGrant"][];
             access: components["schemas"]["AccessChangeResponse"][];
             access_count: number;
             residue: components["schemas"]["ResidueResponse"][];
             residue_count: number;
+        };
+        /**
+         * ScriptedStatement
+         * @description A statement as a push sends it, and the kind of step that it is for.
+         *
+         *         Of Ranger it is the method and the path of a request, and `name` is that of what it is about.
+         *         `text` has at most 1,000 of `characters`.
+         */
+        ScriptedStatement: {
+            step: string;
+            text: string;
+            characters: number;
+            name: string;
         };
         /**
          * HeldGrant
@@ -3895,9 +3911,12 @@ export interface components {
         /**
          * TargetDoctorResponse
          * @description What the account that pushes lacks, each with the statement that gives it.
+         *
+         *         `warnings` are about what it has beyond that, when nothing is missing.
          */
         TargetDoctorResponse: {
             missing: string[];
+            warnings: string[];
         };
         /**
          * TargetRequest

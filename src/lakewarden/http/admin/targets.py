@@ -29,6 +29,9 @@ from lakewarden.service.push_target import MAX_ADDRESS, DriftNote, PushTarget
 SHOWN: Final = 1_000
 """Rows of one kind in an answer; all of them are counted."""
 
+CHARACTERS: Final = 1_000
+"""Characters of one statement; all of them are counted."""
+
 NAMES: Final = 100
 """Users in one row; all of them are counted."""
 
@@ -120,11 +123,25 @@ class HeldGrant(ResponseBody, kw_only=True):
     privilege: str
 
 
+class ScriptedStatement(ResponseBody, kw_only=True):
+    """A statement as a push sends it, and the kind of step that it is for.
+
+    Of Ranger it is the method and the path of a request, and `name` is that of what it is about.
+    `text` has at most 1,000 of `characters`.
+    """
+
+    step: str
+    text: str
+    characters: int
+    name: str
+
+
 class PushPlanResponse(ResponseBody, kw_only=True):
     """What a push would do: the numbers of steps by kind, and whose access changes.
 
-    `adopted` are grants of others that it would revoke. `access` and `residue` have at most 1,000
-    rows of `access_count` and `residue_count`.
+    `script` are the statements in the order in which they are sent. `adopted` are grants of others
+    that it would revoke. `script`, `access` and `residue` have at most 1,000 rows of
+    `script_count`, `access_count` and `residue_count`.
     """
 
     target: str
@@ -132,6 +149,8 @@ class PushPlanResponse(ResponseBody, kw_only=True):
     revision: int
     digest: str
     steps: dict[str, int]
+    script: list[ScriptedStatement]
+    script_count: int
     adopted: list[HeldGrant]
     access: list[AccessChangeResponse]
     access_count: int
@@ -238,9 +257,13 @@ class AdoptionResponse(ResponseBody, kw_only=True):
 
 
 class TargetDoctorResponse(ResponseBody, kw_only=True):
-    """What the account that pushes lacks, each with the statement that gives it."""
+    """What the account that pushes lacks, each with the statement that gives it.
+
+    `warnings` are about what it has beyond that, when nothing is missing.
+    """
 
     missing: list[str]
+    warnings: list[str]
 
 
 def pushing(exchange: Exchange) -> Pushing:
@@ -248,9 +271,9 @@ def pushing(exchange: Exchange) -> Pushing:
     connect = exchange.services.connect_target
     if connect is None:
         raise Unavailable("this server reaches no targets")
-    return Pushing(
-        exchange.service, exchange.actor, exchange.write, exchange.services.sealing, connect
-    )
+    service, actor, services = exchange.service, exchange.actor, exchange.services
+    own = services.store_account
+    return Pushing(service, actor, exchange.write, services.sealing, connect, own)
 
 
 def listed(exchange: Exchange) -> HandlerResult:
@@ -359,8 +382,10 @@ def reset(exchange: Exchange) -> HandlerResult:
 
 def doctor(exchange: Exchange) -> HandlerResult:
     """What the account of a target lacks."""
-    found = pushing(exchange).missing_rights(*_place(exchange))
-    return found if isinstance(found, Denied) else TargetDoctorResponse(missing=found)
+    found = pushing(exchange).account(*_place(exchange))
+    if isinstance(found, Denied):
+        return found
+    return TargetDoctorResponse(missing=[*found.missing], warnings=[*found.warnings])
 
 
 def _place(exchange: Exchange) -> tuple[str, str]:
@@ -395,6 +420,8 @@ def _plan(made: PushPlan) -> PushPlanResponse:
         revision=made.revision,
         digest=made.digest,
         steps=table["steps"],
+        script=[_scripted(one) for one in table["script"][:SHOWN]],
+        script_count=len(table["script"]),
         adopted=[HeldGrant(**one) for one in table["adopted"][:SHOWN]],
         access=[_change(one) for one in table["access"][:SHOWN]],
         access_count=len(table["access"]),
@@ -408,6 +435,15 @@ def _plan(made: PushPlan) -> PushPlanResponse:
             for row in rows[:SHOWN]
         ],
         residue_count=table["residue"]["count"],
+    )
+
+
+def _scripted(of: Mapping[str, Any]) -> ScriptedStatement:
+    return ScriptedStatement(
+        step=of["step"],
+        text=of["text"][:CHARACTERS],
+        characters=len(of["text"]),
+        name=str((of.get("body") or {}).get("name", "")),
     )
 
 

@@ -8,7 +8,7 @@ Source: apache/ranger, `PublicAPIsv2.java`, `TagREST.java`, `TagValidator.java` 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -17,14 +17,12 @@ import httpx
 import msgspec
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
+from lakewarden.pushdown.ranger import requests
 from lakewarden.pushdown.ranger.address import RangerAddress
+from lakewarden.pushdown.ranger.requests import API, TAGS, Request
 from lakewarden.pushdown.ranger.state import ZONE_NAME
 
 Json = dict[str, Any]
-
-API: Final = "/service/public/v2/api"
-TAGS: Final = "/service/tags"
-"""Where tags are put on resources one by one: the public import replaces those of others, too."""
 
 PAGE: Final = 200
 """So many policies are asked for at once."""
@@ -100,14 +98,14 @@ class Admin:
         return self.definition(_TAG_SERVICE)
 
     def _service_named(self, name: str) -> Json:
-        answer = self._send("GET", f"/service/name/{quote(name, safe='')}")
+        answer = self._send("GET", f"{API}/service/name/{quote(name, safe='')}")
         if answer.status_code in (HTTPStatus.NOT_FOUND, *_REFUSED):
             raise Unknown("service of Ranger", name, "services are in Ranger's own UI")
         return self._object(answer)
 
     def definition(self, type: str) -> Json:
         """The definition of a service type."""
-        return self._object(self._send("GET", f"/servicedef/name/{quote(type, safe='')}"))
+        return self._object(self._send("GET", f"{API}/servicedef/name/{quote(type, safe='')}"))
 
     def policies(self, zones: Iterable[str] = (), service: str = "") -> Iterator[Json]:
         """The policies of the service, or of another one, in no zone and in these, each once.
@@ -132,7 +130,7 @@ class Admin:
         hidden = (HTTPStatus.FORBIDDEN, HTTPStatus.BAD_REQUEST)
         for _ in range(_MOST_PAGES):
             window = {"startIndex": str(len(found)), "pageSize": str(PAGE)}
-            answer = self._send("GET", "/zones", params=window, allowed=hidden)
+            answer = self._send("GET", f"{API}/zones", params=window, allowed=hidden)
             if answer.status_code in hidden:
                 return None
             rows = [] if answer.status_code == HTTPStatus.NOT_FOUND else self._list(answer)
@@ -148,16 +146,16 @@ class Admin:
 
     def plugins(self) -> list[Json] | None:
         """What plugins of the service hold; None where the account may not see it."""
-        answer = self._send("GET", "/plugins/info", allowed=(HTTPStatus.FORBIDDEN,))
+        answer = self._send("GET", f"{API}/plugins/info", allowed=(HTTPStatus.FORBIDDEN,))
         if not answer.is_success:
             return None
         return [one for one in self._list(answer) if one.get("serviceName") == self.service]
 
     # --- changes ---
 
-    def create_policy(self, policy: Json) -> Json:
+    def create_policy(self, policy: Json, /) -> Json:
         """Creates one; one that is there already as it should be is the answer, too."""
-        answer = self._send("POST", "/policy", json=policy)
+        answer = self._do(requests.create_policy(policy))
         if answer.status_code in _REFUSED:
             zone = str(policy.get(ZONE_NAME) or "")
             found = self._named(
@@ -169,95 +167,88 @@ class Admin:
                 return found
         return self._object(answer)
 
-    def update_policy(self, policy: Json) -> Json:
+    def update_policy(self, policy: Json, /) -> Json:
         """Replaces the one of that id."""
-        return self._object(self._send("PUT", f"/policy/{int(policy['id'])}", json=policy))
+        return self._object(self._do(requests.update_policy(policy)))
 
-    def delete_policy(self, id: int) -> None:
+    def delete_policy(self, id: int | str, /) -> None:
         """Deletes one; one that is gone is deleted."""
-        self._delete(f"/policy/{int(id)}")
+        self._delete(requests.delete_policy(id))
 
-    def create_role(self, role: Json) -> Json:
+    def create_role(self, role: Json, /) -> Json:
         """Creates one, and whoever Ranger does not know of its users."""
-        answer = self._send("POST", "/roles?createNonExistUserGroup=true", json=role)
+        answer = self._do(requests.create_role(role))
         if answer.status_code in _REFUSED:
             found = self._named(f"/roles/name/{quote(role['name'], safe='')}")
             if found is not None:
                 return found
         return self._object(answer)
 
-    def update_role(self, role: Json) -> Json:
+    def update_role(self, role: Json, /) -> Json:
         """Replaces the one of that id."""
-        path = f"/roles/{int(role['id'])}?createNonExistUserGroup=true"
-        return self._object(self._send("PUT", path, json=role))
+        return self._object(self._do(requests.update_role(role)))
 
-    def delete_role(self, id: int) -> None:
+    def delete_role(self, id: int | str, /) -> None:
         """Deletes one; one that is gone is deleted."""
-        self._delete(f"/roles/{int(id)}")
+        self._delete(requests.delete_role(id))
 
     # --- tags of resources ---
 
     def service_tags(self) -> Json:
         """The tags on resources of the service, as its plugins get them."""
-        return self._object(self._send("GET", f"/service/{quote(self.service, safe='')}/tags"))
+        return self._object(self._send("GET", f"{API}/service/{quote(self.service, safe='')}/tags"))
 
     def tag_resources(self) -> list[Json]:
         """The resources of the service that tags lie on, or once did."""
         path = f"/resources/service/{quote(self.service, safe='')}"
-        return self._list(self._send("GET", path, root=TAGS))
+        return self._list(self._send("GET", TAGS + path))
 
     def tag_types(self) -> list[Json]:
         """The tags that there are."""
-        return self._list(self._send("GET", "/tagdefs/", root=TAGS))
+        return self._list(self._send("GET", TAGS + "/tagdefs/"))
 
-    def put_tag_type(self, definition: Json) -> None:
+    def put_tag_type(self, definition: Json, /) -> None:
         """Creates a tag; one of that name stays as it is."""
-        self._object(self._send("POST", "/tagdefs/", json=definition, root=TAGS))
+        self._object(self._do(requests.put_tag_type(definition)))
 
-    def put_tag(self, tag: Json) -> Json:
+    def put_tag(self, tag: Json, /) -> None:
         """Creates the tag with that guid, or replaces it."""
-        return self._object(self._send("POST", "/tags/", json=tag, root=TAGS))
+        self._object(self._do(requests.put_tag(tag)))
 
-    def create_tag_resource(self, resource: Json) -> None:
+    def create_tag_resource(self, resource: Json, /) -> None:
         """Creates the resource with that guid; it is left as it is where it is there.
 
         Raises `Conflict` where there is one of the same levels with another guid.
         """
-        query = {"updateIfExists": "false"}
-        answer = self._send("POST", "/resources/", json=resource, params=query, root=TAGS)
+        answer = self._do(requests.create_tag_resource(resource))
         if answer.status_code in _REFUSED:
             path = f"/resource/guid/{quote(resource['guid'], safe='')}"
-            if self._send("GET", path, root=TAGS).is_success:
+            if self._send("GET", TAGS + path).is_success:
                 return
         self._object(answer)
 
-    def tag_resource(self, tag: str, resource: str) -> None:
+    def tag_resource(self, tag: str, resource: str, /) -> None:
         """Puts a tag on a resource, by their guids; it may be there."""
-        query = {"tag-guid": tag, "resource-guid": resource, "lenient": "true"}
-        self._object(self._send("POST", "/tagresourcemaps/", params=query, root=TAGS))
+        self._object(self._do(requests.tag_resource(tag, resource)))
 
-    def untag_resource(self, tag: str, resource: str) -> None:
+    def untag_resource(self, tag: str, resource: str, /) -> None:
         """Takes a tag off a resource, by their guids; it may be gone."""
-        query = {"tag-guid": tag, "resource-guid": resource}
-        self._delete("/tagresourcemaps/", query, root=TAGS)
+        self._delete(requests.untag_resource(tag, resource), gone=_REFUSED)
 
-    def delete_unused(self, kind: str, guid: str) -> None:
+    def delete_unused(self, kind: str, guid: str, /) -> None:
         """Deletes a `resource`, a `tag` or a `tagdef` that nothing refers to; else it stays."""
-        self._delete(f"/{kind}/guid/{quote(guid, safe='')}", root=TAGS)
+        self._delete(requests.delete_unused(kind, guid), gone=_REFUSED)
 
-    def _delete(
-        self, path: str, query: Mapping[str, str] | None = None, *, root: str = API
-    ) -> None:
-        answer = self._send("DELETE", path, params=query, root=root)
-        if root == TAGS and answer.status_code in _REFUSED:  # what is gone, or is in use
-            return
-        if answer.status_code != HTTPStatus.NOT_FOUND:
+    def _delete(self, request: Request, *, gone: Collection[int] = ()) -> None:
+        """Deletes something; `gone` are statuses that say that it is gone, or is in use."""
+        answer = self._do(request)
+        if answer.status_code not in {HTTPStatus.NOT_FOUND, *gone}:
             self._check(answer)
 
     # --- requests ---
 
     def _named(self, path: str, query: Mapping[str, str] | None = None) -> Json | None:
-        answer = self._send("GET", path, params=query)
+        answer = self._send("GET", API + path, params=query)
         return self._object(answer) if answer.is_success else None
 
     def _paged(self, path: str, query: Mapping[str, str]) -> Iterator[Json]:
@@ -265,7 +256,7 @@ class Admin:
         start = 0
         for _ in range(_MOST_PAGES):
             window = {"startIndex": str(start), "pageSize": str(PAGE)}
-            rows = self._list(self._send("GET", path, params={**query, **window}))
+            rows = self._list(self._send("GET", API + path, params={**query, **window}))
             yield from rows
             start += len(rows)
             if not rows:
@@ -304,6 +295,11 @@ class Admin:
             raise Conflict(f"Ranger refused it: {said}")
         raise Unavailable(f"Ranger answered {status}: {said}")
 
+    def _do(self, request: Request) -> httpx.Response:
+        return self._send(
+            request.method, request.path, json=request.body, params=request.query or None
+        )
+
     def _send(
         self,
         method: str,
@@ -312,7 +308,6 @@ class Admin:
         json: Json | None = None,
         params: Mapping[str, str] | None = None,
         allowed: tuple[int, ...] = (),
-        root: str = API,
     ) -> httpx.Response:
         """One answer, after a bounded number of tries."""
         pause, problem = _FIRST_PAUSE_SECONDS, ""
@@ -322,7 +317,7 @@ class Admin:
                 pause *= 2
             self._keep_rate()
             try:
-                answer = self._client.request(method, root + path, json=json, params=params)
+                answer = self._client.request(method, path, json=json, params=params)
             except httpx.TimeoutException:
                 problem = f"no answer in {TIMEOUT_SECONDS:.0f} seconds"
             except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -115,43 +115,39 @@ class Others:
         ]
 
 
-def others_of(
-    realm: RealmState,
-    mapping: EngineMapping,
-    service: RangerService,
-    naming: Naming,
-    found: Held,
-    users: frozenset[str],
-    zones: Zones,
-) -> Others:
+@dataclass(frozen=True, slots=True)
+class ServicePolicies:
+    """What there is in a service, and the realm and its `users` that it is read for."""
+
+    realm: RealmState
+    mapping: EngineMapping
+    service: RangerService
+    naming: Naming
+    found: Held
+    users: frozenset[str]
+    zones: Zones
+
+
+def others_of(policies: ServicePolicies) -> Others:
     """What users hold by the `others` of what is found, in the zone that is told."""
-    return _Reader(realm, mapping, service, naming, found, users, zones).others()
+    return _Reader(policies).others()
 
 
 class _Reader:
     """Reads the policies of others in one zone of a service."""
 
-    def __init__(
-        self,
-        realm: RealmState,
-        mapping: EngineMapping,
-        service: RangerService,
-        naming: Naming,
-        found: Held,
-        users: frozenset[str],
-        zones: Zones,
-    ) -> None:
-        self._realm, self._mapping, self._service = realm, mapping, service
-        self._places = Places(realm, mapping, service, naming, Residues())
-        self._users, self._zones = users, zones
-        self._depth = 1 + bool(naming.governs)
+    def __init__(self, of: ServicePolicies) -> None:
+        self._realm, self._mapping, self._service = of.realm, of.mapping, of.service
+        self._places = Places(of.realm, of.mapping, of.service, of.naming, Residues())
+        self._users, self._zones, found = of.users, of.zones, of.found
+        self._depth = 1 + bool(of.naming.governs)
         self._all_roles = {**found.other_roles, **found.roles}
         self._roles = users_of(self._all_roles)
         contents = [policy_content(one) for one in found.others]
         self._contents = [
             one
             for one in contents
-            if one.get(ZONE_NAME, "") == zones.own and one.get("isEnabled", True)
+            if one.get(ZONE_NAME, "") == of.zones.own and one.get("isEnabled", True)
         ]
         self._left: list[NotAdopted] = []
         self._is_denied_by_tag = False

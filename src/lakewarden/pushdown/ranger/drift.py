@@ -101,32 +101,47 @@ def foreign(
     all that has it. `type` is that of the service: policies about tags are for others, too.
     """
     roles = users_of({**found.other_roles, **found.roles})
-    by_privilege: dict[str, list[Grant]] = {}
-    for grant in allowed:
-        by_privilege.setdefault(grant.privilege, []).append(grant)
-    may: dict[Grant, frozenset[str]] = {}
+    allowing = _Allowing(found, users, allowed)
     for policy in found.others:
         name, zone = str(policy.get("name", "")), str(policy.get(ZONE_NAME) or "")
         name += f" in the security zone {zone}" if zone else ""
         content = policy_content(policy)
+        is_by_tag = is_about_tags(content) and content["type"] == ACCESS
         for item, grant in grants_of(content):
             access = grant.privilege.removeprefix(f"{type}:")
-            is_by_tag = is_about_tags(content) and content["type"] == ACCESS
             if is_by_tag and access == grant.privilege:
                 continue
+            may = allowing.by_tag(grant, access) if is_by_tag else allowing.on(grant)
             for who in grantees(item):
                 held = reached(who, users, roles)
-                if grant not in may and is_by_tag:
-                    places = _tagged_places(found, grant.path[0], access, by_privilege)
-                    may[grant] = users.intersection(
-                        *(_may(one, allowed, by_privilege) for one in places)
-                    )
-                elif grant not in may:
-                    may[grant] = _may(grant, allowed, by_privilege)
-                denied = held - may[grant]
-                yield ForeignGrant(
-                    f"{who} by {name}", grant, tuple(sorted(held)), tuple(sorted(denied))
-                )
+                said = f"{who} by {name}"
+                yield ForeignGrant(said, grant, tuple(sorted(held)), tuple(sorted(held - may)))
+
+
+class _Allowing:
+    """To whom of the users the realm allows what a policy gives; each grant is asked about once."""
+
+    def __init__(
+        self, found: Held, users: frozenset[str], allowed: Mapping[Grant, frozenset[str]]
+    ) -> None:
+        self._found, self._users, self._allowed = found, users, allowed
+        self._by_privilege: dict[str, list[Grant]] = {}
+        for grant in allowed:
+            self._by_privilege.setdefault(grant.privilege, []).append(grant)
+        self._known: dict[Grant, frozenset[str]] = {}
+
+    def on(self, grant: Grant) -> frozenset[str]:
+        """Who may do it on everything that the path means."""
+        if grant not in self._known:
+            self._known[grant] = _may(grant, self._allowed, self._by_privilege)
+        return self._known[grant]
+
+    def by_tag(self, grant: Grant, access: str) -> frozenset[str]:
+        """Who has the access on all that has the tag."""
+        if grant not in self._known:
+            places = _tagged_places(self._found, grant.path[0], access, self._by_privilege)
+            self._known[grant] = self._users.intersection(*map(self.on, places))
+        return self._known[grant]
 
 
 def _tagged_places(

@@ -15,6 +15,7 @@ from lakewarden.pushdown.plan import AccessChange, holder_changes
 from lakewarden.pushdown.push import FORMAT
 from lakewarden.pushdown.ranger.order import RangerAct, RangerStep, steps
 from lakewarden.pushdown.ranger.state import Held, digest_of, holders
+from lakewarden.pushdown.statement import Statement
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
 
@@ -39,7 +40,7 @@ class RangerPlan:
     `digest` is the same only for the same requests from the same holdings. `given` are the guids
     that Ranger gave policies while they were pushed, by name. `allowed` is what the realm allows,
     in whatever security zone it lies. `adopted` are policies of others that are deleted, since ours
-    take their place. `type` is that of the service.
+    take their place. `type` is that of the service. `statements` are the requests as they are sent.
     """
 
     target: PushTarget
@@ -51,6 +52,7 @@ class RangerPlan:
     allowed: Held = field(default_factory=Held)
     adopted: tuple[Adopted, ...] = ()
     type: str = ""
+    statements: tuple[Statement, ...] = ()
 
     @cached_property
     def steps(self) -> Sequence[RangerStep]:
@@ -73,7 +75,7 @@ class RangerPlan:
     def digest(self) -> str:
         """Tells this plan from every other one."""
         own = [self.target.realm, self.target.name, self.held.digests(), self.wanted.digests()]
-        parts = [*own, self.adopted] if self.adopted else own
+        parts = [*own, self.adopted, [one.table() for one in self.statements]]
         return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
     def begun(self) -> PushTarget | None:
@@ -119,6 +121,7 @@ class RangerPlan:
             "revision": self.revision,
             "digest": self.digest,
             "steps": counted(self.steps),
+            "script": [one.table() for one in self.statements],
             "unfinished": bool(self.target.journal),
             "adopted": [
                 {

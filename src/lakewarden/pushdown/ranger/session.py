@@ -16,9 +16,14 @@ from lakewarden.pushdown.plan import holder_changes
 from lakewarden.pushdown.push import Drift, users_of
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
-from lakewarden.pushdown.ranger.adopt import EVERYONE, Others, others_of, redundant
+from lakewarden.pushdown.ranger.adopt import (
+    EVERYONE,
+    Others,
+    ServicePolicies,
+    others_of,
+    redundant,
+)
 from lakewarden.pushdown.ranger.drift import differences, foreign, strange_tags
-from lakewarden.pushdown.ranger.order import ROLE_ACTS, TAG_ACTS, RangerAct, RangerStep
 from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan, counted
 from lakewarden.pushdown.ranger.state import (
     ZONE_NAME,
@@ -29,13 +34,9 @@ from lakewarden.pushdown.ranger.state import (
     holders,
     is_about_tags,
     mark,
-    policy_content,
-    policy_sent,
-    role_content,
-    role_sent,
 )
 from lakewarden.pushdown.ranger.style import RangerStyle, style_of
-from lakewarden.pushdown.ranger.tags import TagWriter, old_tags, require_masks, tags_found
+from lakewarden.pushdown.ranger.tags import old_tags, require_masks, tags_found
 from lakewarden.pushdown.ranger.wanted import (
     Stored,
     Wish,
@@ -45,6 +46,7 @@ from lakewarden.pushdown.ranger.wanted import (
     service_of,
     wanted,
 )
+from lakewarden.pushdown.ranger.writer import Changes, Rehearsal, Writer
 from lakewarden.pushdown.ranger.zones import zones_of
 from lakewarden.pushdown.wanted import Scope
 from lakewarden.service.ports import Reading
@@ -94,8 +96,8 @@ class _Work:
         found = replace(self.looked.found, others=self.strange)
         mapping = mapping_of(realm, service)
         naming = naming_of(realm, self.target, service, self.stored, Residues())
-        zones = self.stored.zones
-        return others_of(realm, mapping, service, naming, found, users_of(realm), zones)
+        users, zones = users_of(realm), self.stored.zones
+        return others_of(ServicePolicies(realm, mapping, service, naming, found, users, zones))
 
     def adopting(self) -> tuple[Wish, tuple[Adopted, ...]]:
         """What there should be, and the policies of others whose place it takes.
@@ -154,7 +156,7 @@ class RangerSession:
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now, for the realm as it is when Ranger has answered."""
         self._now = now
-        return self._planned(realm.realm.name, now)[0]
+        return self._said(self._planned(realm.realm.name, now)[0])
 
     def _planned(
         self, realm_name: str, now: float, *, adopts: bool = False
@@ -205,7 +207,7 @@ class RangerSession:
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
         """The plan for the realm as it is now, and deleting policies whose place it takes."""
-        return self._planned(self._target.realm, self._now, adopts=True)[0]
+        return self._said(self._planned(self._target.realm, self._now, adopts=True)[0])
 
     def adoption(self, realm: RealmState, now: float) -> Adoption:
         """The policies of others as statements of the realm."""
@@ -216,73 +218,37 @@ class RangerSession:
 
     def reset_plan(self) -> RangerPlan:
         """What takes everything back that is ours."""
-        return RangerPlan(self._target, self._held(), Held(), Residues(), 0)
+        return self._said(RangerPlan(self._target, self._held(), Held(), Residues(), 0))
 
     def apply(self, agreed: RangerPlan) -> int:
-        """Sends the requests; how many.
+        """Sends the requests of the plan; how many.
 
         Raises `Conflict` where Ranger refuses one, or did not come to what was planned. What was
         done until then stays, and the next push goes on from there.
         """
-        ids = {
-            **{f"policy {name}": id for name, id in agreed.held.policy_ids.items()},
-            **{f"role {name}": id for name, id in agreed.held.role_ids.items()},
-        }
-        guids = {**agreed.held.guids}
-        tags = TagWriter(self._admin, self._target.name, agreed.held.tags)
+        writer = self._writer(self._admin, agreed.held)
         for step in agreed.steps:
-            if step.act in TAG_ACTS:
-                self._send_tag(step, tags, agreed.held.tagged)
-            else:
-                self._send(step, ids, guids)
-        found = self._held(guids)
+            writer.do(step)
+        found = self._held(writer.guids)
         if not found.same(agreed.wanted):
             message = "Ranger did not come to what was planned, others change it as well"
             raise Conflict(f"{message}; run `lakewarden push plan {self._target.name}` again")
         agreed.given.update(found.guids)
         return len(agreed.steps)
 
-    def _send_tag(self, step: RangerStep, tags: TagWriter, held: Mapping[str, Json]) -> None:
-        match step.act:
-            case RangerAct.TAG_RESOURCE if step.content is not None:
-                tags.put(step.content)
-            case RangerAct.UNTAG_RESOURCE:
-                tags.take_off(held[step.name])
-            case RangerAct.DELETE_RESOURCE:
-                tags.delete_resource(step.name)
-            case RangerAct.DELETE_TAG:
-                tags.delete_tag(step.name)
+    def _said(self, made: RangerPlan) -> RangerPlan:
+        """The plan with its requests: those that `apply` sends, written down by the same code."""
+        rehearsal, script = Rehearsal(self._admin.service), []
+        writer = self._writer(rehearsal, made.held)
+        for step in made.steps:
+            writer.do(step)
+            script += [one.statement(step.act.value) for one in rehearsal.requests]
+            rehearsal.requests.clear()
+        return replace(made, statements=tuple(script))
 
-    def _send(self, step: RangerStep, ids: dict[str, int], guids: dict[str, str]) -> None:
-        admin, text = self._admin, self._description(self._label)
-        if step.act is RangerAct.DELETE_FOREIGN:
-            admin.delete_policy(int(step.name))
-            return
-        if step.content is None:
-            delete = admin.delete_role if step.act in ROLE_ACTS else admin.delete_policy
-            delete(ids[step.key])
-            return
-        if step.act in ROLE_ACTS:
-            role = role_sent(step.name, step.content, text)
-            if step.act is RangerAct.CREATE_ROLE:
-                answer = admin.create_role(role)
-            else:
-                answer = admin.update_role({**role, "id": ids[step.key]})
-            is_done = role_content(answer) == step.content
-        else:
-            service = admin.tags if is_about_tags(step.content) else admin.service
-            policy = policy_sent(service, step.content, text)
-            if step.act is RangerAct.CREATE_POLICY:
-                answer = admin.create_policy(policy)
-            else:
-                known = {"id": ids[step.key], "guid": guids[step.name]}
-                answer = admin.update_policy({**policy, **known})
-            guids[step.name] = str(answer.get("guid", ""))
-            is_done = policy_content(answer) == step.content
-        if not is_done:
-            what = "made something else of it, or others have one of that name"
-            raise Conflict(f"Ranger {what}: {step.key}; look at it in Ranger, and plan again")
-        ids[step.key] = int(answer["id"])
+    def _writer(self, changes: Changes, found: Held) -> Writer:
+        text = self._description(self._label)
+        return Writer(changes, self._target.name, found, self._admin.tags, text)
 
     def _description(self, label: str) -> str:
         target = self._target
@@ -322,7 +288,11 @@ class RangerSession:
             access=holder_changes(holders(pushed), holders(found)) if own else [],
         )
 
-    def missing_rights(self) -> list[str]:
+    def warnings(self) -> list[str]:
+        """Nothing: whoever changes policies of a service administers it."""
+        return []
+
+    def missing_rights(self, _realm: RealmState) -> list[str]:
         """What the account lacks, or what is wrong with the service."""
         try:
             self._zones(self._service())

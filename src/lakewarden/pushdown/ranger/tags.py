@@ -10,7 +10,7 @@ masks to what comes later, and resources keep theirs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -50,12 +50,14 @@ def require_masks(service: RangerService, definition: Mapping[str, Any]) -> None
         for one in masking.get(key) or ()
     }
     for needed in (reading.name, MASKS[0]):
-        if of_type(service, needed) not in known:
-            message = f"policies about tags have no `{of_type(service, needed)}` in this Ranger"
+        if name_about_tags(service, needed) not in known:
+            message = (
+                f"policies about tags have no `{name_about_tags(service, needed)}` in this Ranger"
+            )
             raise BadInput(message, where="url")
 
 
-def of_type(service: RangerService, name: str) -> str:
+def name_about_tags(service: RangerService, name: str) -> str:
     """What policies about tags call an access or a mask of a service."""
     return f"{service.type}:{name}"
 
@@ -69,11 +71,11 @@ def tag_policy(target: str, service: RangerService, policy: Json) -> Json:
         {
             **item,
             "accesses": [
-                {**one, "type": of_type(service, one["type"])} for one in item["accesses"]
+                {**one, "type": name_about_tags(service, one["type"])} for one in item["accesses"]
             ],
             "dataMaskInfo": {
                 **item["dataMaskInfo"],
-                "dataMaskType": of_type(service, item["dataMaskInfo"]["dataMaskType"]),
+                "dataMaskType": name_about_tags(service, item["dataMaskInfo"]["dataMaskType"]),
             },
         }
         for item in policy[ITEMS[MASK]]
@@ -165,10 +167,29 @@ def old_tags(pushed: Mapping[str, Json], states: Iterable[str]) -> frozenset[str
     return frozenset({*(one["tag"] for one in pushed.values()), *begun})
 
 
+class TagChanges(Protocol):
+    """What a service of Ranger can be told of tags; `Admin` does it."""
+
+    @property
+    def service(self) -> str: ...
+
+    def put_tag_type(self, definition: Json, /) -> None: ...
+
+    def put_tag(self, tag: Json, /) -> None: ...
+
+    def create_tag_resource(self, resource: Json, /) -> None: ...
+
+    def tag_resource(self, tag: str, resource: str, /) -> None: ...
+
+    def untag_resource(self, tag: str, resource: str, /) -> None: ...
+
+    def delete_unused(self, kind: str, guid: str, /) -> None: ...
+
+
 class TagWriter:
     """Puts tags on resources, each with one request that takes hold, and takes them off."""
 
-    def __init__(self, admin: Admin, target: str, found: TagsFound) -> None:
+    def __init__(self, admin: TagChanges, target: str, found: TagsFound) -> None:
         self._admin, self._target = admin, target
         self._types, self._guids = dict(found.types), dict(found.guids)
         self._made: set[str] = set()
@@ -246,7 +267,7 @@ def concerns(service: RangerService, content: Json) -> bool:
     if content.get("isDenyAllElse"):
         return True
     return any(
-        access.startswith(of_type(service, ""))
+        access.startswith(name_about_tags(service, ""))
         for value in content.values()
         if isinstance(value, list)
         for item in value

@@ -26,7 +26,7 @@ from lakewarden.pushdown.ranger.state import (
     role_prefix,
     signature,
 )
-from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
+from lakewarden.pushdown.ranger.style import Form, RangerForm, RangerStyle
 from lakewarden.pushdown.ranger.tags import about_tags, tag_policy, tagged_of
 from lakewarden.pushdown.ranger.zones import Zone
 from lakewarden.service.column_types import types_by_table
@@ -162,28 +162,40 @@ def wanted(
     residues = Residues()
     naming = naming_of(realm, target, service, stored, residues)
     if style is not None:
-        if service.type not in style.forms:
-            message = f"the style `{target.style}` has no form for the service type"
-            raise BadInput(f"{message} `{service.type}`", where="style")
-        if stored.by_tags:
-            raise BadInput(
-                "a style has no policies about tags; add it without `?tags=`", where="url"
-            )
-        form = style.forms[service.type]
+        form = _form_of(style, target, service, stored)
         made_form = form(realm, mapping, service, naming, now, residues, found.other_roles)
         return _styled(target, style.label, made_form, found, stored.zones)
     types = types_by_table(stored.reading, realm)
     made = documents(realm, mapping, service, naming, now, residues, types)
+    return _ours(made, target, service, found, stored)
+
+
+def _form_of(
+    style: RangerStyle, target: PushTarget, service: RangerService, stored: Stored
+) -> Form:
+    """How the style says what a service of the type is told; raises `BadInput` without a way."""
+    if service.type not in style.forms:
+        message = f"the style `{target.style}` has no form for the service type"
+        raise BadInput(f"{message} `{service.type}`", where="style")
+    if stored.by_tags:
+        raise BadInput("a style has no policies about tags; add it without `?tags=`", where="url")
+    return style.forms[service.type]
+
+
+def _ours(
+    made: Documents, target: PushTarget, service: RangerService, found: Held, stored: Stored
+) -> Wish:
+    """The policies and roles of the documents, with the names by which they are ours."""
     names = _role_names(target.name, made.roles["rangerRoles"])
     whole = _merged(target.name, made.policies["policies"], names)
     roles = {names[role["name"]]: _renamed_role(role, names) for role in made.roles["rangerRoles"]}
     policies = {}
-    for content in _zoned(whole, stored.zones, residues).values():
+    for content in _zoned(whole, stored.zones, made.residues).values():
         name = policy_name(target.name, signature(content))
         policies[name] = {**content, "name": name}
     about, tagged = _by_tags(made, target, service, found, stored)
     policies |= _merged(target.name, about, names)
-    wish = _wish(whole, policies, roles, found, residues)
+    wish = _wish(whole, policies, roles, found, made.residues)
     return wish._replace(held=replace(wish.held, tagged=tagged))
 
 

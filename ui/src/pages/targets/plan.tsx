@@ -72,6 +72,7 @@ export function PlanCards({
           />
         </Card>
       )}
+      {plan.script.length > 0 && <Script plan={plan} />}
       {plan.residue.length > 0 && (
         <Card title={t("What is left out")} pad={false}>
           <Table
@@ -94,6 +95,37 @@ export function PlanCards({
         </Card>
       )}
     </>
+  );
+}
+
+const MOST_STATEMENTS = 200;
+
+/** The statements or requests as they are sent, so many as people look through. */
+function Script({ plan }: { plan: Plan }) {
+  const shown = plan.script.slice(0, MOST_STATEMENTS);
+  const more = plan.script_count - shown.length;
+  return (
+    <Card title={t("What is sent, in this order")}>
+      <ol className={styles.rows} aria-label={t("Statements")}>
+        {shown.map((one, place) => (
+          <li key={place}>
+            <Sent statement={one} />
+          </li>
+        ))}
+      </ol>
+      {more > 0 && <p>{t("and {n} more", { n: count(more) })}</p>}
+    </Card>
+  );
+}
+
+function Sent({ statement }: { statement: Schemas["ScriptedStatement"] }) {
+  const text = [statement.text, statement.name].filter(Boolean).join(" ");
+  const rest = statement.characters - statement.text.length;
+  return (
+    <code>
+      <Name text={text} cut={Infinity} />
+      {rest > 0 && <> {t("… and {n} more characters", { n: count(rest) })}</>}
+    </code>
   );
 }
 

@@ -23,7 +23,7 @@ const route = getRouteApi("/target");
 interface Shown {
   plan?: Schemas["PushPlanResponse"];
   drift?: Schemas["DriftResponse"];
-  missing?: string[];
+  account?: Schemas["TargetDoctorResponse"];
 }
 
 /** One target: what a push would change, what others changed, and doing or undoing it. */
@@ -89,7 +89,7 @@ function Known({ target }: { target: Target }) {
   const check = () =>
     run(async () => {
       const found = answer(await api.POST("/api/v1/realms/{realm}/targets/{target}/doctor", at));
-      setShown({ missing: found.missing });
+      setShown({ account: found });
     });
   const apply = () =>
     run(async () => {
@@ -176,7 +176,7 @@ function Known({ target }: { target: Target }) {
             onAdopt={rights.may("realm.plan") ? () => void adopt() : undefined}
           />
         )}
-        {!busy && shown.missing && <Account missing={shown.missing} />}
+        {!busy && shown.account && <Account {...shown.account} />}
         <footer className={styles.acts}>
           {rights.may("push.apply") && (
             <Button
@@ -310,13 +310,21 @@ function Facts({ target }: { target: Target }) {
   );
 }
 
-function Account({ missing }: { missing: string[] }) {
-  if (!missing.length)
-    return <Empty title={t("The account may do everything that a push does.")} />;
+function Account({ missing, warnings }: Schemas["TargetDoctorResponse"]) {
   return (
-    <Card title={t("What the account lacks")}>
+    <>
+      {!missing.length && <Empty title={t("The account may do everything that a push does.")} />}
+      {missing.length > 0 && <Said title={t("What the account lacks")} lines={missing} />}
+      {warnings.length > 0 && <Said title={t("Warnings")} lines={warnings} />}
+    </>
+  );
+}
+
+function Said({ title, lines }: { title: string; lines: string[] }) {
+  return (
+    <Card title={title}>
       <ul className={styles.rows}>
-        {missing.map((one) => (
+        {lines.map((one) => (
           <li key={one}>{one}</li>
         ))}
       </ul>

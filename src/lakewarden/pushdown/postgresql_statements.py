@@ -1,0 +1,235 @@
+"""The statements of PostgreSQL for the steps of a plan, alike ones together.
+
+They are made from what was found before the first one is sent, so that a plan shows them. What
+PostgreSQL alone can say, such as its own text of a condition, a statement asks it for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final
+
+from psycopg import sql
+from psycopg.abc import AdaptContext
+
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.grants import EVERY_ROW, GRANTABLE, Grant, MaskingView, Path, RowPolicy
+from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.postgresql_views import ViewsFound, ViewStatements, commenting
+from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
+
+MEMBER: Final = "MEMBER "
+MEMBER_OF: Final = f"{MEMBER}OF "
+"""A role of ours that somebody made a member of another one has this as a grant."""
+
+ODD_MEMBER: Final = f"{MEMBER}WITH "
+"""A membership in a role of ours with other options than a push gives it is a grant of this, on
+the role and the member."""
+
+_KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What statements depend on beside what our roles hold.
+
+    Roles of ours that are `unmarked` have a mark as it was before marks had a store.
+    `grantors` are those of memberships, by the role and the member; `policies` the names of all
+    row policies of a table, whoever made them. Roles `used_elsewhere` have something in another
+    database.
+    """
+
+    database: str
+    roles: frozenset[str] = frozenset()
+    unmarked: Sequence[str] = ()
+    grantors: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    policies: Mapping[Path, frozenset[str]] = field(default_factory=dict)
+    used_elsewhere: frozenset[str] = frozenset()
+    views: ViewsFound = field(default_factory=ViewsFound)
+
+
+class Statements:
+    """The statements of one push, which keep account of what those before them did."""
+
+    def __init__(self, found: Found, address: Address, context: AdaptContext | None) -> None:
+        self._found, self._address, self._context = found, address, context
+        self._roles = {*found.roles}
+        self._grantors = dict(found.grantors)
+        self._policies = {path: {*names} for path, names in found.policies.items()}
+        self._views = ViewStatements(found.views, address, context)
+
+    def of(self, steps: Iterable[Step]) -> Iterator[Statement]:
+        """What does the steps, and drops what nobody needs after them."""
+        for name in self._found.unmarked:
+            yield Statement(MARKING, self._marking(name).as_string(self._context))
+        for _, alike in groupby(steps, _alike):
+            some = [*alike]
+            for statement in self._for(some):
+                yield Statement(some[0].act.value, statement.as_string(self._context))
+        for statement in self._views.tidied(self._roles):
+            yield Statement(TIDYING, statement.as_string(self._context))
+
+    def _for(self, alike: Sequence[Step]) -> Iterator[sql.Composed]:
+        """What does some steps that differ by member or object alone."""
+        step = alike[0]
+        match step:
+            case Step(act=Act.CREATE_ROLE):
+                yield from self._create_role(step.role)
+            case Step(act=Act.DROP_ROLE):
+                yield from self._drop_role(step.role)
+            case Step(act=Act.ADD_MEMBER):
+                members = sql.SQL(", ").join(sql.Identifier(one.member) for one in alike)
+                # With SET a member could own things as the role, and hand on what it has.
+                options = sql.SQL("ADMIN FALSE, INHERIT TRUE, SET FALSE")
+                role = sql.Identifier(step.role)
+                yield sql.SQL("GRANT {} TO {} WITH {}").format(role, members, options)
+            case Step(act=Act.REVOKE_MEMBER):
+                for one in alike:
+                    yield from self._revoke_membership(step.role, one.member)
+            case Step(act=Act.GRANT | Act.REVOKE | Act.REVOKE_FOREIGN as act):
+                grants = [one.grant for one in alike if one.grant is not None]
+                yield from self._grant(grants, step.role, revoke=act is not Act.GRANT)
+            case Step(act=Act.ADD_POLICY, policy=RowPolicy() as policy):
+                yield from self._add_policy(policy, step.role)
+            case Step(act=Act.DROP_POLICY, policy=RowPolicy() as policy):
+                yield from self._drop_policy(policy, step.role)
+            case Step(act=Act.ADD_VIEW, view=MaskingView() as view):
+                yield from self._views.add(view, step.role)
+            case Step(act=Act.DROP_VIEW, view=MaskingView() as view):
+                yield from self._views.drop(view.path, step.role)
+
+    # --- roles ---
+
+    def _create_role(self, name: str) -> Iterator[sql.Composed]:
+        self._roles.add(name)
+        yield sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name))
+        yield self._marking(name)
+
+    def _marking(self, name: str) -> sql.Composed:
+        role, mark = sql.Identifier(name), sql.Literal(self._address.mark)
+        return sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
+
+    def _drop_role(self, name: str) -> Iterator[sql.Composed]:
+        """Drops a role with what others gave it that no grant of ours is; it may own things, too.
+
+        Nobody is to keep a right because something hangs on its role. What does so in another
+        database leaves a role that has nothing here, and is not ours any more.
+        """
+        role = sql.Identifier(name)
+        # Whoever made a role may become a member of it, and has to be one for this.
+        yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
+        yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
+        yield sql.SQL("DROP OWNED BY {}").format(role)
+        if name in self._found.used_elsewhere:
+            yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(role)
+            yield sql.SQL("COMMENT ON ROLE {} IS NULL").format(role)
+            return
+        self._roles.discard(name)
+        yield sql.SQL("DROP ROLE {}").format(role)
+
+    def _revoke_membership(self, of: str, member: str) -> Iterator[sql.Composed]:
+        """Takes the membership away, whoever granted it."""
+        for grantor in self._grantors.pop((of, member), ()):
+            yield sql.SQL("REVOKE {} FROM {} GRANTED BY {}").format(
+                sql.Identifier(of), sql.Identifier(member), sql.Identifier(grantor)
+            )
+
+    # --- privileges ---
+
+    def _grant(self, grants: Sequence[Grant], role: str, *, revoke: bool) -> Iterator[sql.Composed]:
+        """One privilege on several objects of a kind; see `_alike`."""
+        privilege, depth = grants[0].privilege, len(grants[0].path)
+        if privilege.startswith(MEMBER_OF):
+            yield from self._revoke_membership(privilege.removeprefix(MEMBER_OF), role)
+            return
+        if privilege.startswith(ODD_MEMBER):
+            yield from self._revoke_membership(*grants[0].path)
+            return
+        column: sql.Composable = sql.SQL("")
+        if depth == len(_KINDS) - 1:
+            column = sql.SQL(" ({})").format(sql.Identifier(grants[0].path[-1]))
+        objects = (sql.Identifier(*(one.path[:2] or (self._found.database,))) for one in grants)
+        yield sql.SQL("{} {}{} ON {} {} {} {}").format(
+            sql.SQL("REVOKE" if revoke else "GRANT"),
+            sql.SQL(privilege.removesuffix(GRANTABLE)),
+            column,
+            sql.SQL(_KINDS[depth]),
+            sql.SQL(", ").join(objects),
+            sql.SQL("FROM" if revoke else "TO"),
+            sql.Identifier(role),
+        )
+
+    # --- row policies ---
+
+    def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
+        """Two policies: one lets the role in, the other one restricts it, whatever others add."""
+        table = sql.Identifier(*policy.path)
+        yield from self._drop_names(policy, role)
+        yield sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table)
+        condition = sql.SQL(policy.condition)
+        for name, kind, using in (
+            (f"{_stem(role)}all", "PERMISSIVE", sql.SQL(EVERY_ROW)),
+            (f"{_stem(role)}rows", "RESTRICTIVE", condition),
+        ):
+            self._policies.setdefault(policy.path, set()).add(name)
+            yield sql.SQL(
+                "CREATE POLICY {} ON {} AS {} FOR ALL TO {} USING ({}) WITH CHECK (true)"
+            ).format(sql.Identifier(name), table, sql.SQL(kind), sql.Identifier(role), using)
+            yield self._comment(policy, name)
+
+    def _comment(self, policy: RowPolicy, name: str) -> sql.Composed:
+        """Our own text of the condition, and what PostgreSQL made of it: it tells alterations."""
+        table = sql.Identifier(*policy.path)
+        note = sql.SQL(
+            "SELECT json_build_object('condition', {}::text, 'is', pg_get_expr(polqual, polrelid))"
+            "::text FROM pg_policy WHERE polname = {} AND polrelid = {}::regclass"
+        ).format(
+            sql.Literal(policy.condition),
+            sql.Literal(name),
+            sql.Literal(table.as_string(self._context)),
+        )
+        what = sql.SQL("POLICY {} ON {}").format(sql.Identifier(name), table)
+        return commenting(what, note, self._context)
+
+    def _drop_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
+        yield from self._drop_names(policy, role)
+        if not self._policies.get(policy.path):
+            yield sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(
+                sql.Identifier(*policy.path)
+            )
+
+    def _drop_names(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
+        there = self._policies.get(policy.path, set())
+        for name in sorted(one for one in there if one.startswith(_stem(role))):
+            there.discard(name)
+            # It is gone where it went with its role.
+            yield sql.SQL("DROP POLICY IF EXISTS {} ON {}").format(
+                sql.Identifier(name), sql.Identifier(*policy.path)
+            )
+
+
+def left_by(step: Step) -> Iterator[str]:
+    """The role that a step takes a member from."""
+    if step.act is Act.REVOKE_MEMBER:
+        yield step.role
+    elif step.grant is not None and step.grant.privilege.startswith(MEMBER_OF):
+        yield step.grant.privilege.removeprefix(MEMBER_OF)
+    elif step.grant is not None and step.grant.privilege.startswith(ODD_MEMBER):
+        yield step.grant.path[0]
+
+
+def _stem(role: str) -> str:
+    """A role has one condition on a table, so its name tells its policies."""
+    return f"{role}_"
+
+
+def _alike(step: Step) -> tuple[object, ...]:
+    """Steps that follow on one another and agree in this are one statement."""
+    if step.act in (Act.ADD_MEMBER, Act.REVOKE_MEMBER):
+        return step.act, step.role
+    if step.grant is not None and not step.grant.privilege.startswith(MEMBER):
+        column = step.grant.path[2:]
+        return step.act, step.role, step.grant.privilege, len(step.grant.path), column
+    return step.act, step.role, step.grant, step.policy, step.view

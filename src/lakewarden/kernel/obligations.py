@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.kernel.blocks import named_like
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import Grant, Grants
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.named_place import NamedPlace
+from lakewarden.kernel.reached_inside import reached_inside
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.statement import OBLIGING, Effect, Matching, On, Owners, Statement
+from lakewarden.kernel.statement import OBLIGING, Effect, Owners, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.kernel.tree import Tree
 
@@ -79,7 +79,7 @@ def _inside(matrix: Matrix, request: Request, effect: Effect) -> Iterator[Statem
     snapshot.model.check_type(request.target.type)
     subject = matrix.subject(request)
     for grant in _of_role_set(snapshot, subject, effect):
-        for place in _touched(snapshot, grant, request.target):
+        for place in reached_inside(snapshot, grant, request.target):
             if _binds(snapshot, subject, grant, place):
                 yield grant.statement
 
@@ -94,29 +94,8 @@ def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
         True
         for effect in OBLIGING
         for grant in snapshot.table.obligations(effect)
-        for _ in _touched(snapshot, grant, target)
+        for _ in reached_inside(snapshot, grant, target)
     )
-
-
-def _touched(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
-    """The places at the target or inside it that the grant's scope contains."""
-    place, scope = snapshot.place(target), grant.statement.scope
-    if isinstance(place, NamedPlace):
-        if place.lies_in(grant.scope):
-            yield place
-    else:
-        yield from snapshot.bitmaps[grant.scope] & snapshot.coded.tree.subtree(place)
-    if isinstance(scope, On) and target in snapshot.coded.ancestors(scope.entity):
-        yield snapshot.place(scope.entity)
-    if isinstance(scope, Matching) and _may_match_inside(snapshot, scope, target):
-        yield place
-
-
-def _may_match_inside(snapshot: Snapshot, scope: Matching, target: Entity) -> bool:
-    """Whether something inside the target could have a name that the wildcards match."""
-    spelling = snapshot.coded.spelling
-    inside = len(scope.parts) > len(spelling.parts(target))
-    return inside and named_like(spelling, target, scope.type, scope.parts)
 
 
 def _reaching(

@@ -10,6 +10,7 @@ from lakewarden.analysis.table_columns import columns_read
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.reached_inside import reached_inside
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import OBLIGING, Matching, On, Statement
 
@@ -30,23 +31,26 @@ def _needing(
     snapshot: Snapshot, table: Entity, dropped: Collection[Entity], names: Collection[str]
 ) -> Iterator[Grant]:
     tree = snapshot.coded.tree
-    id = tree.find(table)
-    inside = BitMap() if id is None else tree.subtree(id)
     gone = BitMap([found for one in dropped if (found := tree.find(one)) is not None])
     for effect in OBLIGING:
         for grant in snapshot.table.obligations(effect):
-            reached = snapshot.bitmaps[grant.scope] & inside
-            is_tied = _is_tied(grant.statement, dropped) and not reached.isdisjoint(gone)
-            if is_tied or (reached and _reads(grant.statement, names)):
+            is_tied = _is_tied(snapshot, grant, dropped, gone)
+            if is_tied or (_reads(grant.statement, names) and _reaches(snapshot, grant, table)):
                 yield grant
 
 
-def _is_tied(statement: Statement, columns: Collection[Entity]) -> bool:
-    """Whether the statement holds on to columns themselves, or to what is said of them."""
-    scope = statement.scope
+def _reaches(snapshot: Snapshot, grant: Grant, table: Entity) -> bool:
+    """Whether the table or something inside is in the statement's scope."""
+    return any(True for _ in reached_inside(snapshot, grant, table))
+
+
+def _is_tied(snapshot: Snapshot, grant: Grant, columns: Collection[Entity], stored: BitMap) -> bool:
+    """Whether the statement holds on to columns themselves, or to what is said of stored ones."""
+    scope = grant.statement.scope
     if isinstance(scope, On):
         return scope.entity in columns
-    return not isinstance(scope, Matching)
+    reached = snapshot.bitmaps[grant.scope]
+    return not isinstance(scope, Matching) and not reached.isdisjoint(stored)
 
 
 def _reads(statement: Statement, names: Collection[str]) -> bool:

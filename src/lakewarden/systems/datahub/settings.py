@@ -24,7 +24,8 @@ class DataHubSettings(SystemSettings):
     counts from the next request on, so `cache_seconds` is accepted and has no effect. Of an
     aspect of values in time the newest are kept, `timeseries_values` of them for each entity. A
     patch of an aspect has at most `patch_operations`. An entity has at most `entity_aspects`;
-    aspects that DataHub's own model does not have are kept, or refused (`unknown_aspects`).
+    aspects that DataHub's own model does not have are kept, or refused (`unknown_aspects`). Columns
+    that row filters or column masks need are dropped with a warning, or not (`needed_columns`).
 
     Settings of the realms, applied where they are given, are `view` (whether pages and search hits
     are guarded), `search_access` (whether a search shows only what the caller has View Entity on)
@@ -86,6 +87,10 @@ class DataHubSettings(SystemSettings):
         default="keep", description="Whether aspects that DataHub's model does not have are kept."
     )
     entity_aspects: int = Field(default=256, ge=1, description="Most aspects of an entity.")
+    needed_columns: Literal["drop", "keep"] = Field(
+        default="drop",
+        description="Whether columns that row filters or column masks need may be dropped.",
+    )
     patch_operations: int = Field(
         default=1_000, ge=1, le=100_000, description="Most operations of a patch."
     )

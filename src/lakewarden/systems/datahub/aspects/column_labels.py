@@ -74,6 +74,14 @@ def labelled_parts(aspect: str, value: object) -> dict[str, object]:
     return {listed: [one for one in parts if len(one) > 1]}
 
 
+def field_paths(aspect: str, value: object) -> Iterator[str]:
+    """The paths of the columns that the aspect's value lists, as they are written."""
+    for field in _objects(value, ASPECTS[aspect][0]):
+        path = without_avro_type(field.get("fieldPath"))
+        if isinstance(path, str):
+            yield path
+
+
 def plain_path(path: str) -> str:
     """The path without what version 2 says of types.
 

@@ -92,6 +92,7 @@ def switches(exchange: Exchange) -> Switches:
         unknown_aspects=options.unknown_aspects == "keep",
         entity_aspects=options.entity_aspects,
         patch_operations=options.patch_operations,
+        needed_columns=options.needed_columns == "drop",
     )
 
 

@@ -10,15 +10,17 @@ SOURCE: datahub reference 3.8, 5.1, 6.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Unpack
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.relations import MembershipRow, RelationRow
 from lakewarden.kernel.request import Parts, Request
 from lakewarden.service import timeseries
+from lakewarden.service.audit import AuditEvent
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import patch
@@ -27,10 +29,18 @@ from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.rendering import is_immutable
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Value
+from lakewarden.systems.datahub.use_cases.column_changes import ColumnChange, column_change
 
 CREDENTIAL: Final = "dataHubAccessToken"
 """The type of the entities as which tokens are kept, and how their URNs begin."""
 CREDENTIAL_PREFIX: Final = f"urn:li:{CREDENTIAL}:"
+
+NEEDED_BY: Final = "needed_by"
+"""What details of an audited event have of filters and masks whose columns are gone."""
+
+_LIMITED: Final = (
+    "a row filter or a column mask binds you: you may not add, rename or remove columns of"
+)
 
 ORIGINAL: Final = "original"
 """How domains count as they do in DataHub itself."""
@@ -42,10 +52,11 @@ class Switches:
 
     `rest`: whether anything is decided at all; `constraints`: whether tags are asked about one by
     one; `domains`: whether the domains of the same batch count, and with `ORIGINAL` also for an
-    entity that is there and in none, without its being asked about as it is. Beside that, so many
-    `values` in time of an aspect are kept, and a patch has so many operations at most. Of an entity
-    so many aspects are kept (`entity_aspects`), among them, with `unknown_aspects`, such as
-    DataHub's own model does not have.
+    entity that is there and in none, without its being asked about as it is; `needed_columns`:
+    whether columns that filters or masks need may go. Beside that, so many `values` in time of an
+    aspect are kept, and a patch has so many operations at most. Of an entity so many aspects are
+    kept (`entity_aspects`), among them, with `unknown_aspects`, such as DataHub's own model does
+    not have.
     """
 
     rest: bool = True
@@ -55,6 +66,7 @@ class Switches:
     unknown_aspects: bool = True
     entity_aspects: int = 256
     patch_operations: int = patch.LARGEST
+    needed_columns: bool = True
 
 
 class NotAllowed(WardenError):
@@ -147,6 +159,7 @@ class Guard:
                 self._check_parent(new)
             case "globalTags" | "schemaMetadata" | "editableSchemaMetadata":
                 self._check_tags(aspect, old, new)
+                self._check_columns(column_change(self._entity, aspect, old, new))
 
     def _check_groups(self, aspect: str, old: Value | None, new: Value | None) -> None:
         """A manager of identities may change all memberships; else each group is checked."""
@@ -208,6 +221,42 @@ class Guard:
         if changed:
             tags = tuple(Entity("tag", tag) for tag in sorted(changed))
             self.ask(operation, subresources=tags)
+
+    def _check_columns(self, change: ColumnChange | None) -> None:
+        """Whom a filter or a mask binds changes no columns; what needs one that goes is told.
+
+        Raises `BadInput` where such columns are kept.
+        """
+        if change is None or not change.is_change:
+            return
+        state, request = self._desk.realm(self._realm), self.request("entity.update")
+        if self._switches.rest and is_limited(state.matrix, request):
+            raise NotAllowed(request, f"{_LIMITED} `{self._entity.name}`")
+        ids = change.needed_by(state.matrix.snapshot)
+        if ids and not self._switches.needed_columns:
+            raise BadInput(
+                f"{', '.join(sorted(change.gone))}: needed by {', '.join(ids)} (row filters and"
+                " column masks); change these first (setting `datahub.needed_columns`)"
+            )
+        if ids:
+            self._record_needed(request, sorted(change.gone), ids)
+
+    def _record_needed(self, request: Request, columns: Sequence[str], ids: Sequence[str]) -> None:
+        actor = self._desk.actor
+        self._desk.record(
+            AuditEvent(
+                time=self._desk.now,
+                actor=actor.recorded,
+                operation=request.operation,
+                target=f"{request.target.type}:{request.target.name}",
+                outcome="allow",
+                reason="filters or masks need columns that are gone",
+                realm=self._realm,
+                wire=actor.wire,
+                request_id=actor.request_id,
+                details={**actor.proof, "columns": [*columns], NEEDED_BY: [*ids]},
+            )
+        )
 
     def targets(self, aspect: str, kind: str, value: Value | None) -> tuple[Entity, ...]:
         """The entities to which the aspect's value leads by relations of a kind."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Statement
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
@@ -54,3 +55,17 @@ def test_a_child_that_the_realm_has_as_something_else_is_not_reached() -> None:
     assert not holders(made, Grant(("s", "orders"), "SELECT"))
     (why,) = {one.why for one in made.residues if one.entity.endswith(ORDERS.name)}
     assert why == "it reaches `s.part`, where it is denied"
+
+
+def test_a_deny_on_a_column_that_the_realm_does_not_store_narrows_the_table() -> None:
+    """A grant on the table would be one on the column, too."""
+    columns: Mapping[Path, Mapping[str, str]] = {
+        **TABLES,
+        ("s", "orders"): {"iban": "text", "mail": "text"},
+    }
+    mail = Entity("column", f"{ORDERS.name}.mail")
+    for right, act in (("UPDATE_ROWS", "UPDATE"), ("SELECT_COLUMN", "SELECT")):
+        made = told(replace(THERE, columns=columns), denied(right, mail))
+        assert holders(made, Grant(("s", "orders"), act)) == {"bo"}
+        assert holders(made, Grant(("s", "orders", "iban"), act)) == {"ana"}
+        assert holders(made, Grant(("s", "orders"), "INSERT")) == {"ana", "bo"}

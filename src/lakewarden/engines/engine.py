@@ -37,9 +37,10 @@ class Act:
     names beside that. `enters` is the act that has to be allowed there: where a thing that moves
     comes to lie, or to what it is attached; without it, the act itself. One that is `own` is
     allowed to everybody on themselves. `whole`: it takes all rows and values of a table, as handing
-    out its files does, or changing what its columns are called. `declared`: it may be done to what
-    the engine declares. `silent`: a no leaves an entry out of a list, and nobody is told.
-    `recorded`: it was seen in requests of a real engine.
+    out its files does, or changing what its columns are called. `values`: it reads or writes values
+    of columns. `renames`: it takes a table or its columns out of their names. `declared`: it may
+    be done to what the engine declares. `silent`: a no leaves an entry out of a list, and nobody is
+    told. `recorded`: it was seen in requests of a real engine.
 
     Of a protocol that is guarded, `endpoint` is the method and path of its requests, `lists` the
     act that is asked about each entry of the list that it answers, `makes` what it creates, and
@@ -52,6 +53,8 @@ class Act:
     second: tuple[str, ...] = ()
     own: bool = False
     whole: bool = False
+    values: bool = False
+    renames: bool = False
     declared: bool = False
     silent: bool = False
     recorded: bool = True
@@ -66,6 +69,11 @@ class Act:
         """What it is about, of an act that is about one thing."""
         return self.resources[0]
 
+    @property
+    def takes_values(self) -> bool:
+        """Whether it takes values of columns, so that a DENY on one of them counts."""
+        return self.values or self.whole
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -75,7 +83,8 @@ class Engine:
     tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for everybody.
     `recorded`: its acts were seen in requests of a real engine, but for those that say otherwise.
     `addresses` are the schemes of addresses of one that is told, see `told`; none of one that asks.
-    `config` are wildcards of keys of a guarded protocol, by what they are.
+    `config` are wildcards of keys of a guarded protocol, by what they are. Where a request names
+    something of `guarded`, wildcards by what it is, the act `guarding` has to be allowed, too.
     """
 
     name: str
@@ -88,6 +97,16 @@ class Engine:
     schemas: frozenset[str]
     catalogs: Mapping[str, tuple[str, ...]]
     config: Mapping[str, tuple[str, ...]]
+    guarded: Mapping[str, tuple[str, ...]]
+    guarding: str
+
+    def guards(self, kind: str, name: str) -> bool:
+        """Whether a name of that kind takes the act `guarding`, too, in whatever case.
+
+        >>> load("trino").guards("table_properties", "external_location")
+        True
+        """
+        return any(fnmatchcase(name.lower(), one) for one in self.guarded.get(kind, ()))
 
     def matches(self, kind: str, key: str) -> bool:
         """Whether the key is one of that kind.
@@ -142,6 +161,8 @@ def read(text: str, where: str) -> Engine:
     declared = Section(file.take("declared") or {}, file.at("declared"))
     catalogs = Section(declared.take("catalogs") or {}, declared.at("catalogs"))
     config = Section(file.take("config") or {}, file.at("config"))
+    guarded = Section(file.take("guarded") or {}, file.at("guarded"))
+    guarding = guarded.text("act", "")
     resources = frozenset(head.texts("resources"))
     recorded = head.flag("recorded", default=True)
     engine = Engine(
@@ -158,7 +179,11 @@ def read(text: str, where: str) -> Engine:
         schemas=frozenset(declared.texts("schemas")),
         catalogs={name: catalogs.texts(name) for name in catalogs.names()},
         config={name: config.texts(name) for name in config.names()},
+        guarded={name: guarded.texts(name) for name in guarded.names() if name != "act"},
+        guarding=guarding,
     )
+    if guarding and guarding not in engine.acts:
+        raise BadInput(f"unknown operation `{guarding}`", where=guarded.at("act"))
     for section in (head, declared, file):
         section.close()
     for act in engine.acts.values():
@@ -177,6 +202,8 @@ def _act(name: str, section: Section, resources: Collection[str], recorded: bool
         second=section.choices("second", resources, required=False),
         own=section.flag("own"),
         whole=section.flag("whole"),
+        values=section.flag("values"),
+        renames=section.flag("renames"),
         declared=section.flag("declared"),
         silent=section.flag("silent"),
         recorded=section.flag("recorded", default=recorded),

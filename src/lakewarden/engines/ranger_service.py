@@ -39,9 +39,9 @@ class Level:
 
     `part` is the part of a name that it adds to the level `within`; without it the level is about
     no thing. `named` is what Ranger calls the part; policies do not name one that is `hidden`.
-    `rest` are levels of Ranger that a policy covers whole. Any access is the answer to the acts
-    `any` too; `unseen` is why these alone are not given, where no access stands for them. A
-    `located` level is named by the paths of files, and covers all that lies below.
+    `rest` are levels of Ranger that a policy covers whole, but for `excludes`. Any access is the
+    answer to the acts `any` too; `unseen` is why these alone are not given, where no access stands
+    for them. A `located` level is named by the paths of files, and covers all that lies below.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Level:
     hidden: bool = False
     located: bool = False
     unseen: str = ""
+    excludes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,11 @@ class Access:
     def levels(self) -> tuple[str, ...]:
         """The levels on which it may be given."""
         return tuple(dict.fromkeys((*self.opens, *self.within)))
+
+    @property
+    def acts(self) -> frozenset[str]:
+        """The acts that it opens somewhere."""
+        return frozenset().union(*self.opens.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +224,7 @@ def _level(name: str, section: Section, engine: Engine) -> Level:
         hidden=section.flag("hidden"),
         located=section.flag("located"),
         unseen=section.text("unseen", ""),
+        excludes=section.texts("excludes"),
     )
     section.close()
     return level

@@ -321,12 +321,16 @@ class Matrix:
                     self._quick[operation.name] = plan
         return plan
 
-    def _plan(self, operation: Operation, type: str) -> Plan:
-        snapshot = self.snapshot
+    def shape(self, operation: Operation, type: str) -> Shape:
+        """What the operation's rule for targets of `type` looks at; remembered."""
         looked_at = self._shapes.get((operation.name, type))
         if looked_at is None:
-            looked_at = shape(snapshot.model, operation, type)
+            looked_at = shape(self.snapshot.model, operation, type)
             self._shapes[operation.name, type] = looked_at
+        return looked_at
+
+    def _plan(self, operation: Operation, type: str) -> Plan:
+        snapshot, looked_at = self.snapshot, self.shape(operation, type)
         index = snapshot.coded.tree.named.get(type, {})
         return Plan(operation, type, looked_at, columns(snapshot, looked_at), index)
 

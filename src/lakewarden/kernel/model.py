@@ -192,6 +192,8 @@ class Operation:
 SEE: Final = "see"
 READ: Final = "read"
 CHANGE: Final = "change"
+VALUES: Final = "values"
+"""Beside the ways: how the values of a column are read."""
 WAYS: Final = (SEE, READ, CHANGE)
 """How somebody reaches an asset in any system: learn of it, read its data, change its data."""
 
@@ -226,7 +228,8 @@ class Model:
     `granting` is the operation that handing out a privilege on an entity requires;
     `self_privileges` are held by every user on the entity that is that user. `gate` and
     `macros` are kept as text, for people: they are part of every rule already. `access` says
-    by way (`WAYS`) which operations mean that somebody reaches what an entity stands for.
+    by way (`WAYS`) which operations mean that somebody reaches what an entity stands for; `values`
+    are those that read values of a column.
     """
 
     name: str
@@ -255,6 +258,7 @@ class Model:
     gate: str = "anyone"
     macros: Mapping[str, str] = field(default_factory=dict)
     access: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: tuple[str, ...] = ()
 
     def privilege(self, name: str) -> Privilege:
         """The privilege of that name or alias; raises `Unknown`."""
@@ -272,7 +276,7 @@ class Model:
 
     def reaching(self, way: str, type: str) -> str | None:
         """The operation by which an entity of `type` is reached that way, if there is one."""
-        for name in self.access.get(way, ()):
+        for name in self.values if way == VALUES else self.access.get(way, ()):
             if self.operations[name].rule_or_none(type) is not None:
                 return name
         return None

@@ -21,6 +21,7 @@ from lakewarden.kernel.expression import (
 from lakewarden.kernel.model import (
     ANY,
     NONE,
+    VALUES,
     WAYS,
     Attribute,
     EntityType,
@@ -106,6 +107,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
     operations = _operations(sections, vocabulary, gate, types, named, head.at("gate"))
     defaults = _raw_tables(file.take("defaults"), file.at("defaults"), sets)
     roles = _raw_tables(file.take("roles"), file.at("roles"), sets)
+    access = _access(file.take("access"), operations, file.at("access"))
     model = Model(
         name=head.text("name"),
         title=head.text("title"),
@@ -132,7 +134,8 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         spelled=spelled,
         gate=gate,
         macros={_heading(name, macro): macro.text for name, macro in macros.items()},
-        access=_access(file.take("access"), operations, file.at("access")),
+        access={way: access[way] for way in WAYS},
+        values=access[VALUES],
     )
     head.close()
     file.close()
@@ -380,9 +383,9 @@ def _operation(
 def _access(
     value: object, operations: Mapping[str, Operation], where: str
 ) -> dict[str, tuple[str, ...]]:
-    """The operations of each way; for one type of entity each way has one operation at most."""
+    """The operations of each way, and of values; for one type each has one operation at most."""
     section = Section({} if value is None else value, where)
-    access = {way: section.texts(way) for way in WAYS}
+    access = {way: section.texts(way) for way in (*WAYS, VALUES)}
     section.close()
     for way, names in access.items():
         operation_for: dict[str, str] = {}

@@ -13,6 +13,7 @@ from typing import Final
 from pyroaring import BitMap
 
 from lakewarden.engines.mapping import EngineMapping
+from lakewarden.kernel.denied_inside import with_denied_inside
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
@@ -303,23 +304,23 @@ class _Builder:
                 operation = self._realm.matrix.operation(self._mapping.operation(act))
                 if NONE in operation.rules:
                     continue
-                allowed, partly = self._allowed(self._realm.matrix, group, operation)
+                allowed, partly = self._allowed(self._realm.matrix, group, act)
                 for table in partly & there:
                     why = "it is denied on a column; it is granted on the others that are stored"
                     self._leave_out_for(group, why, table, act)
                 allowed &= there
-                self._tell_ending(group, operation, act, allowed | partly, there)
+                self._tell_ending(group, act, allowed | partly, there)
                 allowed = self._sayable(group, act, allowed)
                 if allowed:
                     yield act, number, allowed
 
-    def _allowed(
-        self, matrix: Matrix, group: Readers, operation: Operation
-    ) -> tuple[BitMap, BitMap]:
+    def _allowed(self, matrix: Matrix, group: Readers, act: str) -> tuple[BitMap, BitMap]:
         """On what the act is allowed, without the columns of tables on which it is.
 
-        Then the tables that are left out of it, as the act is denied on one of their columns.
+        Then the tables that are left out of it, as the act is denied on one of their columns: one
+        that is stored, or one that a DENY names.
         """
+        operation = matrix.operation(self._mapping.operation(act))
         request = Request(group.any, operation.name, NO_RESOURCE, self._now)
         lists = (listing(matrix, request, type=type) for type in operation.rules)
         allowed = BitMap.union(BitMap(), *lists)
@@ -329,6 +330,9 @@ class _Builder:
         denied &= BitMap.union(BitMap(), *map(self._snapshot.of_type, kinds))
         parents = self._snapshot.coded.tree.parents
         partly = BitMap(int(parents[id]) for id in denied)
+        for type in operation.rules if self._mapping.engine.acts[act].takes_values else ():
+            ids = allowed & matrix.snapshot.of_type(type)
+            partly |= with_denied_inside(matrix, request, ids)
         return allowed - partly - (inside - self._inside(partly)), partly
 
     def _inside(self, tables: BitMap) -> BitMap:
@@ -360,12 +364,10 @@ class _Builder:
                         yield id, f"it reaches `{'.'.join(path)}`, where it is denied"
                         break
 
-    def _tell_ending(
-        self, group: Readers, operation: Operation, act: str, lasting: BitMap, there: BitMap
-    ) -> None:
+    def _tell_ending(self, group: Readers, act: str, lasting: BitMap, there: BitMap) -> None:
         if self._realm is self._present:
             return
-        present, partly = self._allowed(self._present.matrix, group, operation)
+        present, partly = self._allowed(self._present.matrix, group, act)
         for id in ((present | partly) & there) - lasting:
             self._leave_out_for(group, "it ends, and grants have no end", id, act)
 

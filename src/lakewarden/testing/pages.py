@@ -26,7 +26,16 @@ from lakewarden.engines import mapping
 from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.engines.place import Place
-from lakewarden.kernel.model import ANY, NONE, Field, Model, Operation, Privilege, Table
+from lakewarden.kernel.model import (
+    ANY,
+    NONE,
+    VALUES,
+    Field,
+    Model,
+    Operation,
+    Privilege,
+    Table,
+)
 from lakewarden.kernel.model_file import EFFECTS
 
 MARK = "<!-- Written by `make docs` from the model file; change that instead. -->"
@@ -335,7 +344,8 @@ def _macros(model: Model) -> _Part:
 
 
 def _access(model: Model) -> _Part:
-    rows = {way: (_code(way), _codes(names)) for way, names in model.access.items() if names}
+    ways = {**model.access, VALUES: model.values}
+    rows = {way: (_code(way), _codes(names)) for way, names in ways.items() if names}
     note = "What `lakewarden access` asks, by the type of the asset."
     return _Part("Reaching an asset", note, ("way", "operations"), rows)
 

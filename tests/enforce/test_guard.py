@@ -121,6 +121,24 @@ def test_a_query_sees_masked_values_in_conditions_joins_and_groups(guard: Guard)
     assert sql("select 1") == [(1,)]
 
 
+@pytest.mark.parametrize("name", ["note", "later"])
+def test_a_column_that_is_denied_closes_the_tables_that_have_it(
+    guard: Guard, estate: Estate, name: str
+) -> None:
+    deny = {"effect": "deny", "privileges": ["SELECT_COLUMN"], "to": ["user:ana"]}
+    estate.state("statement", "no-note", on=f"column:lk:lake.sales.orders.{name}", **deny)
+    try:
+        assert guard.table(CLIENTS, user="ana").arrow().num_rows == 4
+        assert guard.table(ORDERS, user="olga").arrow().num_rows == 4
+        if name in ROWS.column_names:
+            with pytest.raises(ReadDenied):
+                guard.table(ORDERS, user="ana")
+        else:
+            assert guard.table(ORDERS, user="ana").arrow().num_rows == 2
+    finally:
+        estate.delete("no-note")
+
+
 @pytest.mark.parametrize(
     ("user", "entity"), [("ana", PEOPLE), ("gone", ORDERS), ("eve", ORDERS), ("a'b\"", ORDERS)]
 )

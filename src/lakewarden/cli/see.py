@@ -20,7 +20,7 @@ from lakewarden.cli.question import (
     tell,
 )
 from lakewarden.cli.question_target import NOWHERE, Where
-from lakewarden.service.sight import Sight, sight
+from lakewarden.service.sight import Sight, denied_notes, sight
 
 
 def see(
@@ -48,7 +48,8 @@ def see(
         answer: Any = remote.ask("see", asking)
     else:
         parsed = ask(open_realm(where), principal, None, table, parts, claims)
-        answer = _answer(sight(parsed.realm.matrix, parsed.request), parsed.notes)
+        seen = sight(parsed.realm.matrix, parsed.request)
+        answer = _answer(seen, (*parsed.notes, *denied_notes(seen)))
     if format == "json":
         show_json(answer)
     else:

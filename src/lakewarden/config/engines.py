@@ -50,6 +50,12 @@ class TrinoRealm(EngineRealm):
         description="`directory`: the groups stored here count; `trino`: also those it sends.",
     )
 
+    locations: Literal["owner", "catalog"] = Field(
+        default="owner",
+        description="`owner`: who says where files lie has to be allowed to drop the catalog;"
+        " `catalog`: the catalog has to refuse places of others.",
+    )
+
     definer_views: Literal["all", "unlimited"] = Field(
         default="all",
         description="`all`: a view with SECURITY DEFINER shows what its owner sees; `unlimited`:"

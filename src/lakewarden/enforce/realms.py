@@ -59,7 +59,7 @@ class ServedRealm:
 
 def _read(answer: Any, columns: Mapping[str, str]) -> LimitedRead:
     rendered = answer["rendered"]
-    if answer["may_read"] is not True:
+    if answer["may_read"] is not True or rendered["may_read"] is not True:
         return LimitedRead(False, str(answer["operation"]), tuple(rendered["missing"]))
     # A column that is not among the answer's raises here.
     masks = {name: rendered["masks"][name] for name in columns}

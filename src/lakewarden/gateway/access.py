@@ -121,15 +121,14 @@ class Access:
 
     def mask(self, name: Name, column: str, type: str) -> str | None:
         """What is shown instead of a column, in Spark's SQL; None: its values."""
-        named = {**_named(name), "column": column}
-        entities = (self._answers.entity(one, named) for one in self._column_places)
-        entity = next((one for one in entities if one is not None), None)
-        # A column that the realm cannot name has the masks of its table.
-        entity = entity or self._table(self._act("SelectFromTable"), name)
-        if entity is None:
+        entities = self._answers.columns(_named(name), column) or [
+            # A column that the realm cannot name has the masks of its table.
+            *filter(None, [self._table(self._act("SelectFromTable"), name)])
+        ]
+        if not entities:
             return "NULL"
-        request = self._answers.request("", entity)
-        return column_mask(self._realm, request, ENGINE, column, type)
+        requests = [self._answers.request("", one) for one in entities]
+        return column_mask(self._realm, requests, ENGINE, column, type)
 
     def schemas(self, catalog: str) -> list[str]:
         """The schemas of a catalog that the user may use."""
@@ -148,11 +147,6 @@ class Access:
     @cached_property
     def _catalogs(self) -> Sequence[str]:
         return sorted({SESSION_CATALOG, *self._settings.catalogs})
-
-    @cached_property
-    def _column_places(self) -> Sequence[str]:
-        types = self._realm.matrix.snapshot.model.types
-        return self._answers.places_of({name for name, type in types.items() if type.masked})
 
     def _listed(self, act: Act, within: Mapping[str, str]) -> list[str]:
         tree, spelling = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling

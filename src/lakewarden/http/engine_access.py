@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, cast
 
 from pyroaring import BitMap
@@ -13,6 +13,7 @@ from lakewarden.config.engines import EngineRealm
 from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.place import Place
+from lakewarden.kernel.denied_inside import denied_inside, may_be_denied_inside, with_denied_inside
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
@@ -22,6 +23,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import OBLIGING
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Index
+from lakewarden.service.column_names import columns_alike
 from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.state import RealmState
 from lakewarden.service.steps import step
@@ -80,6 +82,7 @@ class EngineAccess:
         self._places = mapping.placed(settings.metalake, settings.parts)
         self._own_order = _orders(mapping, settings.metalake)
         self._listed: dict[str, BitMap] = {}
+        self._alike: dict[Entity, Mapping[str, Sequence[Entity]]] = {}
 
     def decides(self, act: Act, names: Names) -> bool:
         """Whether the act is allowed on what the names name most exactly.
@@ -94,8 +97,49 @@ class EngineAccess:
         return not self.withholds(act, entity)
 
     def withholds(self, act: Act, entity: Entity) -> bool:
-        """Whether the act takes all of the entity, on which a filter or a mask binds the user."""
-        return act.whole and self.is_limited(entity)
+        """Whether the act takes all of the entity, on which a filter or a mask binds the user.
+
+        Or takes it out of its names, where a DENY on one of its columns binds the user.
+        """
+        return (act.whole and self.is_limited(entity)) or (
+            act.renames and self._is_denied_anything(entity)
+        )
+
+    def _is_denied_anything(self, entity: Entity) -> bool:
+        """Whether a DENY on something inside closes any act that takes values."""
+        return any(
+            self.is_denied_inside(act, entity)
+            for act in self.mapping.engine.acts.values()
+            if act.values and entity.type in self._rules(act)
+        )
+
+    def is_denied_inside(
+        self, act: Act, entity: Entity, named: Iterable[Entity] | None = None
+    ) -> bool:
+        """Whether a DENY closes the act on something inside the entity.
+
+        Of a table that is one of its columns: those that are `named`, or any of them.
+        """
+        return bool(self.denied_inside(act, entity, named))
+
+    def may_be_denied_inside(self, act: Act, entity: Entity) -> bool:
+        """Whether any DENY in force could close the act on something inside the entity."""
+        if not act.takes_values or not entity.type:
+            return False
+        return may_be_denied_inside(self.realm.matrix, self.request(self._operation(act), entity))
+
+    def denied_inside(
+        self, act: Act, entity: Entity, named: Iterable[Entity] | None = None
+    ) -> frozenset[Entity]:
+        """What a DENY closes of the act inside the entity, as `is_denied_inside`."""
+        if not act.takes_values or not entity.type:
+            return frozenset()
+        request = self.request(self._operation(act), entity)
+        return denied_inside(self.realm.matrix, request, named)
+
+    def _rules(self, act: Act) -> Collection[str]:
+        """The types on which the act has a rule."""
+        return self.realm.matrix.operation(self._operation(act)).rules
 
     def target(self, act: Act, names: Names) -> Entity | None:
         """The entity that decides about the act; None where the names cannot name one."""
@@ -111,12 +155,16 @@ class EngineAccess:
         is_stored = self.realm.matrix.snapshot.coded.tree.find(entity) is not None
         return self.lists(act, entity) if is_stored else self.decides_on(act, entity)
 
-    def decides_on(self, act: Act, entity: Entity) -> bool:
-        """Whether the act is allowed on the entity, or by what is inside it."""
+    def decides_on(self, act: Act, entity: Entity, named: Iterable[Entity] | None = None) -> bool:
+        """Whether the act is allowed on the entity, or by what is inside it.
+
+        One that takes values is denied where a DENY closes it on what is `named` inside; without
+        that, on anything inside.
+        """
         request = self.request(self._operation(act), entity)
         with step("decide"):
             if self.realm.matrix.decide(request).allow:
-                return True
+                return not self.is_denied_inside(act, entity, named)
         return self.decides_inside(act, entity)
 
     def _is_allowed_inside(self, act: Act, entity: Entity) -> bool:
@@ -132,6 +180,11 @@ class EngineAccess:
     def carries_limits(self, entity: Entity) -> bool:
         """Whether a row filter or a column mask lies on the entity or inside it, for whomever."""
         return carries_limits(self.realm.matrix.snapshot, entity)
+
+    @property
+    def denies_anything(self) -> bool:
+        """Whether there is any DENY in force."""
+        return bool(self.realm.matrix.snapshot.table.deny)
 
     @property
     def limits_anybody(self) -> bool:
@@ -156,8 +209,16 @@ class EngineAccess:
         found = self._listed.get(act.name)
         if found is None:
             with step("decide"):
-                found = listing(self.realm.matrix, self.request(self._operation(act)))
+                found = self._listing(act)
             self._listed[act.name] = found
+        return found
+
+    def _listing(self, act: Act) -> BitMap:
+        matrix, request = self.realm.matrix, self.request(self._operation(act))
+        found = listing(matrix, request)
+        for type in self._rules(act) if act.takes_values else ():
+            ids = found & matrix.snapshot.of_type(type)
+            found -= with_denied_inside(matrix, request, ids)
         return found
 
     def lists(self, act: Act, entity: Entity) -> bool:
@@ -174,6 +235,12 @@ class EngineAccess:
         if within is None:
             return False
         return self._is_allowed_inside(self.mapping.engine.acts[within], entity)
+
+    def is_stored(self, entity: Entity) -> bool:
+        """Whether the realm stores the entity."""
+        tree = self.realm.matrix.snapshot.coded.tree
+        id = tree.find(entity)
+        return id is not None and id in tree.stored
 
     def stored(self, places: Iterable[str], names: Names) -> Entity | None:
         """What the names give: of the entities of the places the stored one, else the first."""
@@ -195,6 +262,36 @@ class EngineAccess:
         # INVARIANT: the place has the metalake in it, and is the mapping's own for these settings.
         spelling = cast("Hashable", self.realm.system.spelling)  # a module, or a value
         return _entity(spelling, found, self._own_order[place], texts)
+
+    @cached_property
+    def column_places(self) -> Sequence[str]:
+        """The places of columns."""
+        types = self.realm.matrix.snapshot.model.types
+        return self.places_of({name for name, type in types.items() if type.masked})
+
+    @cached_property
+    def places_with_rows(self) -> Sequence[str]:
+        """The places of tables and views."""
+        types = self.realm.matrix.snapshot.model.types
+        return self.places_of({name for name, type in types.items() if type.filtered})
+
+    def columns(self, names: Names, column: str) -> Sequence[Entity]:
+        """What an engine means by a column of a table or view, by all names that the realm has.
+
+        The first is that of the name itself; none where no entity can have it.
+        """
+        spelt = dict.fromkeys((column, column.lower()))
+        named = [self.stored(self.column_places, {**names, "column": one}) for one in spelt]
+        exact = [one for one in named if one is not None]
+        if not exact:
+            return ()
+        if not self.limits_anybody and not self.denies_anything:
+            return exact
+        table = self.stored(self.places_with_rows, names)
+        if table is not None and table not in self._alike:
+            self._alike[table] = columns_alike(self.realm, table)
+        alike = () if table is None else self._alike[table].get(column.lower(), ())
+        return [*dict.fromkeys((*exact, *alike))]
 
     def indexes(
         self, act: Act, catalog: str, schema: str, part: str = "table"
@@ -238,14 +335,24 @@ class EngineAccess:
         return frozenset(allowed)
 
     def requirement(self, act: Act) -> str:
-        """What the act requires in the model, in words that say nothing of what is stored."""
+        """What the act requires in the model, in words that say nothing of what is stored.
+
+        Of a column nothing: its rule is asked for where a DENY is on it.
+        """
         operation = self.mapping.operations[self._operation(act)]
-        rules = operation.get("rules")
-        texts = rules.values() if isinstance(rules, Mapping) else [operation.get("rule", "")]
+        rules, types = operation.get("rules"), self.realm.matrix.snapshot.model.types
+        texts = [operation.get("rule", "")]
+        if isinstance(rules, Mapping):
+            texts = [
+                rule for type, rule in rules.items() if type not in types or not types[type].masked
+            ]
         return " or ".join(f"`{text}`" for text in dict.fromkeys(texts))
 
-    def denied_decision(self, act: Act, entity: Entity) -> DeniedDecision:
-        """The decision that denied the act on the entity."""
+    def denied_decision(
+        self, act: Act, entity: Entity, named: Iterable[Entity] | None = None
+    ) -> DeniedDecision:
+        """The decision that denied the act on the entity, or on what is `named` inside it."""
+        entity = self._denied_at(act, entity, named)
         request = self.request(self._operation(act), entity)
         return DeniedDecision(
             realm=self.realm.realm.name,
@@ -254,6 +361,14 @@ class EngineAccess:
             entity="" if entity == NO_RESOURCE else f"{entity.type}:{entity.name}",
             groups=tuple(sorted(group.name for group in request.groups)),
         )
+
+    def _denied_at(self, act: Act, entity: Entity, named: Iterable[Entity] | None) -> Entity:
+        """The entity, or what a DENY closes inside it, if its decision has that DENY in it."""
+        operation = self._operation(act)
+        if not self.realm.matrix.decide(self.request(operation, entity)).allow:
+            return entity
+        rules, closed = self._rules(act), sorted(self.denied_inside(act, entity, named))
+        return next((one for one in closed if one.type in rules), entity)
 
     def request(self, operation: str, entity: Entity = NO_RESOURCE) -> Request:
         """The user's request for an operation of the model."""

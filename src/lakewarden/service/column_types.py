@@ -15,6 +15,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import COLUMN_TYPE
 from lakewarden.registry import registry
+from lakewarden.service.column_names import column_namer
 from lakewarden.service.effect import Document
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
@@ -72,16 +73,11 @@ def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[
 
 
 def _carried(realm: RealmState, table: Entity) -> Iterator[ColumnType]:
-    coded = realm.matrix.snapshot.coded
-    system = registry().shipping(realm.realm.model)
-    called: Callable[[Entity], str] | None = None
-    if system is not None and system.column_name:
-        called = system.load(system.column_name)
+    coded, called = realm.matrix.snapshot.coded, column_namer(realm)
     id, types = coded.tree.find(table), coded.model.types
     below = BitMap() if id is None else coded.tree.below(BitMap([id])) & coded.tree.stored
     for column in below:
         entity = coded.tree.entity(column)
         written = coded.attributes.get(column, {}).get(COLUMN_TYPE, ())
         if types[entity.type].masked and len(written) == 1:
-            name = coded.spelling.parts(entity)[-1] if called is None else called(entity)
-            yield ColumnType(entity, name, written[0])
+            yield ColumnType(entity, called(entity), written[0])

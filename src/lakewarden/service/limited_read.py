@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lakewarden.kernel.entity import Entity
@@ -10,8 +10,9 @@ from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.explain import lacking
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Request
+from lakewarden.service.column_names import columns_alike
 from lakewarden.service.read_limits import column_mask, row_filters
-from lakewarden.service.sight import sight
+from lakewarden.service.sight import denied_columns, sight
 from lakewarden.service.state import RealmState
 from lakewarden.service.system import System
 
@@ -51,12 +52,24 @@ def limited_read(
 
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
+
+    It may not be read where a DENY closes one of the columns.
     """
     system, matrix = realm.system, realm.matrix
     seen = sight(matrix, request)
     if not seen.may_read:
         return LimitedRead(False, seen.operation, _missing(matrix, request, seen.operation))
     entities = {name: _column(system, matrix, request.target, name) for name in columns}
+    alike = columns_alike(realm, request.target)
+
+    def _alike(name: str) -> Sequence[Entity]:
+        return alike.get(name.lower(), ())
+
+    # A column that the realm cannot name could be any.
+    others = {one for name in columns for one in _alike(name)}
+    named = None if request.target in entities.values() else {*entities.values(), *others}
+    if seen.denied and denied_columns(matrix, replace(request, operation=seen.operation), named):
+        return LimitedRead(False, seen.operation)
     unmatched = {one.column for one in seen.columns} - set(entities.values())
     if unmatched:
         raise BadInput(f"no column is `{min(unmatched).name}`, which has a mask")
@@ -66,7 +79,8 @@ def limited_read(
         filters=tuple(row_filters(realm, request, engine, columns if typed else None)),
         masks={
             name: column_mask(
-                *(realm, replace(request, target=entity), engine, name, columns[name]),
+                *(realm, [replace(request, target=one) for one in (entity, *_alike(name))]),
+                *(engine, name, columns[name]),
                 columns if typed else None,
             )
             for name, entity in entities.items()

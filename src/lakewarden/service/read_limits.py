@@ -53,25 +53,33 @@ def row_filters(
 
 def column_mask(
     realm: RealmState,
-    request: Request,
+    requests: Sequence[Request],
     engine: str,
     column: str,
     type: str,
     beside: Mapping[str, str] | None = None,
 ) -> str | None:
-    """The SQL that is shown instead of the column that the request is about; None: its values.
+    """The SQL that is shown instead of the column that the requests are about; None: its values.
 
-    `column` is the name and `type` the type that the engine gives it. `beside` has the types of all
-    columns, where they are known: some engines can be told masks of other columns only with them.
-    Raises as `obligations`.
+    There is one at least, and several where the realm has the column by several names. `column` is
+    the name and `type` the type that the engine gives it. `beside` has the types of all columns,
+    where they are known: some engines can be told masks of other columns only with them. Raises as
+    `obligations`.
     """
-    mask = binding_mask(realm, request)
-    return None if mask is None else mask_value(realm, request, mask, engine, column, type, beside)
+    mask = binding_mask(realm, *requests)
+    if mask is None:
+        return None
+    return mask_value(realm, requests[0], mask, engine, column, type, beside)
 
 
-def binding_mask(realm: RealmState, request: Request) -> Mask | None:
-    """The strictest mask that binds who asks on the request's column. Raises as `obligations`."""
-    binding = obligations(realm.matrix, request, Effect.MASK)
+def binding_mask(realm: RealmState, *requests: Request) -> Mask | None:
+    """The strictest mask that binds who asks on the column that the requests are about.
+
+    There are several where the realm has it by several names. Raises as `obligations`.
+    """
+    binding = [
+        one for request in requests for one in obligations(realm.matrix, request, Effect.MASK)
+    ]
     return mask_of(counting_mask(binding)) if binding else None
 
 

@@ -6,15 +6,17 @@ binds where its target is read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.denied_inside import denied_inside
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import VALUES
 from lakewarden.kernel.obligations import binding_inside, obligations
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
@@ -44,7 +46,8 @@ class Sight:
 
     `may_read`: whether the operation `operation` allows reading at all; `operation` is empty if
     the model has none. `filters` hold together. `columns` are the masked columns, of `stored`
-    columns in all.
+    columns in all. `denied` is what a DENY on a column closes of it, or the table itself where one
+    may close columns that are not stored.
     """
 
     may_read: bool
@@ -52,6 +55,7 @@ class Sight:
     filters: tuple[Statement, ...]
     columns: tuple[ColumnSight, ...]
     stored: int
+    denied: tuple[Entity, ...] = ()
 
 
 def sight(matrix: Matrix, request: Request) -> Sight:
@@ -68,20 +72,45 @@ def sight(matrix: Matrix, request: Request) -> Sight:
         raise BadInput(f"{what} has no rows; types that have: {expected}")
     operation = model.reaching(READ, table.type) or ""
     columns = _columns(matrix, table)
+    may_read = bool(operation) and _is_allowed(matrix, request, operation)
+    reading = replace(request, operation=operation)
     return Sight(
-        may_read=bool(operation) and _is_allowed(matrix, request, operation),
+        may_read=may_read,
         operation=operation,
         filters=obligations(matrix, request, Effect.FILTER),
         columns=tuple(_masked(matrix, request, columns)),
         stored=len(columns),
+        denied=tuple(sorted(denied_columns(matrix, reading))) if may_read else (),
     )
+
+
+def denied_columns(
+    matrix: Matrix, request: Request, named: Collection[Entity] | None = None
+) -> frozenset[Entity]:
+    """What a DENY closes of the columns of a table that the request reads: of the `named`, or all.
+
+    Raises as `denied_inside` does.
+    """
+    model = matrix.snapshot.model
+    values = (model.reaching(VALUES, name) for name, type in model.types.items() if type.masked)
+    return denied_inside(matrix, request, named, next(filter(None, values), None))
+
+
+def denied_notes(seen: Sight) -> tuple[str, ...]:
+    """A note about columns that are denied on a table that may be read."""
+    if not seen.denied:
+        return ()
+    names = ", ".join(f"{one.type}:{one.name}" for one in seen.denied[:_NAMED])
+    more = f" and {len(seen.denied) - _NAMED} more" if len(seen.denied) > _NAMED else ""
+    return (f"denied to read: {names}{more}; an engine that reads whole tables reads none of it",)
 
 
 def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
     """The stored users who may read the target's table and whom no mask binds on it, in order.
 
-    The target is a column, stored or not; the request's principal and operation do not matter.
-    Raises `BadInput` for what is not a column, and as `obligations` does.
+    None of them is one to whom a DENY closes the column. The target is a column, stored or not; the
+    request's principal and operation do not matter. Raises `BadInput` for what is not a column, and
+    as `obligations` does.
     """
     model, column = matrix.snapshot.model, request.target
     declared = model.types.get(column.type)
@@ -93,11 +122,12 @@ def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
     operation = model.reaching(READ, table.type)
     if operation is None:
         return []
-    readers = who(matrix, replace(request, target=table, operation=operation))
+    reading = replace(request, target=table, operation=operation)
     return sorted(
         reader
-        for reader in readers
+        for reader in who(matrix, reading)
         if not obligations(matrix, replace(request, principal=reader), Effect.MASK)
+        and not denied_columns(matrix, replace(reading, principal=reader), [column])
     )
 
 

@@ -177,7 +177,7 @@ def test_with_an_engine_the_limits_are_its_sql(limited: Api) -> None:
     assert (found["filters"], found["missing"]) == (['"a" = 1'], [])
     assert "SHA256" in found["masks"]["iban"]
     hidden = limited.must("POST", SEE, {**question, "entity": HIDDEN}, user="ana")["rendered"]
-    assert hidden == {"filters": [], "masks": {}, "missing": []}
+    assert hidden == {"may_read": False, "filters": [], "masks": {}, "missing": []}
     unknown = limited.ask("POST", SEE, {**question, "engine": "none"}, user="ana")
     assert unknown.status == 400
 

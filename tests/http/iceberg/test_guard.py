@@ -253,10 +253,11 @@ def test_who_may_only_read_gets_credentials_of_the_readers_account(guard: Guarde
 
 
 @contextmanager
-def limit(guard: Guarded, **table: str) -> Iterator[None]:
+def limit(guard: Guarded, **table: Any) -> Iterator[None]:
     """A filter or a mask that binds everybody but `olga`, written by another process's service."""
     system = load_system("gravitino", SETTINGS)
-    document = {"id": "limit", "except": ["user:olga"], **table}
+    spared = {} if "privileges" in table else {"except": ["user:olga"]}
+    document = {"id": "limit", **spared, **table}
     (statement,) = read_statements([document], system.model, system.spelling, "test")
     with guard.writing() as service:
         service.write(SYSTEM, lambda d: d.change("gravitino", StatementAdded(statement)))
@@ -296,6 +297,25 @@ def test_whom_a_filter_or_mask_binds_gets_no_files_and_changes_no_columns(
             assert guard.ask("wes", "POST", ORDERS, changes(set_properties(a="b"))).status == 403
             assert guard.catalog.seen == []
         assert b"binds you" not in guard.ask("sam", "GET", f"{ORDERS}/credentials").body
+        assert loaded(guard, "olga")["config"]["s3.access-key-id"] == "vended"
+    assert loaded(guard, "ana")["config"]["s3.access-key-id"] == "vended"
+
+
+@pytest.mark.parametrize("name", ["id", "not_stored"])
+def test_whom_a_deny_on_a_column_binds_gets_no_files(guard: Guarded, name: str) -> None:
+    deny = {"effect": "deny", "privileges": ["SELECT_COLUMN"], "to": ["user:ana"]}
+    with limit(guard, on=f"column:lk:lake.sales.orders.{name}", **deny):
+        answer = loaded(guard, "ana")
+        assert "storage-credentials" not in answer
+        assert "is denied to you" in answer["config"]["lakewarden.credentials-withheld"]
+        guard.catalog.seen.clear()
+        for method, below, body in (
+            ("GET", "/credentials", None),
+            ("POST", "/plan", {}),
+            ("POST", "/sign", {"method": "GET", "uri": "s3://lake/x"}),
+        ):
+            assert guard.ask("ana", method, ORDERS + below, body).status == 403
+        assert guard.catalog.seen == []
         assert loaded(guard, "olga")["config"]["s3.access-key-id"] == "vended"
     assert loaded(guard, "ana")["config"]["s3.access-key-id"] == "vended"
 

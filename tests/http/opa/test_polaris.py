@@ -282,6 +282,21 @@ def test_credentials_for_files_are_not_for_whom_a_filter_or_mask_binds(
         )
 
 
+def test_credentials_to_read_files_are_not_for_whom_a_deny_closes_a_column(realm: Trino) -> None:
+    path = "/api/v1/realms/gravitino/statements/no-iban"
+    deny = {"effect": "deny", "privileges": ["SELECT_COLUMN"], "to": ["user:ana"]}
+    orders, action = securable("TABLE_LIKE", ""), "LOAD_TABLE_WITH_READ_DELEGATION"
+    assert allows(realm, "ana", action, orders)
+    on = {"on": "column:lk:lake.sales.orders.iban"}
+    assert realm.served.ask("PUT", path, {**deny, **on}, token=ROOT).status == 200
+    try:
+        assert not allows(realm, "ana", action, orders)
+        assert allows(realm, "ana", "LOAD_TABLE", orders)
+        assert allows(realm, "olga", action, orders)
+    finally:
+        assert realm.served.ask("DELETE", path, token=ROOT).status < 300
+
+
 def test_roles_of_polaris_do_not_count(realm: Trino) -> None:
     resource = {"targets": [securable("TABLE_LIKE", "")], "secondaries": []}
     roles = ["lk:reader", "reader", "lk:member", "service_admin"]

@@ -185,9 +185,9 @@ def _bound(
     if table.type == "view":  # a column has the masks of what it cannot be named in
         masked.append(table)
     asked = [access.request("", one) for one in masked]
-    is_masked = any(column_mask(realm.state, one, "trino", column, "varchar") for one in asked)
+    is_masked = any(column_mask(realm.state, [one], "trino", column, "varchar") for one in asked)
     other = access.request("", Entity("column", f"{table.name}.of_no_table"))
-    is_hidden = table.type == "view" or column_mask(realm.state, other, "trino", "x", "varchar")
+    is_hidden = table.type == "view" or column_mask(realm.state, [other], "trino", "x", "varchar")
     value = "NULL"
     if is_masked and not is_hidden:
         value = shown(realm.state, SERVICE, asked, table, column)

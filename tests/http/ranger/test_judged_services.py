@@ -209,7 +209,7 @@ def _bound(
     if table.type == "view":  # a column has the masks of what it cannot be named in
         masked.append(table)
     asked = [asking("", one) for one in masked]
-    is_masked = any(column_mask(world.state, one, "hive", column, "string") for one in asked)
+    is_masked = any(column_mask(world.state, [one], "hive", column, "string") for one in asked)
     value = shown(world.state, world.service, asked, table, column) if is_masked else ""
     return row_filters(world.state, asking("", table), "hive"), is_masked, value
 

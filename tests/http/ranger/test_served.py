@@ -250,6 +250,10 @@ def test_files_of_a_table_are_read_by_who_reads_all_of_it(plugin: Trino, tmp_pat
         kept = plugin.served.ask("POST", where, [event], token=plugin.engine).json()
         assert isinstance(kept, dict)
         assert kept["kept"] == 1
+        denied = {"effect": "deny", "privileges": ["SELECT_COLUMN"], "to": ["user:ana"]}
+        put(plugin, "statement", "no", on="column:lk:lake.sales.visits.iban", **denied)
+        assert readers(file) == of_olga
+        drop(plugin, "no")
         put(plugin, "mask", "hidden", on="column:lk:lake.sales.visits.iban", expression="null",
             **{"except": ["user:olga"]})  # fmt: skip
         assert readers(file) == of_olga

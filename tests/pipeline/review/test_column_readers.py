@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel.model import READ
+from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Owners
 from lakewarden.kernel.who import who
 from lakewarden.pipeline.review.labels import TAGS, TERMS
-from lakewarden.service.sight import unmasked_users
 from lakewarden.testing.statement_generator import StatementGenerator
 from lakewarden.testing.world_draft import NOW, WorldDraft
 from lakewarden.testing.worlds import Size, World
@@ -73,7 +73,12 @@ def told(found: Reviewed) -> int:
         assert ids == sorted(mask.statement.id for mask in masks)
         request = Request(Principal(USER, ""), model.reaching(READ, table.type) or "", table, NOW)
         readers = set(who(found.matrix, request)) if request.operation else set()
-        seeing = set(unmasked_users(found.matrix, replace(request, target=column)))
+        on_it = replace(request, target=column)
+        seeing = {
+            one
+            for one in readers
+            if not obligations(found.matrix, replace(on_it, principal=one), Effect.MASK)
+        }
         principals = coded.memberships.principals
         assert {principals[user] for user in unmasked} == seeing, column
         assert {principals[user] for user in masked} == readers - seeing, column

@@ -3740,10 +3740,12 @@ export interface components {
          * RenderedRead
          * @description What a read has to keep to, in the SQL of an engine.
          *
-         *         `missing` are the privileges that a denied read lacks. `masks` have the SQL to show instead of
-         *         a column's values, by column, or null for its values.
+         *         `may_read` is also false where one of the columns is denied. `missing` are the privileges that a
+         *         denied read lacks. `masks` have the SQL to show instead of a column's values, by column, or null
+         *         for its values.
          */
         RenderedRead: {
+            may_read: boolean;
             missing: string[];
             filters: string[];
             masks: {

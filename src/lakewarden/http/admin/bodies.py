@@ -725,10 +725,12 @@ class MaskedColumn(ResponseBody, kw_only=True):
 class RenderedRead(ResponseBody, kw_only=True):
     """What a read has to keep to, in the SQL of an engine.
 
-    `missing` are the privileges that a denied read lacks. `masks` have the SQL to show instead of
-    a column's values, by column, or null for its values.
+    `may_read` is also false where one of the columns is denied. `missing` are the privileges that a
+    denied read lacks. `masks` have the SQL to show instead of a column's values, by column, or null
+    for its values.
     """
 
+    may_read: bool
     missing: list[str]
     filters: list[str]
     masks: dict[str, str | None]

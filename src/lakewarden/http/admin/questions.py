@@ -62,7 +62,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Reasons
 from lakewarden.service.sentence import Sentences
-from lakewarden.service.sight import ReadLimits, sight, unmasked_users
+from lakewarden.service.sight import ReadLimits, denied_notes, sight, unmasked_users
 from lakewarden.service.who_reasons import WhoReason, who_reasons
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -223,7 +223,7 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
     seen = sight(question.realm.matrix, question.request)
     if not (seen.may_read or question.sees):
         # Nothing about a table that the caller may not know of.
-        seen = replace(seen, filters=(), columns=(), stored=0)
+        seen = replace(seen, filters=(), columns=(), stored=0, denied=())
     reads = control.may(
         exchange.state,
         exchange.actor,
@@ -252,7 +252,7 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
             for one in seen.columns
         ],
         stored=seen.stored,
-        notes=list(question.notes),
+        notes=[*question.notes, *denied_notes(seen)],
         rendered=_rendered(question, body) if body.engine else None,
     )
 
@@ -265,6 +265,7 @@ def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> Re
     realm = question.realm
     read = limited_read(realm, question.request, body.engine, body.columns)
     return RenderedRead(
+        may_read=read.may_read,
         missing=list(read.missing) if question.sees else [],
         filters=list(read.filters),
         masks=dict(read.masks or {}),

@@ -32,6 +32,7 @@ PARTS: Final = {"namespace": "schema", "table": "table", "view": "view", "functi
 LIMITED: Final = (
     "a row filter or a column mask binds you on this table, and this takes all its rows and values"
 )
+DENIED_COLUMN: Final = "a column of this table is denied to you, and its files have all of them"
 NO_FILES: Final = "there are no files here"
 READS_ONLY: Final = "you may not write this table, and the guard has no credential that only reads"
 
@@ -164,6 +165,8 @@ class Guard:
         entity = self._access.target(acts["loadTable"], named)
         if entity is None or self._access.is_limited(entity):
             return FileAccess(settings.token_file, LIMITED)
+        if self._access.is_denied_inside(acts["loadCredentials"], entity):
+            return FileAccess(settings.token_file, DENIED_COLUMN)
         # Whoever creates a table owns it afterwards, and so may write its files.
         if self._act.makes == "table" or self._access.decides(acts["writeFiles"], named):
             return FileAccess(settings.token_file)

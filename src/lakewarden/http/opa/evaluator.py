@@ -11,8 +11,8 @@ from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.expressions.masks import Mask
 from lakewarden.http.engine_access import EngineAccess, Names, vouched
-from lakewarden.http.opa.question import Question, Resource, Table, member, parts
-from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.http.opa.question import Question, Resource, Table, chosen, member, parts
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.read_limits import HIDDEN_VALUE, binding_mask, mask_value, row_filters
 from lakewarden.service.state import RealmState
@@ -22,6 +22,16 @@ _FEW: Final = 500
 """Columns of a short question."""
 
 HIDING: Final = Mask("null")
+_OF_FILES: Final = frozenset({"table_properties", "procedures"})
+"""What may say where files lie."""
+
+_STORING: Final = frozenset({"CreateMaterializedView", "RefreshMaterializedView"})
+"""What stores the rows that a view shows, which others read without a question about its tables."""
+
+_INNER: Final = "$"
+"""What stands in names of tables about another one: of its files, partitions, history."""
+
+_READING: Final = "SelectFromColumns"
 _BY_VIEW: Final = "CreateViewWithSelectFromColumns"
 """What Trino asks about the tables of a view with SECURITY DEFINER, as the owner of the view."""
 
@@ -79,19 +89,19 @@ class Evaluator:
         if self.act is None or self.is_withheld:
             return False
         resource = action.resource or Resource()
-        allowed = self._allows(self.act, resource)
+        allowed = self._allows(self.act, resource) and self._may_choose(resource)
         if allowed and action.target_resource is not None:
             return self._enters(self.act, resource, action.target_resource)
         return allowed
 
     @cached_property
     def is_withheld(self) -> bool:
-        """Whether the operation takes all of something that is limited for the user."""
+        """Whether the operation is withheld from the user, for limits or a DENY inside."""
         act, resource = self.act, self._question.action.resource
-        if act is None or not act.whole or resource is None:
+        if act is None or not (act.whole or act.renames) or resource is None:
             return False
         names = parts(resource)
-        entity = self._access.stored(self._places_with_rows, names)
+        entity = self._access.stored(self._access.places_with_rows, names)
         entity = entity or self._access.target(act, names)
         return entity is not None and self._access.withholds(act, entity)
 
@@ -110,6 +120,20 @@ class Evaluator:
         return [
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
+
+    def _may_choose(self, resource: Resource) -> bool:
+        """Whether what the request chooses besides may be chosen: where files lie, or the like.
+
+        Whose files are there is not known here, so that it takes the catalog.
+        """
+        engine, names = self._engine, parts(resource)
+        guarded = {kind for kind, name in chosen(resource) if engine.guards(kind, name)}
+        if self._settings.locations == "catalog":
+            guarded -= _OF_FILES
+        if not guarded:
+            return True
+        catalog = {"catalog": names.get("catalog", "")}
+        return self._access.decides(engine.acts[engine.guarding], catalog)
 
     @property
     def is_short(self) -> bool:
@@ -132,10 +156,15 @@ class Evaluator:
         names = parts(resource)
         if self._is_declared(names):
             act, names = self._engine.acts["AccessCatalog"], {"catalog": names["catalog"]}
+        elif not self.is_withheld and self._allows(act, resource):
+            # What it chooses besides is what is denied.
+            act, names = self._engine.acts[self._engine.guarding], {"catalog": names["catalog"]}
         if self._access.is_about_nothing(act):
             return self._access.denied_decision(act, NO_RESOURCE)
         entity = self._access.stored(self._access.places(act), names)
-        return None if entity is None else self._access.denied_decision(act, entity)
+        if entity is None:
+            return None
+        return self._access.denied_decision(act, entity, self._named(act, entity, resource, names))
 
     @property
     def listed(self) -> int:
@@ -153,7 +182,7 @@ class Evaluator:
         names = parts(resource)
         if self._is_declared(names):
             return ()
-        table = self._access.stored(self._places_with_rows, names)
+        table = self._access.stored(self._access.places_with_rows, names)
         if table is None:
             return None
         return row_filters(self._realm, self._access.request("", table), ENGINE)
@@ -166,21 +195,20 @@ class Evaluator:
         names = parts(resource)
         if self._is_declared(names):
             return None
-        # A column that the realm cannot name has the masks of its table.
-        named = {**names, "column": column.column_name}
-        entity = self._access.stored(self._column_places, named) or self._access.stored(
-            self._places_with_rows, names
-        )
-        if entity is None:
+        entities = self._access.columns(names, column.column_name) or [
+            # A column that the realm cannot name has the masks of its table.
+            *filter(None, [self._access.stored(self._access.places_with_rows, names)])
+        ]
+        if not entities:
             return MaskedColumn(HIDING, None)
-        request = self._access.request("", entity)
-        mask = binding_mask(self._realm, request)
+        requests = [self._access.request("", one) for one in entities]
+        mask = binding_mask(self._realm, *requests)
         if mask is None:
             return None
 
         def value() -> str:
             of = column.column_name, column.column_type
-            return mask_value(self._realm, request, mask, ENGINE, *of)
+            return mask_value(self._realm, requests[0], mask, ENGINE, *of)
 
         return MaskedColumn(mask, value)
 
@@ -190,16 +218,6 @@ class Evaluator:
         return (
             names.get("catalog", "") in engine.catalogs or names.get("schema", "") in engine.schemas
         )
-
-    @cached_property
-    def _places_with_rows(self) -> Sequence[str]:
-        types = self._realm.matrix.snapshot.model.types
-        return self._access.places_of({name for name, type in types.items() if type.filtered})
-
-    @cached_property
-    def _column_places(self) -> Sequence[str]:
-        types = self._realm.matrix.snapshot.model.types
-        return self._access.places_of({name for name, type in types.items() if type.masked})
 
     def _allowed_tables(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         """As for others, but each schema is looked at once: a list may have all tables there are.
@@ -249,10 +267,21 @@ class Evaluator:
         table = resources[0].table
         columns = table.columns or ()
         whole = Resource(table=Table(table.catalog_name, table.schema_name, table.table_name))
-        if self._allows(act, whole):
-            return tuple(range(len(columns)))
         names = parts(resources[0])
+        if self._allows(act, whole):
+            return self._undenied(names, columns)
         return [n for n, name in enumerate(columns) if self._allows_columns(act, names, [name])]
+
+    def _undenied(self, names: Names, columns: Sequence[str]) -> Sequence[int]:
+        """Of the columns of a table that is read as a whole those that no DENY closes."""
+        reading = self._engine.acts[_READING]
+        table = self._access.stored(self._access.places(reading), names)
+        if table is None or not self._access.may_be_denied_inside(reading, table):
+            return tuple(range(len(columns)))
+        found = [self._access.columns(names, one) for one in columns]
+        named = [column for entities in found for column in entities]
+        closed = self._access.denied_inside(reading, table, named)
+        return [number for number, one in enumerate(found) if closed.isdisjoint(one)]
 
     def _allows(self, act: Act, resource: Resource, *, listed: bool = False) -> bool:
         if act.resource != "none" and member(resource, act.resource) is None:
@@ -267,24 +296,71 @@ class Evaluator:
             return self._access.decides_on(act, NO_RESOURCE)
         if act.name == _BY_VIEW and self._hands_on(names):
             return False
+        if act.name in _STORING and self._settings.definer_views != "all":
+            return not self._access.limits_anybody and self._allows_on(
+                act, resource, names, listed=listed
+            )
+        if _INNER in names.get("table", "") and not self._allows_around(act, names):
+            return False
+        return self._allows_on(act, resource, names, listed=listed)
+
+    def _allows_around(self, act: Act, names: Names) -> bool:
+        """Whether the act is allowed on the table that a name like `orders$partitions` is about.
+
+        What it shows of the table keeps to no filter and no mask, so that it is for nobody whom one
+        binds. A name that is stored is one.
+        """
+        places = self._access.places(act)
+        entity = self._access.stored(places, names)
+        if entity is None or self._access.is_stored(entity):
+            return entity is not None
+        around = {**names, "table": names["table"].partition(_INNER)[0]}
+        whole = self._access.stored(places, around)
+        table = self._access.stored(self._access.places_with_rows, around) or whole
+        if whole is None or table is None or self._access.is_limited(table):
+            return False
+        return self._access.decides_on(act, whole)
+
+    def _allows_on(self, act: Act, resource: Resource, names: Names, *, listed: bool) -> bool:
+        """Whether it is allowed on what the names name."""
         entity = self._access.stored(self._access.places(act), names)
         if entity is not None:
-            decides = self._access.lists if listed else self._access.decides_on
-            if decides(act, entity):
+            named = self._named(act, entity, resource, names)
+            is_allowed = (
+                self._access.lists(act, entity)
+                if listed
+                else self._access.decides_on(act, entity, named)
+            )
+            if is_allowed:
                 return True
+            if self._access.is_denied_inside(act, entity, named):
+                return False
         columns = resource.table.columns if resource.table is not None else None
         return bool(columns) and self._allows_columns(act, names, columns or ())
+
+    def _named(
+        self, act: Act, entity: Entity, resource: Resource, names: Names
+    ) -> Sequence[Entity] | None:
+        """The columns that are asked about; None for all of them, where they are not told.
+
+        Nor where a column has no name in the realm: it could be any.
+        """
+        columns = None if resource.table is None else resource.table.columns
+        if columns is None or not self._access.may_be_denied_inside(act, entity):
+            return None
+        found = [self._access.columns(names, one) for one in columns]
+        return [column for named in found for column in named] if all(found) else None
 
     def _hands_on(self, names: Names) -> bool:
         """Whether a view would show others what they may not see of the table."""
         if self._settings.definer_views == "all":
             return False
-        table = self._access.stored(self._places_with_rows, names)
+        table = self._access.stored(self._access.places_with_rows, names)
         return table is None or self._access.carries_limits(table)
 
     def _allows_columns(self, act: Act, names: Names, columns: Sequence[str]) -> bool:
         """Whether the act is allowed on each of the columns by itself."""
-        places = [name for name in self._access.places(act) if name in self._column_places]
+        places = [name for name in self._access.places(act) if name in self._access.column_places]
         entities = [self._access.stored(places, {**names, "column": one}) for one in columns]
         return all(one is not None and self._access.decides_on(act, one) for one in entities)
 

@@ -6,7 +6,7 @@ type, and a name that is missing is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -27,19 +27,21 @@ class Catalog(Struct, rename="camel", gc=False):
 
 
 class Schema(Struct, rename="camel", gc=False):
-    """`schema`: a schema of a catalog."""
+    """`schema`: a schema of a catalog; `properties` of one that is created."""
 
     catalog_name: str
     schema_name: str
+    properties: dict[str, object] | None = None
 
 
 class Table(Struct, rename="camel", gc=False):
-    """`table`: a table or a view; `columns` where single ones are meant."""
+    """`table`: a table or a view; `columns` where single ones are meant, and its `properties`."""
 
     catalog_name: str
     schema_name: str
     table_name: str
     columns: list[str] | None = None
+    properties: dict[str, object] | None = None
 
 
 class Column(Struct, rename="camel", gc=False):
@@ -168,6 +170,17 @@ def parts(resource: Resource) -> Mapping[str, str]:
     if resource.catalog_session_property is not None:
         return {"catalog": resource.catalog_session_property.catalog_name}
     return {}
+
+
+def chosen(resource: Resource) -> Iterator[tuple[str, str]]:
+    """What a request chooses beside what it is about: names by what they are of an engine."""
+    for one in (resource.table, resource.schema):
+        for name in (one and one.properties) or ():
+            yield "table_properties", name
+    if resource.catalog_session_property is not None:
+        yield "session_properties", resource.catalog_session_property.property_name
+    if resource.table is not None and resource.function is not None:
+        yield "procedures", resource.function.function_name
 
 
 def _of_table(table: Table | Column) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from pyroaring import BitMap
 
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import Access, Level, RangerService
+from lakewarden.kernel.denied_inside import with_denied_inside
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.listing import listing
@@ -39,6 +40,8 @@ class Allowed:
         self._seen: dict[str, BitMap] = {}
         self._found: dict[tuple[str, Node], BitMap] = {}
         self._of: Principal | None = None
+        self.closed: dict[str, BitMap] = {}
+        """Of the principal asked about last, by act, where a DENY on a column closed it."""
 
     @cached_property
     def personal(self) -> bool:
@@ -64,7 +67,8 @@ class Allowed:
         """The places on which each of the acts is allowed that has a rule for their type.
 
         At least one has to have one. And whatever they lie in has to be seen. An act that takes
-        the whole of a table is not for whom a row filter or a column mask binds there.
+        the whole of a table is not for whom a row filter or a column mask binds there, and one that
+        takes values not for whom a DENY closes it on a column.
         """
         allowed = BitMap()
         for type in self._places.types(level):
@@ -74,7 +78,24 @@ class Allowed:
         allowed = allowed & self.seen(principal, level)
         if self._service.takes_whole(acts):
             allowed = allowed - self._limited(principal, allowed)
+        allowed = allowed - self._denied_inside(principal, allowed, acts)
         return self._places.with_all_inside(level, allowed)
+
+    def _denied_inside(self, principal: Principal, ids: BitMap, acts: Sequence[str]) -> BitMap:
+        """Of these, those on a column of which a DENY closes one of the acts: policies name all."""
+        found, snapshot = BitMap(), self._matrix.snapshot
+        for act in acts if snapshot.table.deny else ():
+            operation = self._operation(act)
+            if not self._service.engine.acts[act].takes_values or NONE in operation.rules:
+                continue
+            request = Request(principal, operation.name, NO_RESOURCE, self._now)
+            for type in operation.rules:
+                some = ids & snapshot.of_type(type)
+                some = with_denied_inside(self._matrix, request, some)
+                if some:
+                    self.closed[act] = self.closed.get(act, BitMap()) | some
+                    found |= some
+        return found
 
     def _limited(self, principal: Principal, ids: BitMap) -> BitMap:
         """Of these, those on which a row filter or a column mask binds the principal."""
@@ -126,6 +147,7 @@ class Allowed:
         if principal != self._of:
             self._seen.clear()
             self._found.clear()
+            self.closed.clear()
             self._of = principal
 
     def _of_type(self, principal: Principal, type: str, acts: Sequence[str]) -> BitMap:

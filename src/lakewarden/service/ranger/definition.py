@@ -27,8 +27,12 @@ def definition(service: RangerService) -> dict[str, Any]:
         for depth, name in enumerate(path)
     }
     located = {level.named for level in service.levels.values() if level.located}
+    excluding = {name for one in service.levels.values() if one.excludes for name in one.rest}
     resources = [
-        _resource(number, name, parent, depth, located=name in located)
+        {
+            **_resource(number, name, parent, depth, located=name in located),
+            "excludesSupported": name in excluding,
+        }
         for number, (name, (parent, depth)) in enumerate(parents.items(), 1)
     ]
     return {
@@ -93,7 +97,6 @@ def _resource(number: int, name: str, parent: str, depth: int, *, located: bool)
         "isValidLeaf": True,
         "lookupSupported": False,
         "recursiveSupported": located,
-        "excludesSupported": False,
         "matcher": _PATH_MATCHER if located else _MATCHER,
         "matcherOptions": _OPTIONS,
         "label": name,

@@ -41,6 +41,7 @@ _EVERYBODY: Final = "public"
 _ALL: Final = "*"
 _UNBOUND: Final = Bound("", ())
 _WHOLE: Final = "whom a row filter or a column mask binds gets nothing that takes all of its rows"
+_DENIED_COLUMN: Final = "it is denied on a column, and a policy names all columns of the table"
 _BEGINNING: Final = "1970/01/01 00:00:00"
 
 Json = dict[str, Any]
@@ -164,6 +165,8 @@ class _Builder:
     def _never(self) -> None:
         """What is given to nobody: for its own reason, or that of an act that it opens, too."""
         for one in self._service.levels.values():
+            for name in one.excludes:
+                self._residues.add(Residue(f"`{name}` takes more than the {one.part}"))
             if one.unseen:
                 self._residues.add(Residue(one.unseen, access=ANY))
         for access in self._service.accesses.values():
@@ -215,6 +218,20 @@ class _Builder:
                 whole = BitMap([id for id in some if not self._reads_only(number, one, id, ends)])
                 if whole:
                     yield Given(access.level, access.access, ends, whole)
+        self._tell_denied_columns(one)
+
+    def _tell_denied_columns(self, one: Readers) -> None:
+        """What the readers are not given as a DENY closes it on a column."""
+        tree = self._realm.matrix.snapshot.coded.tree
+        for act, ids in self._now.closed.items():
+            opening = [a.name for a in self._service.accesses.values() if act in a.acts]
+            for id in ids:
+                entity = tree.entity(id)
+                for principal in one.principals:
+                    who = f"{principal.kind}:{principal.name}"
+                    for access in opening:
+                        at = f"{entity.type}:{entity.name}"
+                        self._residues.add(Residue(_DENIED_COLUMN, at, who, "", access))
 
     def _reads_only(self, number: int, one: Readers, table: int, ends: bool) -> bool:
         """Whether the readers may read certain columns of the table alone; it is remembered."""
@@ -254,8 +271,12 @@ class _Builder:
     def _resources(self, level: Level, path: Sequence[Sequence[str]]) -> Json:
         """What a policy names: values of each level of Ranger, all of those that are left."""
         names = named(self._service, level)
-        values = dict(zip(names, path, strict=False)) | dict.fromkeys(names[len(path) :], (_ALL,))
-        return _resources(values, recursive=level.located)
+        rest = names[len(path) :]
+        values = dict(zip(names, path, strict=False)) | dict.fromkeys(rest, (_ALL,))
+        found = _resources(values, recursive=level.located)
+        for name in rest if level.excludes else ():
+            found[name] |= {"values": [*level.excludes], "isExcludes": True}
+        return found
 
     def _items(self, grants: Grants) -> list[Json]:
         """The items of a policy: to each set of readers the accesses that they are given."""

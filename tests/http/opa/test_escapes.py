@@ -1,0 +1,211 @@
+"""Ways around filters, masks and rights in Trino, by what a request chooses or calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from lakewarden.config.engines import TrinoRealm
+from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.question import (
+    Action,
+    CatalogProperty,
+    Column,
+    Context,
+    Function,
+    Identity,
+    Question,
+    Resource,
+    Schema,
+    Table,
+)
+from lakewarden.kernel.relations import EntityRow, Facts
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.models import own
+from lakewarden.service.state import RealmState
+from lakewarden.service.system import load_system
+from tests.http.opa.test_denied_columns import EVERYBODY, USERS, lake, state_of
+
+SETTINGS = TrinoRealm(metalake="lk")
+CREATES = {"privileges": ["CREATE_TABLE", "CREATE_SCHEMA", "CREATE_VIEW"], "effect": "allow"}
+CREATES |= {"on": "catalog:lk:c", "to": ["members:lk"]}
+
+
+def asked(
+    realm: RealmState, user: str, act: str, resource: Resource, settings: TrinoRealm = SETTINGS
+) -> Evaluator:
+    question = Question(Context(Identity(user)), Action(act, resource))
+    return Evaluator(realm, realm.system.engines["trino"], settings, question, 0.0)
+
+
+def who(realm: RealmState, act: str, resource: Resource, **settings: Any) -> str:
+    chosen = TrinoRealm(metalake="lk", **settings)
+    return " ".join(u for u in USERS if asked(realm, u, act, resource, chosen).allows())
+
+
+def table(
+    name: str = "orders", columns: Sequence[str] | None = None, **properties: object
+) -> Table:
+    return Table("c", "s", name, None if columns is None else [*columns], properties or None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["location", "external_location", "EXTERNAL_LOCATION", "partition_projection_location_template",
+     "avro_schema_url", "data_location", "write_object_storage_path"],
+)  # fmt: skip
+def test_where_files_lie_is_chosen_by_the_owner_of_the_catalog(name: str) -> None:
+    """The files may be those of a table that one may not read."""
+    realm = lake(CREATES, owns_catalog="mia")
+    for act in ("CreateTable", "CreateSchema"):
+        chosen: tuple[dict[str, str], ...] = ({}, {name: "s3://lake/x", "format": "x"})
+        for given, expected in zip(chosen, (EVERYBODY, "mia"), strict=True):
+            resource = Resource(table=table("new", **given))
+            if act == "CreateSchema":
+                resource = Resource(schema=Schema("c", "new", {**given} or None))
+            assert who(realm, act, resource) == expected
+            assert who(realm, act, resource, locations="catalog") == EVERYBODY
+    placed = Resource(table=Table("c", "s", "orders", None, {name: None}))
+    assert who(realm, "SetTableProperties", placed) == "mia"
+    assert who(realm, "SetTableProperties", Resource(table=table(format="ORC"))) == "mia olga"
+    denied = asked(realm, "olga", "SetTableProperties", placed).denied()
+    assert denied is not None
+    assert (denied.operation, denied.entity) == ("trino.DropCatalog", "catalog:lk:c")
+
+
+@pytest.mark.parametrize(
+    ("procedure", "expected"),
+    [("OPTIMIZE", "mia olga"), ("ADD_FILES", "mia"), ("ADD_FILES_FROM_TABLE", "mia")],
+)
+def test_files_of_others_are_added_by_the_owner_of_the_catalog(
+    procedure: str, expected: str
+) -> None:
+    realm = lake(owns_catalog="mia")
+    resource = Resource(table=table(), function=Function(procedure))
+    assert who(realm, "ExecuteTableProcedure", resource) == expected
+
+
+def test_whom_a_mask_binds_calls_no_procedure_on_the_table() -> None:
+    """Some bring back rows, or take them away, whether a filter hides them or not."""
+    realm = lake(
+        {"effect": "mask", "on": "table:lk:c.s.orders", "expression": "null", "to": ["user:olga"]},
+        owns_catalog="mia",
+    )
+    resource = Resource(table=table(), function=Function("ROLLBACK_TO_SNAPSHOT"))
+    assert who(realm, "ExecuteTableProcedure", resource) == "mia"
+
+
+def test_rows_are_not_overwritten_by_a_session_property() -> None:
+    realm = lake(owns_catalog="mia")
+    for name, expected in (
+        ("insert_existing_partitions_behavior", "mia"),
+        ("compression_codec", EVERYBODY),
+    ):
+        resource = Resource(catalog_session_property=CatalogProperty("c", name))
+        assert who(realm, "SetCatalogSessionProperty", resource) == expected
+        assert who(realm, "SetCatalogSessionProperty", resource, locations="catalog") == expected
+
+
+@pytest.mark.parametrize("act", ["CreateMaterializedView", "RefreshMaterializedView"])
+def test_what_limits_somebody_is_not_stored_for_others(act: str) -> None:
+    limit: dict[str, Any] = {"effect": "filter", "on": "table:lk:c.s.orders", "to": ["user:ana"]}
+    limit["expression"] = "iban = 'x'"
+    resource = Resource(table=table("shown"))
+    for limits, settings, expected in (
+        ((), "all", True), ((limit,), "all", True), ((), "unlimited", True),
+        ((limit,), "unlimited", False),
+    ):  # fmt: skip
+        realm = lake(CREATES, *limits, owns_catalog="mia", more=["view:lk:c.s.shown"])
+        assert ("mia" in who(realm, act, resource, definer_views=settings)) is expected
+
+
+@pytest.mark.parametrize("name", ["Iban", "IBAN", "iban.country", "iban.code.check"])
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_column_is_masked_and_denied_by_all_names_that_the_realm_has(
+    name: str, stored: bool
+) -> None:
+    """Trino has names in small letters, and asks about a structure as a whole."""
+    on = f"column:lk:c.s.orders.{name}"
+    mask = {"effect": "mask", "on": on, "expression": "null", "to": ["user:ana"]}
+    deny = {"effect": "deny", "on": on, "privileges": ["SELECT_COLUMN"], "to": ["user:bo"]}
+    realm = lake(mask, deny, more=[on] if stored else [])
+
+    def shown(user: str, column: str) -> bool:
+        resource = Resource(column=Column("c", "s", "orders", column, "varchar"))
+        return asked(realm, user, "GetColumnMask", resource).masked(resource) is None
+
+    assert [shown(user, "iban") for user in ("ana", "bo")] == [False, True]
+    assert [shown(user, "ibans") for user in ("ana", "bo")] == [True, True]
+    reads = Resource(table=table(columns=["iban"]))
+    assert who(realm, "SelectFromColumns", reads) == "ana mia olga"
+    assert who(realm, "SelectFromColumns", Resource(table=table(columns=["id"]))) == EVERYBODY
+
+
+JUDGED = """
+[model]
+name = "open"
+title = "Names that are not stored count"
+version = "1"
+source = "made for tests"
+spelling = "plain"
+judged = true
+[types.table]
+filtered = true
+[types.column]
+parent = "table"
+masked = true
+[privileges.READ]
+on = "table"
+[operations.read]
+on = "table"
+rule = "READ"
+[engines.trino]
+rest = "nothing else"
+[engines.trino.names]
+table = "{catalog}/{schema}/{table}"
+column = "{catalog}/{schema}/{table}/{column}"
+[engines.trino.acts.FilterTables]
+on = "table"
+rule = "READ"
+[engines.trino.acts.SelectFromColumns]
+on = "table"
+rule = "READ"
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "bound"),
+    [
+        (None, []),
+        ({"effect": "filter", "on": "table:c/s/orders", "expression": "a = 1"}, ["orders"]),
+        ({"effect": "mask", "on": "column:c/s/orders/a", "expression": "null"}, ["orders"]),
+    ],
+)
+def test_what_a_connector_shows_about_a_table_keeps_to_its_filters(
+    limit: dict[str, Any] | None, bound: list[str]
+) -> None:
+    """Files, partitions and history have values of rows, and no filter of their own."""
+    system = load_system("open", {"trino": "on"}, own.of_text(JUDGED, "open.toml"))
+    orders, column = system.entity("table:c/s/orders"), system.entity("column:c/s/orders/a")
+    stated = [
+        {"id": "r", "privileges": ["READ"], "to": ["user:ana"]},
+        *([{"id": "limit", **limit}] if limit else []),
+    ]
+    realm = state_of(
+        system,
+        Facts(
+            entities=[EntityRow(orders), EntityRow(column, orders)],
+            principals=[system.principal("ana")],
+            statements=read_statements(stated, system.model, system.spelling, "test"),
+        ),
+    )
+    for name in ("orders", "other"):
+        read = Resource(table=table(name, ["a"]))
+        assert asked(realm, "ana", "SelectFromColumns", read).allows()
+        for part in ("$files", "$partitions", "$history$x"):
+            read = Resource(table=table(name + part, ["a"]))
+            expected = name not in bound
+            assert asked(realm, "ana", "SelectFromColumns", read).allows() is expected
+            assert not asked(realm, "eve", "SelectFromColumns", read).allows()

@@ -1,0 +1,48 @@
+"""What somebody sees of a table with a column that a DENY closes."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakewarden.kernel.request import Request
+from lakewarden.service.limited_read import limited_read
+from lakewarden.service.sight import denied_notes, sight, unmasked_users
+from lakewarden.service.state import RealmState
+from tests.http.opa.test_denied_columns import IBAN, NEW, ORDERS, USERS, denying, lake
+
+
+def question(realm: RealmState, user: str, on: str = ORDERS) -> Request:
+    return Request(realm.system.principal(user), "", realm.system.entity(on), 0.0)
+
+
+@pytest.mark.parametrize("on", [IBAN, NEW])
+def test_a_denied_column_is_told_to_whom_the_deny_binds(on: str) -> None:
+    realm = lake(denying(on, "SELECT_COLUMN", to=["members:lk"]))
+    for user in USERS:
+        seen = sight(realm.matrix, question(realm, user))
+        closed = (realm.system.entity(on),) if user in ("ana", "bo") else ()
+        assert seen.may_read
+        assert seen.denied == closed
+        assert [on in note for note in denied_notes(seen)] == [True] * len(closed)
+    assert sight(lake().matrix, question(realm, "ana")).denied == ()
+
+
+def test_whom_a_deny_binds_does_not_see_the_values() -> None:
+    realm = lake(denying(IBAN, "SELECT_COLUMN"))
+    names = [one.name for one in unmasked_users(realm.matrix, question(realm, "", IBAN))]
+    assert names == ["bo", "mia", "olga"]
+
+
+@pytest.mark.parametrize("name", ["iban", "IBAN", "iban.country"])
+def test_a_column_of_rows_has_the_masks_and_denials_of_all_its_names(name: str) -> None:
+    on = f"column:lk:c.s.orders.{name}"
+    mask = {"effect": "mask", "on": on, "expression": "null", "to": ["user:ana"]}
+    realm = lake(mask, denying(on, "SELECT_COLUMN", to=["user:bo"]))
+    columns = {"iban": "VARCHAR", "other": "VARCHAR"}
+    read = limited_read(realm, question(realm, "ana"), "duckdb", columns)
+    assert read.masks is not None
+    assert read.masks["iban"] is not None
+    assert read.masks["other"] is None
+    assert not limited_read(realm, question(realm, "bo"), "duckdb", columns).may_read
+    del columns["iban"]
+    assert limited_read(realm, question(realm, "bo"), "duckdb", columns).may_read

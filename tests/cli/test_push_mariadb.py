@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from lakewarden.cli import main
-from lakewarden.pushdown.mariadb import GRANTED
+from lakewarden.pushdown.mariadb_account import GRANTED
 from tests.cli.test_push import STORE, furnish, run
 from tests.pushdown.mariadb_estate import Connection, administrator, connection_of, empty, execute
 

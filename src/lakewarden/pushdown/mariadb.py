@@ -27,6 +27,7 @@ from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import PROXY_OF, Holdings
 from lakewarden.pushdown.grants import Grant, Known, Path, Role, Roles
+from lakewarden.pushdown.mariadb_account import AccountRights
 from lakewarden.pushdown.mariadb_catalog import (
     EVERYONE,
     GRANT_OPTION,
@@ -38,12 +39,10 @@ from lakewarden.pushdown.mariadb_engines import reached
 from lakewarden.pushdown.mariadb_names import (
     MAX_PATTERN,
     Marks,
-    grantee,
     member,
     member_of,
     pattern,
     place,
-    quoted,
 )
 from lakewarden.pushdown.mariadb_owners import expanded, ways
 from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
@@ -54,12 +53,6 @@ from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
 
 ENGINE: Final = "mysql"
-GRANTED: Final = (
-    *("SELECT", "INSERT", "UPDATE", "DELETE"),
-    *("CREATE", "CREATE VIEW", "ALTER", "INDEX", "DROP"),
-)
-"""The privileges that a push grants, and that the account has to have to do so."""
-
 _SYSTEM: Final = ("information_schema", "mysql", "performance_schema", "sys")
 _TABLES: Final = """
 SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, TABLE_TYPE AS kind, ENGINE AS engine
@@ -92,7 +85,6 @@ _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 1698})
 _LISTED, _SHOWN = 5, 200
 """So many statements that were not done are listed, and so many signs of each."""
 
-_ROLE_ADMIN: Final = "ROLE_ADMIN"
 _SHOWS: Final = "SHOW DATABASES"
 _ROLES_SINCE: Final = 8
 """The first MySQL with roles."""
@@ -386,52 +378,35 @@ class Database:
 
     def missing_rights(self, paths: Collection[Path]) -> list[str]:
         """What the account lacks to push what lies there, each with what gives it."""
-        (row,) = self._rows("SELECT CURRENT_USER() AS me")
-        user, _, host = row["me"].rpartition("@")
-        me = grantee(Account(user, host))
         try:
-            catalog = self._catalog()
+            rights = self._rights()
         except pymysql.MySQLError:
-            what = "it may not read the system's tables"
-            return [f"{what}: GRANT SELECT, UPDATE ON mysql.* TO {me}"]
-        given = catalog.given(catalog.me)
-        everywhere = {one.privilege for one in given if not one.path}
-        missing = []
-        if "CREATE USER" not in everywhere:
-            missing.append(f"it may not create roles: GRANT CREATE USER ON *.* TO {me}")
-        may_update = {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & given
-        if self._is_mysql and not {_ROLE_ADMIN, "SUPER"} & (everywhere | self._dynamic(user, host)):
-            what = "it may not grant roles that it has made"
-            missing.append(f"{what}: GRANT {_ROLE_ADMIN} ON *.* TO {me}")
-        if not (self._is_mysql or may_update):
-            what = "it may not set default roles"
-            missing.append(f"{what}: GRANT UPDATE ON mysql.* TO {me}")
+            return [
+                AccountRights(self._me(), frozenset(), frozenset(), self._is_mysql).unreadable()
+            ]
         stored = {path[0] for path in paths if path}
         # Without SHOW DATABASES it does not see one on which it has no rights yet.
-        for schema in sorted(stored & self._databases() if _SHOWS in everywhere else stored):
-            own = everywhere | {one.privilege for one in given if one.path == (schema,)}
-            lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
-            if lacking:
-                rights = ", ".join(one for one in lacking if one != GRANT_OPTION) or "USAGE"
-                what = f"it may not grant everything in the database {quoted(schema)}"
-                where = f"{quoted(pattern(schema))}.*"
-                missing.append(f"{what}: GRANT {rights} ON {where} TO {me} WITH GRANT OPTION")
-        lacking = self._views(catalog).missing_rights()
-        if lacking:
-            rights = ", ".join(one for one in lacking if one != GRANT_OPTION) or "USAGE"
-            where = f"{quoted(pattern(self._address.view_schema))}.*"
-            what = f"it may not make masking views: GRANT {rights} ON {where} TO {me}"
-            missing.append(f"{what} WITH GRANT OPTION")
-        return missing
+        there = stored & self._databases() if _SHOWS in rights.everywhere else stored
+        lacking = self._views(self._catalog()).missing_rights()
+        return [
+            *rights.missing(),
+            *rights.missing_in(there),
+            *rights.missing_for_views(lacking, self._address.view_schema),
+        ]
 
     def warnings(self) -> list[str]:
-        """What the account may beyond that."""
-        catalog = self._catalog()
-        given = {one.privilege for one in catalog.given(catalog.me) if not one.path}
-        if not given >= {"SUPER", GRANT_OPTION}:
-            return []
-        what = "the account may do everything in the server, and a push needs less"
-        return [f"{what}: give the target its own one"]
+        """What the account may beyond that, and what drift does not see with it."""
+        return [*self._rights().warnings()]
+
+    def _rights(self) -> AccountRights:
+        me, catalog = self._me(), self._catalog()
+        dynamic = self._dynamic(*me) if self._is_mysql else set()
+        return AccountRights(me, catalog.given(catalog.me), frozenset(dynamic), self._is_mysql)
+
+    def _me(self) -> Account:
+        (row,) = self._rows("SELECT CURRENT_USER() AS me")
+        user, _, host = row["me"].rpartition("@")
+        return Account(user, host)
 
     def _databases(self) -> frozenset[str]:
         """The databases that the account sees and that may be schemas of the catalog."""

@@ -52,7 +52,7 @@ _LONGEST_FILE: Final = 200
 _SIGN: Final = 5
 """So many signs the name of a file has for one that is no letter or digit of ASCII."""
 
-_MOST: Final = 100
+_NOTES_AT_ONCE: Final = 100
 """Notes of one statement."""
 
 _BARRIER: Final = " LIMIT 18446744073709551615"
@@ -63,7 +63,7 @@ WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
 """
 _NAMES: Final = "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
 _DATABASE: Final = "SELECT 1 AS one FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
-_BESIDE: Final = """
+_PROGRAMS: Final = """
 SELECT ROUTINE_NAME AS name FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s
 UNION ALL SELECT EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s
 """
@@ -215,7 +215,7 @@ class MaskingViews:
     @property
     def _is_foreign(self) -> bool:
         """Whether somebody else made the database; one with nothing in it nobody misses."""
-        return not self._is_marked and bool(self._names or self._beside)
+        return not self._is_marked and bool(self._names or self._programs)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -223,8 +223,8 @@ class MaskingViews:
         return frozenset(row["name"] for row in self._rows(_NAMES, (self._schema,)))
 
     @cached_property
-    def _beside(self) -> list[dict[str, Any]]:
-        return self._rows(_BESIDE, (self._schema, self._schema))
+    def _programs(self) -> list[dict[str, Any]]:
+        return self._rows(_PROGRAMS, (self._schema, self._schema))
 
     # --- changes ---
 
@@ -252,7 +252,7 @@ class MaskingViews:
             # What was granted on a view of that name that is gone.
             yield from self._revoked(name)
             yield self._creation(name, view)
-        for some in _several([*named]):
+        for some in _batches([*named]):
             text = _NOTED.strip().replace("\n", " ").format(
                 at=self._at(_TABLE), state=self._state_of, schema=_literal(self._schema),
                 names=", ".join(map(_literal, some)),
@@ -271,7 +271,7 @@ class MaskingViews:
         yield from self._drop(sorted(left - read))
         # What is no view of ours is not dropped, whatever its name.
         names = (self._names - (self._dropped & self._made.keys())) | self._added
-        if names <= {_TABLE} and not self._beside:
+        if names <= {_TABLE} and not self._programs:
             yield f"DROP DATABASE {quoted(self._schema)}"
 
     def _free(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
@@ -321,13 +321,13 @@ class MaskingViews:
             f"({_literal(name)}, {_literal(note_on(self._mark, role, view, '').text)})"
             for name, (role, view) in named.items()
         ]
-        for some in _several(rows):
+        for some in _batches(rows):
             text = f"REPLACE INTO {self._at(_TABLE)} (name, note) VALUES"
             yield f"{text} {', '.join(some)}"
 
     def _drop(self, names: Sequence[str]) -> Iterator[str]:
         self._dropped.update(names)
-        for some in _several(names):
+        for some in _batches(names):
             yield f"DROP VIEW IF EXISTS {', '.join(map(self._at, some))}"
             listed = ", ".join(map(_literal, some))
             yield f"DELETE FROM {self._at(_TABLE)} WHERE name IN ({listed})"  # noqa: S608 — ours
@@ -336,8 +336,8 @@ class MaskingViews:
         return f"{quoted(self._schema)}.{quoted(name)}"
 
 
-def _several(rows: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (rows[start : start + _MOST] for start in range(0, len(rows), _MOST))
+def _batches(rows: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (rows[start : start + _NOTES_AT_ONCE] for start in range(0, len(rows), _NOTES_AT_ONCE))
 
 
 def _literal(text: str) -> str:

@@ -1,0 +1,86 @@
+"""What the account that pushes to a MariaDB or MySQL may, and what it lacks, with what gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.names.mysql_account import Account
+from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.mariadb_catalog import GRANT_OPTION
+from lakewarden.pushdown.mariadb_names import grantee, pattern, quoted
+
+GRANTED: Final = (
+    *("SELECT", "INSERT", "UPDATE", "DELETE"),
+    *("CREATE", "CREATE VIEW", "ALTER", "INDEX", "DROP"),
+)
+"""The privileges that a push grants, and that the account has to have to do so."""
+
+SHOWN_BY: Final = ("SHOW VIEW", "TRIGGER")
+SHOWN_BY_IN_MYSQL: Final = (*SHOWN_BY, "EVENT", "EXECUTE")
+"""The rights by which the account sees what works with the rights of its definer."""
+
+_ROLE_ADMIN: Final = "ROLE_ADMIN"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRights:
+    """The account with what it was granted; `dynamic` are privileges that are no grants there."""
+
+    me: Account
+    given: frozenset[Grant]
+    dynamic: frozenset[str]
+    is_mysql: bool
+
+    @property
+    def everywhere(self) -> frozenset[str]:
+        """What it may on the whole server."""
+        return frozenset(one.privilege for one in self.given if not one.path)
+
+    def unreadable(self) -> str:
+        """What an account lacks of which nothing else is known."""
+        what = "it may not read the system's tables"
+        return f"{what}: GRANT SELECT, UPDATE ON mysql.* TO {grantee(self.me)}"
+
+    def missing(self) -> Iterator[str]:
+        """What it lacks to make roles and to give them to people."""
+        me, everywhere = grantee(self.me), self.everywhere
+        if "CREATE USER" not in everywhere:
+            yield f"it may not create roles: GRANT CREATE USER ON *.* TO {me}"
+        if self.is_mysql and not {_ROLE_ADMIN, "SUPER"} & (everywhere | self.dynamic):
+            yield f"it may not grant roles that it has made: GRANT {_ROLE_ADMIN} ON *.* TO {me}"
+        may_update = {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & self.given
+        if not (self.is_mysql or may_update):
+            yield f"it may not set default roles: GRANT UPDATE ON mysql.* TO {me}"
+
+    def missing_in(self, databases: Iterable[str]) -> Iterator[str]:
+        """What it lacks to grant all that a push may grant in these databases."""
+        for name in sorted(databases):
+            own = self.everywhere | {one.privilege for one in self.given if one.path == (name,)}
+            lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
+            if lacking:
+                what = f"it may not grant everything in the database {quoted(name)}"
+                yield f"{what}: {self._giving(lacking, name)}"
+
+    def missing_for_views(self, lacking: Iterable[str], database: str) -> Iterator[str]:
+        """What is said where it is `lacking` rights in the database of masking views."""
+        rights = list(lacking)
+        if rights:
+            yield f"it may not make masking views: {self._giving(rights, database)}"
+
+    def warnings(self) -> Iterator[str]:
+        """What it may beyond that, and what `drift` does not see with it."""
+        if self.everywhere >= {"SUPER", GRANT_OPTION}:
+            what = "the account may do everything in the server, and a push needs less"
+            yield f"{what}: give the target its own one"
+        shown_by = SHOWN_BY_IN_MYSQL if self.is_mysql else SHOWN_BY
+        unseen = [one for one in shown_by if one not in self.everywhere]
+        if unseen:
+            what = "drift does not see all that others made with the rights of its definer"
+            yield f"{what}: GRANT {', '.join(unseen)} ON *.* TO {grantee(self.me)}"
+
+    def _giving(self, lacking: Iterable[str], database: str) -> str:
+        rights = ", ".join(one for one in lacking if one != GRANT_OPTION) or "USAGE"
+        where = f"{quoted(pattern(database))}.*"
+        return f"GRANT {rights} ON {where} TO {grantee(self.me)} WITH GRANT OPTION"

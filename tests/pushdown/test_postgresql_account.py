@@ -121,6 +121,23 @@ def member_edits(made: Estate) -> list[str]:
     ]
 
 
+def _left_beside(made: Estate, admin: psycopg.Connection[Any]) -> None:
+    """A role on which something of the server hangs is left, without anything of ours."""
+    name, before = min(made.held().roles), made.held()
+    role = sql.Identifier(name).as_string(None)
+    admin.execute(f"GRANT SET ON PARAMETER log_statement TO {role}; {member_edits(made)[3]}")
+    with connected(made.address) as database:
+        push.apply(database, push.plan(database, made.state, made.target, NOW))
+    assert {*made.held().roles.values()} == {*before.roles.values()}
+    members = admin.execute(
+        "SELECT rolname FROM pg_auth_members JOIN pg_roles r ON r.oid = member"
+        " WHERE roleid = %s::regrole AND rolname <> %s",
+        [f'"{name}_left1"', KEEPER],
+    ).fetchall()
+    assert members == []
+    admin.execute(f'DROP OWNED BY "{name}_left1"; DROP ROLE "{name}_left1"')
+
+
 def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
     """The role is made anew: the account cannot revoke what a superuser granted."""
     with superuser(made) as admin:
@@ -137,6 +154,7 @@ def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
                 push.apply(database, push.plan(database, made.state, made.target, NOW))
                 assert {*database.held().roles.values()} == {*before.roles.values()}, edit
                 assert not database.stuck(database.held()).roles, edit
+        _left_beside(made, admin)
         for edit in member_edits(made):
             admin.execute(edit)
         other = made.with_facts(altered(limited(facts_of(SEED), SEED), SEED))

@@ -9,7 +9,7 @@ or will be.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final
@@ -20,6 +20,7 @@ from lakewarden.pushdown.grants import COLUMN, GRANTABLE, Grant, MaskingView, Ro
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
+NOTHING: Final = Roles()
 NO_ROLES: Final[Mapping[str, Role]] = {}
 
 
@@ -117,33 +118,36 @@ def _new_name(role: Role, prefix: str, tag: str, taken: set[str]) -> str:
         number += 1
 
 
-def replaced(stuck: Roles, wanted: Roles) -> frozenset[str]:
+def replaced(stuck: Roles, wanted: Roles) -> Roles:
     """The roles that are dropped whole, and made anew where they are wanted.
 
     `stuck` has the members and grants of held roles that the account cannot take away. That matters
     where they are not wanted.
     """
-    return frozenset(
-        name
-        for name, role in stuck.roles.items()
-        for after in (wanted.roles.get(name, Role(_NOBODY)),)
-        if role.members - after.members or role.grants - after.grants
+    return Roles(
+        {
+            name: role
+            for name, role in stuck.roles.items()
+            for after in (wanted.roles.get(name, Role(_NOBODY)),)
+            if role.members - after.members or role.grants - after.grants
+        }
     )
 
 
-def steps(held: Roles, wanted: Roles, anew: Collection[str] = ()) -> Iterator[Step]:
+def steps(held: Roles, wanted: Roles, anew: Roles = NOTHING) -> Iterator[Step]:
     """The steps, in the order in which they are to be done.
 
-    Roles that are made `anew` are dropped first with all members and grants, see `replaced`.
+    Roles that are made `anew` are dropped with what is there of them: see `replaced`. All else is
+    taken from them before, as such a role may stay where something hangs on it.
     """
-    before = {name: role for name, role in held.roles.items() if name not in anew}
+    before = {name: role for name, role in held.roles.items() if name not in anew.roles}
     after = wanted.roles
     for name, role in sorted(held.roles.items()):
-        if name in before:
-            yield from _taken(name, role, after.get(name))
+        stuck = anew.roles.get(name)
+        if stuck is None:
+            yield from _taken(name, role, after.get(name, Role(_NOBODY)))
         else:
-            # Its members and grants go with it.
-            yield from _taken(name, replace(role, members=_NOBODY, grants=frozenset()), None)
+            yield from _taken(name, role, stuck)
     for name in sorted(held.roles):
         if name not in before or name not in after:
             yield Step(Act.DROP_ROLE, name)
@@ -155,12 +159,11 @@ def steps(held: Roles, wanted: Roles, anew: Collection[str] = ()) -> Iterator[St
             yield from part(name, before.get(name, Role(frozenset())), after[name])
 
 
-def _taken(name: str, before: Role, wanted: Role | None) -> Iterator[Step]:
+def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
     """A row policy goes last: while there are rights on the table, it limits them.
 
     What a view is of may not be read by whom it is for before the view is gone, nor after.
     """
-    after = wanted or Role(_NOBODY)
     for member in sorted(before.members - after.members):
         yield Step(Act.REVOKE_MEMBER, name, member=member)
     for grant in sorted(before.grants - after.grants, key=_by_privilege):

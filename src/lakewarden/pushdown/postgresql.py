@@ -115,11 +115,20 @@ SELECT n.nspname, c.relname, p.polname FROM pg_policy p
 JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 """
 _USED_ELSEWHERE: Final = """
-SELECT DISTINCT r.rolname FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid
+SELECT DISTINCT r.rolname FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid,
+  (SELECT oid, current_setting('is_superuser')::boolean AS is_super FROM pg_database
+   WHERE datname = current_database()) me
 WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = ANY(%s)
-  AND d.dbid NOT IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+  AND CASE WHEN d.dbid <> 0 THEN d.dbid <> me.oid ELSE
+    CASE d.classid WHEN 'pg_parameter_acl'::regclass THEN NOT me.is_super
+      WHEN 'pg_database'::regclass THEN
+        (SELECT NOT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE oid = d.objid)
+      WHEN 'pg_tablespace'::regclass THEN
+        (SELECT NOT pg_has_role(spcowner, 'USAGE') FROM pg_tablespace WHERE oid = d.objid)
+      ELSE false END END
 """
-"""Roles that something hangs on in another database, where it cannot be taken away from here."""
+"""Roles that something hangs on in another database, or that is of the whole server and not the
+account's, where it cannot be taken away from here."""
 
 _GRANTS: Final = """
 SELECT r.rolname, path, acl.privilege_type, acl.is_grantable FROM (

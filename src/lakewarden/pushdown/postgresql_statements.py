@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from typing import Final
 
 from psycopg import sql
@@ -17,7 +17,12 @@ from psycopg.abc import AdaptContext
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import EVERY_ROW, GRANTABLE, Grant, MaskingView, Path, RowPolicy
 from lakewarden.pushdown.plan import Act, Step
-from lakewarden.pushdown.postgresql_views import ViewsFound, ViewStatements, commenting
+from lakewarden.pushdown.postgresql_views import (
+    MAX_NAME_BYTES,
+    ViewsFound,
+    ViewStatements,
+    commenting,
+)
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
 
 MEMBER: Final = "MEMBER "
@@ -27,6 +32,9 @@ MEMBER_OF: Final = f"{MEMBER}OF "
 ODD_MEMBER: Final = f"{MEMBER}WITH "
 """A membership in a role of ours with other options than a push gives it is a grant of this, on
 the role and the member."""
+
+_LEFT_BYTES: Final = 10
+"""So many bytes are for what ends the name of a role that stays."""
 
 _KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
 
@@ -57,14 +65,17 @@ class Statements:
         self._found, self._address, self._context = found, address, context
         self._roles = {*found.roles}
         self._grantors = dict(found.grantors)
+        self._made: frozenset[str] = frozenset()
         self._policies = {path: {*names} for path, names in found.policies.items()}
         self._views = ViewStatements(found.views, address, context)
 
     def of(self, steps: Iterable[Step]) -> Iterator[Statement]:
         """What does the steps, and drops what nobody needs after them."""
+        todo = list(steps)
+        self._made = frozenset(step.role for step in todo if step.act is Act.CREATE_ROLE)
         for name in self._found.unmarked:
             yield Statement(MARKING, self._marking(name).as_string(self._context))
-        for _, alike in groupby(steps, _alike):
+        for _, alike in groupby(todo, _alike):
             some = [*alike]
             for statement in self._for(some):
                 yield Statement(some[0].act.value, statement.as_string(self._context))
@@ -125,9 +136,19 @@ class Statements:
         if name in self._found.used_elsewhere:
             yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(role)
             yield sql.SQL("COMMENT ON ROLE {} IS NULL").format(role)
+            if name in self._made:
+                left = self._name_left(name)
+                yield sql.SQL("ALTER ROLE {} RENAME TO {}").format(role, sql.Identifier(left))
             return
         self._roles.discard(name)
         yield sql.SQL("DROP ROLE {}").format(role)
+
+    def _name_left(self, name: str) -> str:
+        """A free name for a role that stays, so that another one can have its own."""
+        stem = name.encode()[: MAX_NAME_BYTES - _LEFT_BYTES].decode(errors="ignore")
+        left = next(one for one in (f"{stem}_left{n}" for n in count(1)) if one not in self._roles)
+        self._roles.add(left)
+        return left
 
     def _revoke_membership(self, of: str, member: str) -> Iterator[sql.Composed]:
         """Takes the membership away, whoever granted it."""

@@ -20,6 +20,7 @@ from lakewarden.pushdown.division import divided
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
 from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, from_data, known
 from lakewarden.pushdown.plan import (
+    NOTHING,
     AccessChange,
     Act,
     Step,
@@ -130,7 +131,7 @@ class PushPlan:
     revision: int
     adopted: tuple[tuple[str, Grant], ...] = ()
     is_journalled: bool = False
-    anew: frozenset[str] = frozenset()
+    anew: Roles = NOTHING
     statements: Sequence[Statement] = ()
 
     @property

@@ -31,13 +31,11 @@ from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.test_push import CHANGES, COLUMN, EU, MASK, US
 from tests.pushdown.ranger.test_tags import NOTE, PII, SECRET, tagged_realm, with_tags
 from tests.pushdown.ranger.worlds import linked, ranger_of, told
-from tests.pushdown.wiretap import said_to_mariadb, said_to_postgresql, wiretap
+from tests.pushdown.wiretap import said_to_postgresql, wiretap
 
 SEED = 3
 READING = ("SELECT", "SHOW", "WITH", "BEGIN", "COMMIT", "SET SESSION", "SET NAMES", "SET AUTO")
 """How statements begin that change nothing in a target."""
-
-SPEAKS = {"postgresql": said_to_postgresql, "mysql": said_to_mariadb}
 
 
 @contextmanager
@@ -57,11 +55,35 @@ def made(request: pytest.FixtureRequest) -> Iterator[TargetEstate]:
         yield one
 
 
+@contextmanager
+def listening(made: TargetEstate) -> Iterator[tuple[TargetEstate, Callable[[], list[str]]]]:
+    """The target, and what is said to it: as it is sent, or as the server writes it down."""
+    if made.kind == "postgresql":
+        with wiretap(made.address.url) as tap:
+            own = tapped(made, tap.port)
+            yield own, lambda: [*said_to_postgresql(bytes(tap.heard[-1]))]
+        return
+    with mariadb_estate.administrator(made.address.url) as admin:
+        mariadb_estate.execute(admin, "SET GLOBAL log_output = 'TABLE'")
+        mariadb_estate.execute(admin, "TRUNCATE mysql.general_log")
+        mariadb_estate.execute(admin, "SET GLOBAL general_log = 1")
+        try:
+            yield made, partial(logged, admin)
+        finally:
+            mariadb_estate.execute(admin, "SET GLOBAL general_log = 0")
+
+
+def logged(admin: mariadb_estate.Connection) -> list[str]:
+    """What others than the administrator said."""
+    query = "SELECT argument FROM mysql.general_log WHERE command_type = 'Query'"
+    rows = mariadb_estate.execute(admin, f"{query} AND thread_id <> CONNECTION_ID()")
+    return [text.decode() if isinstance(text, bytes) else text for (text,) in rows]
+
+
 def tapped(made: TargetEstate, port: int) -> TargetEstate:
     """The same target by that port, where nothing is encrypted."""
     at = sa.make_url(made.address.url).set(host="127.0.0.1", port=port)
-    if made.kind == "postgresql":
-        at = at.set(query={"sslmode": "disable", "gssencmode": "disable"})
+    at = at.set(query={"sslmode": "disable", "gssencmode": "disable"})
     address = Address(at.render_as_string(hide_password=False), made.address.target)
     return replace(made, address=address)
 
@@ -74,14 +96,14 @@ def sent(made: TargetEstate, target: PushTarget, make: Makes) -> tuple[PushPlan,
     with made.connected() as database:
         database.claim(known(target.pushed))
         shown = make(database, target)
-    with wiretap(made.address.url) as tap, tapped(made, tap.port).connected() as database:
+    with listening(made) as (own, said), own.connected() as database:
         database.lock()
         database.claim(known(target.pushed))
         agreed = make(database, target)
         assert agreed.digest == shown.digest
         push.apply(database, agreed)
-        said = [*SPEAKS[made.kind](bytes(tap.heard[-1]))]
-    return shown, [one for one in said if not one.lstrip().startswith(READING)]
+        whole = said()
+    return shown, [one for one in whole if not one.lstrip().startswith(READING)]
 
 
 def resets(database: push.Database, target: PushTarget) -> PushPlan:

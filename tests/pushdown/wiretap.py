@@ -1,4 +1,4 @@
-"""A port of this machine that leads to a database server, and keeps what clients say to it."""
+"""A port of this machine that leads to a PostgreSQL server, and keeps what clients say to it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ import sqlalchemy as sa
 
 _CHUNK: Final = 65_536
 _LENGTH: Final = 4
-_QUERY_OF_MARIADB: Final = 3
-_PACKET: Final = 4
-_LONGEST_PACKET: Final = 2**24 - 1
 
 
 class Wiretap:
@@ -54,12 +51,9 @@ def _copy(source: socket.socket, target: socket.socket, kept: bytearray | None) 
 @contextmanager
 def wiretap(url: str) -> Iterator[Wiretap]:
     """A wiretap on the server of that address, until the block ends."""
-    at = sa.make_url(url)
-    folder = at.query.get("host")
+    folder = sa.make_url(url).query["host"]
 
     def server() -> socket.socket:
-        if folder is None:
-            return socket.create_connection((str(at.host), int(at.port or 0)))
         made = socket.socket(socket.AF_UNIX)
         made.connect(f"{folder}/.s.PGSQL.5432")
         return made
@@ -85,15 +79,3 @@ def said_to_postgresql(heard: bytes) -> Iterator[str]:
         elif kind == b"P":
             yield body.split(b"\0")[1].decode()
         place += 1 + length
-
-
-def said_to_mariadb(heard: bytes) -> Iterator[str]:
-    """The statements of one connection, to MySQL as well. None of them is over 16 MiB."""
-    place = 0
-    while place < len(heard):
-        length = int.from_bytes(heard[place : place + 3], "little")
-        assert length < _LONGEST_PACKET
-        body = heard[place + _PACKET : place + _PACKET + length]
-        if heard[place + 3] == 0 and body[:1] == bytes([_QUERY_OF_MARIADB]):
-            yield body[1:].decode()
-        place += _PACKET + length

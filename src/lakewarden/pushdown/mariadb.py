@@ -99,7 +99,8 @@ def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
         "charset": "utf8mb4",
         "connect_timeout": timeout_s,
         "cursorclass": DictCursor,
-        "init_command": f"SET SESSION sql_mode = '', lock_wait_timeout = {timeout_s}",
+        "init_command": f"SET SESSION sql_mode = '', lock_wait_timeout = {timeout_s},"
+        f" innodb_lock_wait_timeout = {timeout_s}",
     }
     try:
         connection = pymysql.connect(**server, **own)

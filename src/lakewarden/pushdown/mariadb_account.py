@@ -41,7 +41,8 @@ class AccountRights:
     def unreadable(self) -> str:
         """What an account lacks of which nothing else is known."""
         what = "it may not read the system's tables"
-        return f"{what}: GRANT SELECT, UPDATE ON mysql.* TO {grantee(self.me)}"
+        rights = "SELECT" if self.is_mysql else "SELECT, UPDATE"
+        return f"{what}: GRANT {rights} ON mysql.* TO {grantee(self.me)}"
 
     def missing(self) -> Iterator[str]:
         """What it lacks to make roles and to give them to people."""

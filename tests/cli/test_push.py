@@ -69,12 +69,12 @@ def target(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
                     own.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
 
 
-def change(*effects: Any) -> None:
-    with opened_service(STORE) as service:
+def change(*effects: Any, store: str = STORE) -> None:
+    with opened_service(store) as service:
         service.write(SYSTEM, lambda transaction: transaction.change("lake", *effects))
 
 
-def furnish() -> None:
+def furnish(store: str = STORE) -> None:
     """A table that `ana` reads, and `bo` within a filter."""
     parts = [
         Entity("metalake", "quillmere"),
@@ -97,6 +97,7 @@ def furnish() -> None:
                 expression="region = 'eu'",
             )
         ),
+        store=store,
     )  # fmt: skip
 
 
@@ -180,8 +181,11 @@ def test_what_others_change_is_told_and_repaired(
     target.execute("GRANT DELETE ON sales.orders TO ana")
     change(PrincipalChanged(Principal(USER, "cy"), True))
     target.execute("CREATE ROLE cy LOGIN; GRANT SELECT ON sales.orders TO cy")
+    target.execute("CREATE VIEW public.sums AS SELECT sum(amount) FROM sales.orders")
+    target.execute("GRANT SELECT ON public.sums TO bo")
     code, out, _ = pushed("drift pg")
     assert code == 1
+    assert "SELECT THROUGH VIEW public.sums on sales.orders to bo, for bo, which the realm" in out
     assert f"missing: SELECT on sales.orders of {role}" in out
     assert "DELETE on sales.orders to ana, for ana, which the realm denies ana" in out
     assert "SELECT on sales.orders to cy, for cy, which the realm denies cy" in out
@@ -190,6 +194,31 @@ def test_what_others_change_is_told_and_repaired(
     assert pushed("apply again.json")[0] == 1  # the administrator has no account there
     assert seen(target, "bo") == [1]
     assert "missing" not in pushed("drift pg")[1]
+
+
+def test_what_another_store_told_stays(
+    target: Any, pushed: Callable[..., tuple[int, str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both have a target `pg`, which is the same database."""
+    other = STORE.replace("estate", "other")
+    assert main(["init", "--database", other]) == 0
+    run(page()[0].replace(STORE, other), capsys)
+    furnish(other)
+    for command in page()[1:]:
+        code, _, error = run(command.replace(STORE, other), capsys)
+        assert code in (0, 1), error
+    marks = target.execute(
+        "SELECT DISTINCT shobj_description(oid, 'pg_authid') FROM pg_roles"
+        " WHERE starts_with(rolname, 'lw_pg_')"
+    ).fetchall()
+    assert len(marks) == 2
+    assert not [one for one in pushed("drift pg")[1].splitlines() if "missing" in one]
+    assert run(f"lakewarden push reset pg --database {other}", capsys)[0] == 0
+    assert (seen(target, "ana"), seen(target, "bo")) == ([1, 2], [1])
+    assert pushed("reset pg")[0] == 0
+    assert not target.execute(
+        "SELECT FROM pg_roles WHERE starts_with(rolname, 'lw_pg_')"
+    ).fetchall()
 
 
 def test_it_is_warned_of_the_account_of_the_store(

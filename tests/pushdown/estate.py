@@ -48,6 +48,9 @@ STORED_COLUMNS = ("region", "iban", "absent")
 DENIED_EACH = 4
 """One in so many statements on columns is a DENY."""
 
+STORE = "1f0c5a7ecc90ab12"
+"""The id of the store that worlds are pushed from."""
+
 COLUMN_RIGHTS = ("SELECT_COLUMN", "SELECT_COLUMN", "INSERT_ROWS", "UPDATE_ROWS")
 
 

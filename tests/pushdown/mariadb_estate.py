@@ -78,11 +78,11 @@ def execute(connection: Connection, statement: str, *values: object) -> list[tup
 
 
 @contextmanager
-def estate(server: str, facts: Facts, name: str = "pg") -> Iterator[MariadbEstate]:
+def estate(server: str, facts: Facts, name: str = "pg", store: str = "") -> Iterator[MariadbEstate]:
     """The realm with these facts, and its catalog that has the most tables as databases."""
     state = state_of(facts, MariadbEstate.kind)
     url = sa.make_url(server).set(drivername="mariadb")
-    address = Address(url.render_as_string(hide_password=False), name)
+    address = Address(url.render_as_string(hide_password=False), name, store)
     made = MariadbEstate(state, scope_of(state), address)
     with administrator(address.url) as connection:
         empty(connection)

@@ -57,7 +57,7 @@ class Estate(TargetEstate):
 
 
 @contextmanager
-def estate(server: str, facts: Facts, but: Sequence[str] = ()) -> Iterator[Estate]:
+def estate(server: str, facts: Facts, but: Sequence[str] = (), store: str = "") -> Iterator[Estate]:
     """The realm with these facts, and a database with the catalog that has the most tables.
 
     It has nobody and nothing of the names in `but`.
@@ -65,7 +65,7 @@ def estate(server: str, facts: Facts, but: Sequence[str] = ()) -> Iterator[Estat
     state = state_of(facts, Estate.kind)
     scope = scope_of(state)
     with fresh_database(server) as url:
-        made = Estate(state, scope, Address(url, "pg"))
+        made = Estate(state, scope, Address(url, "pg", store))
         with administrator(url) as connection:
             roles = _fill(connection, made, but)
         try:

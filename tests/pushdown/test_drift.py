@@ -17,7 +17,7 @@ from lakewarden.pushdown.grants import Grant, Path, Roles
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.estate import STORE, altered, facts_of
 from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
     MAPPING,
@@ -100,7 +100,7 @@ def _of_view(made: Estate, path: Path, role: str, rng: random.Random) -> Iterato
 
 def check(server: str, seed: int, most: int) -> int:
     """How many edits were tried, each by itself and then all of ours together."""
-    with estate(server, limited(facts_of(seed), seed)) as made:
+    with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
         made.push()
         pushed = made.held()
         rng = random.Random(seed)
@@ -173,7 +173,7 @@ def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
 def check_deaths(server: str, seed: int, tries: int) -> None:
     """Whatever statement a push dies at, the target is as it was, and the next push is done."""
     facts = limited(facts_of(seed), seed)
-    with estate(server, facts) as made:
+    with estate(server, facts, store=STORE) as made:
         made.push()
         other = made.with_facts(altered(facts, seed))
         before = made.held()

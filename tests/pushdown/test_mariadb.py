@@ -28,7 +28,7 @@ from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
 from lakewarden.pushdown.plan import steps
 from lakewarden.pushdown.wanted import Wanted
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import altered, facts_of, is_left_out
+from tests.pushdown.estate import STORE, altered, facts_of, is_left_out
 from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import (
     Connection,
@@ -136,7 +136,7 @@ def pushed(made: MariadbEstate) -> Counter[str]:
 def check(server: str, seed: int, *, bound: bool = False) -> Counter[str]:
     """A realm, the realm when others may do other things, and the first one again."""
     facts = limited(facts_of(seed), seed) if bound else facts_of(seed)
-    with estate(server, facts) as made:
+    with estate(server, facts, store=STORE) as made:
         counts = pushed(made)
         counts += pushed(made.with_facts(altered(facts, seed)))
         return counts + pushed(made)
@@ -254,7 +254,7 @@ def cut(made: MariadbEstate, admin: Connection, after: int) -> Iterator[Database
 def check_cuts(server: str, seed: int, most: int, *, is_back: bool = False) -> int:
     """A push that is cut off anywhere leaves nobody more than before or after, and goes on."""
     facts = facts_of(seed)
-    with estate(server, facts) as first, administrator(first.address.url) as admin:
+    with estate(server, facts, store=STORE) as first, administrator(first.address.url) as admin:
         second = first.with_facts(altered(facts, seed))
         made, other = (second, first) if is_back else (first, second)
         made.push()

@@ -23,7 +23,7 @@ from lakewarden.pushdown.grants import MASKED_READ, Path, as_data
 from lakewarden.pushdown.mariadb import connected
 from lakewarden.pushdown.mariadb_names import place, quoted
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import COLUMN_ORDER, altered, facts_of
+from tests.pushdown.estate import COLUMN_ORDER, STORE, altered, facts_of
 from tests.pushdown.limits import limited, masks_of, rows_left
 from tests.pushdown.mariadb_estate import (
     Connection,
@@ -52,7 +52,7 @@ def server(request: pytest.FixtureRequest) -> str:
 def check_rows(server: str, seed: int) -> Counter[str]:
     """Whoever may read a table sees exactly the rows and values that filters and masks leave."""
     counts: Counter[str] = Counter()
-    with estate(server, limited(facts_of(seed), seed)) as made:
+    with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
         made.push()
         assert made.push()[1] == 0
         for user in made.users():
@@ -410,7 +410,7 @@ def test_a_view_that_is_broken_is_left_out(server: str) -> None:
                   expression="amount = 1"),
     )  # fmt: skip
     facts = replace(facts, entities=[*facts.entities, EntityRow(broken, TOP[-1])])
-    with estate(server, facts) as made, administrator(made.address.url) as admin:
+    with estate(server, facts, store=STORE) as made, administrator(made.address.url) as admin:
         execute(admin, "CREATE TABLE sales.below (region int, amount int)")
         execute(admin, "CREATE OR REPLACE VIEW sales.broken AS SELECT * FROM sales.below")
         execute(admin, "DROP TABLE sales.below")
@@ -516,7 +516,7 @@ def test_so_it_does_at_every_statement(server: str, is_back: bool) -> None:
 def test_so_it_does_with_the_first_and_the_last_view(server: str) -> None:
     facts = small()
     none = [one for one in facts.statements if one.effect is Effect.ALLOW]
-    with estate(server, facts) as first:
+    with estate(server, facts, store=STORE) as first:
         second = first.with_facts(replace(facts, statements=none))
         assert check_cuts(first, second, range(100)) > 5
         assert check_cuts(second, first, range(100)) > 10
@@ -527,7 +527,7 @@ def test_so_it_does_with_the_first_and_the_last_view(server: str) -> None:
 @pytest.mark.parametrize("seed", [2, 7, 11, 23])
 def test_so_it_does_in_random_worlds(server: str, seed: int, is_back: bool) -> None:
     facts = limited(facts_of(seed), seed)
-    with estate(server, facts) as first:
+    with estate(server, facts, store=STORE) as first:
         second = first.with_facts(altered(facts, seed))
         worlds = (second, first) if is_back else (first, second)
         assert check_cuts(*worlds, range(1_000)) > 3

@@ -20,7 +20,7 @@ from lakewarden.pushdown.mariadb import connected
 from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
 from lakewarden.pushdown.plan import steps
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.estate import STORE, altered, facts_of
 from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import MariadbEstate, administrator, estate, execute
 from tests.pushdown.test_mariadb import PROBES, _has_no_more, compare, cut, hostile
@@ -44,7 +44,7 @@ def pushed(made: MariadbEstate) -> Counter[str]:
 def check(server: str, seed: int, *, bound: bool = False) -> Counter[str]:
     """A realm, the realm when others may do other things, and the first one again."""
     facts = limited(facts_of(seed), seed) if bound else facts_of(seed)
-    with estate(server, facts) as made:
+    with estate(server, facts, store=STORE) as made:
         counts = pushed(made)
         counts += pushed(made.with_facts(altered(facts, seed)))
         return counts + pushed(made)
@@ -53,7 +53,7 @@ def check(server: str, seed: int, *, bound: bool = False) -> Counter[str]:
 def test_the_server_allows_what_the_kernel_allows(mysql_url: str) -> None:
     counts = check(mysql_url, DAY[0], bound=True)
     assert counts["True True"] > 50, counts
-    assert counts["False False"] > 100, counts
+    assert counts["False False"] > 80, counts
 
 
 @pytest.mark.nightly
@@ -102,7 +102,7 @@ def test_so_it_does_at_every_statement(mysql_url: str, seed: int, is_back: bool)
 def check_cuts(server: str, seed: int, step: int, *, most: int, is_back: bool) -> None:
     """Cut off between making a role and marking it, too."""
     facts = facts_of(seed)
-    with estate(server, facts) as first, administrator(first.address.url) as admin:
+    with estate(server, facts, store=STORE) as first, administrator(first.address.url) as admin:
         second = first.with_facts(altered(facts, seed))
         made, other = (second, first) if is_back else (first, second)
         made.push()

@@ -19,7 +19,7 @@ from lakewarden.pushdown.postgresql_views import MAX_NAME_BYTES
 from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.read_limits import row_filters
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import COLUMN_ORDER, altered, facts_of, is_left_out
+from tests.pushdown.estate import COLUMN_ORDER, STORE, altered, facts_of, is_left_out
 from tests.pushdown.limits import limited, masked, masks_of
 from tests.pushdown.postgresql_estate import (
     COLUMN_TYPES,
@@ -104,7 +104,7 @@ def pushed(made: Estate) -> Counter[str]:
 def check(server: str, seed: int) -> Counter[str]:
     """A realm, the realm when others may do other things, and the first one again."""
     facts = facts_of(seed)
-    with estate(server, facts) as made:
+    with estate(server, facts, store=STORE) as made:
         counts = pushed(made)
         counts += pushed(made.with_facts(altered(facts, seed)))
         return counts + pushed(made)
@@ -133,7 +133,7 @@ def test_so_it_does_in_many_worlds(postgres_url: str, first: int) -> None:
 def check_rows(server: str, seed: int) -> Counter[str]:
     """Whoever may read a table sees exactly the rows and values that filters and masks leave."""
     counts: Counter[str] = Counter()
-    with estate(server, limited(facts_of(seed), seed)) as made:
+    with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
         wish, _ = made.push()
         compare(made, wish)
         assert made.push()[1] == 0

@@ -355,7 +355,7 @@ class Database:
         self, catalog: Catalog, granted: Sequence[tuple[str, Grant]]
     ) -> Iterator[tuple[str, Grant]]:
         """Who holds what by the rights of others."""
-        own = [(self._address.view_schema, name) for name in self._views(catalog).names()]
+        own = {(self._address.view_schema, name) for name in self._views(catalog).names()}
         found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
         databases = [row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])]
         return held_through(found, expanded(granted, databases))

@@ -84,9 +84,7 @@ SELECT owner, schema, bool_and(may_read), array_agg(name) FILTER (WHERE may_read
 def ways(rows: Rows, everyone: str, own: Collection[Path]) -> Iterator[Way]:
     """All ways but `own` views, which are ours."""
     rules = [_Rule(*row) for row in rows(_RULES, {"acts": list(_ACTS)})]
-    for way in _Rules(rules).ways():
-        if not any(Grant(path, READ) in way.uses for path in own):
-            yield way
+    yield from _Rules(rules).ways(frozenset(own))
     functions, triggers = rows(_FUNCTIONS, {"everyone": everyone}), rows(_TRIGGERS)
     owners = {owner for _, _, owner, _ in functions} | {row[-1] for row in triggers if row[5]}
     readable = _readable(rows, owners)
@@ -165,10 +163,11 @@ class _Rules:
             else:
                 self._reads.setdefault(rule.path, []).append(rule)
 
-    def ways(self) -> Iterator[Way]:
+    def ways(self, own: frozenset[Path]) -> Iterator[Way]:
+        """All but those by `own` views."""
         for path, rules in sorted(self._reads.items()):
             first = rules[0]
-            if not first.is_invoker:
+            if not (first.is_invoker or path in own):
                 for act in _acts(first):
                     opens = frozenset(Grant(one, act) for one in self._reached(path, act, set()))
                     uses = frozenset({Grant(path, act)})

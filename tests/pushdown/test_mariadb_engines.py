@@ -12,7 +12,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.pushdown.grants import Path
+from lakewarden.pushdown import push
+from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.mariadb_engines import merged, reached
 from lakewarden.pushdown.wanted import Wanted, wanted
 from lakewarden.testing.world_draft import NOW
@@ -127,6 +128,25 @@ def test_what_the_realm_does_not_store_is_a_part_of_what_merges_it(made: Mariadb
     assert pushed(made, denied).residues.count
     assert not pushed(made, but=LEFT).residues.count
     assert may(made, ANA, STATEMENTS["SELECT"])
+
+
+def test_drift_names_whom_others_let_read_a_table_by_one_that_lists_it(
+    made: MariadbEstate,
+) -> None:
+    denied = Statement("no", Effect.DENY, frozenset(RIGHTS), On(PART), frozenset({ANA}))
+    own = made.with_facts(facts(denied))
+    own.push()
+    with administrator(made.address.url) as admin:
+        execute(admin, "CREATE TABLE elsewhere.`lists it` LIKE s.`left`")
+        execute(admin, "ALTER TABLE elsewhere.`lists it` ENGINE = MERGE UNION = (s.`pa``rt`)")
+        execute(admin, "GRANT SELECT ON elsewhere.* TO ana, bo")
+    with own.connected() as database:
+        found = push.drift(database, own.state, own.target, NOW).foreign
+    by_merge = {one.grantee: one for one in found if "THROUGH MERGE" in one.grant.privilege}
+    assert {one.grant for one in by_merge.values()} == {
+        Grant(("s", "pa`rt"), "SELECT THROUGH MERGE elsewhere.lists it")
+    }
+    assert (by_merge["ana"].denied, by_merge["bo"].denied) == (("ana",), ())
 
 
 def test_an_engine_that_is_not_known_is_for_nobody() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +26,7 @@ from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
+from tests import servers
 from tests.pushdown.estate import altered, facts_of, state_of
 from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import (
@@ -287,3 +292,46 @@ def test_a_clock_that_is_set_back(made: MariadbEstate) -> None:
     state = state_of(later, made.kind)
     with made.connected() as database, pytest.raises(StaleSnapshot):
         wanted(state, made.mapping, made.scope, database.objects(), NOW - 20)
+
+
+# --- a disk that is full ---
+
+DISK_MIB = 320
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A disk of its own for servers that are started; skips where nobody may make one."""
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(tmp_path)]
+    if os.geteuid() != 0 or subprocess.run(mounting, check=False, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    try:
+        yield tmp_path
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+def filled(disk: Path) -> Path:
+    """A file that takes all the room there is."""
+    file = disk / "filler"
+    with file.open("wb", buffering=0) as out, suppress(OSError):
+        while True:
+            out.write(bytes(1 << 16))
+    with file.open("ab", buffering=0) as out, suppress(OSError):
+        while True:
+            out.write(b"0")
+    return file
+
+
+@pytest.mark.nightly
+def test_a_disk_that_is_full(small_disk: Path) -> None:
+    facts = limited(facts_of(SEED), SEED)
+    with servers.mariadb() as server, estate(server, altered(facts, SEED)) as first:
+        first.push()
+        made = first.with_facts(facts)
+        agreed, files = planned(made), list[Path]()
+        fill = at(half(agreed), lambda: files.append(filled(small_disk)))
+        stops(made, agreed, "full|space|errcode", fill)
+        files[0].unlink()
+        goes_on(made, agreed)

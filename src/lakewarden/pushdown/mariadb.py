@@ -35,7 +35,7 @@ from lakewarden.pushdown.mariadb_catalog import (
     ON_ROUTINE,
     Catalog,
 )
-from lakewarden.pushdown.mariadb_engines import reached
+from lakewarden.pushdown.mariadb_engines import Reached, merging, reached
 from lakewarden.pushdown.mariadb_names import (
     MAX_PATTERN,
     Marks,
@@ -67,6 +67,7 @@ _SCHEMAS: Final = """
 SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN %s
 """
 _TOO_LONG: Final = "its name is too long for a grant on a database"
+_VIEW: Final = "VIEW"
 _LONGEST_LOCK: Final = 64
 _PORT: Final = 3306
 _LONGEST_ROLE: Final = 128
@@ -198,10 +199,9 @@ class Database:
     def objects(self) -> TargetObjects:
         """What is there: users, databases, tables and views with their columns."""
         catalog, beside = self._catalog(), [self._beside]
-        tables = {(row["s"], row["t"]): row for row in self._rows(_TABLES, beside)}
-        views = frozenset(path for path, row in tables.items() if row["kind"] == "VIEW")
-        held = ((path, row["engine"]) for path, row in tables.items() if path not in views)
-        engines = reached(self._rows, held)
+        tables = self._tables(self._beside)
+        views = frozenset(path for path, row in tables.items() if row["kind"] == _VIEW)
+        engines = self._reached(tables)
         columns: dict[Path, dict[str, str]] = {path: {} for path in tables}
         for row in self._rows(_COLUMNS, beside):
             # A table that was made in between is one of the next push.
@@ -223,6 +223,15 @@ class Database:
             },
             descendants=engines.below,
         )
+
+    def _tables(self, but: Sequence[str]) -> Mapping[Path, Mapping[str, Any]]:
+        """Tables and views with their engines, outside these databases."""
+        return {(row["s"], row["t"]): row for row in self._rows(_TABLES, [but])}
+
+    def _reached(self, tables: Mapping[Path, Mapping[str, Any]]) -> Reached:
+        """What those of them reach that are no views, by their engines."""
+        held = (one for one in tables.items() if one[1]["kind"] != _VIEW)
+        return reached(self._rows, ((path, row["engine"]) for path, row in held))
 
     def _refused(self, catalog: Catalog) -> dict[str, str]:
         """Users who cannot be told, with why."""
@@ -357,8 +366,9 @@ class Database:
         """Who holds what by the rights of others."""
         own = {(self._address.view_schema, name) for name in self._views(catalog).names()}
         found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
+        merges = merging(self._reached(self._tables(_SYSTEM)).below)
         databases = [row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])]
-        return held_through(found, expanded(granted, databases))
+        return held_through([*found, *merges], expanded(granted, databases))
 
     def _view_text(self, path: Path) -> str:
         try:

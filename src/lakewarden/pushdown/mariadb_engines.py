@@ -8,14 +8,16 @@ as one that logs in to another server with an account of its own, may be anythin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pymysql
 
-from lakewarden.pushdown.grants import Path
+from lakewarden.pushdown.grants import READ, Grant, Path
 from lakewarden.pushdown.mariadb_names import quoted
+from lakewarden.pushdown.mariadb_owners import CHANGES, levels
+from lakewarden.pushdown.owners_rights import Way
 
 MERGE: Final = "mrg_myisam"
 _HOLDING: Final = frozenset({
@@ -67,6 +69,14 @@ def _listed(rows: Callable[[str], list[dict[str, Any]]], path: Path) -> frozense
     except pymysql.MySQLError:
         return None
     return merged(str(row.get("Create Table", "")), path[0])
+
+
+def merging(below: Mapping[Path, frozenset[Path]]) -> Iterator[Way]:
+    """Whoever may do something with a table that lists others does it with these."""
+    for path, tables in sorted(below.items()):
+        for act in (READ, *CHANGES):
+            opens = frozenset(Grant(one, act) for one in tables)
+            yield Way(f"MERGE {'.'.join(path)}", "", levels(path, act), opens)
 
 
 def merged(statement: str, home: str) -> frozenset[Path] | None:

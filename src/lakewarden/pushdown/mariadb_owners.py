@@ -52,7 +52,7 @@ FROM mysql.event WHERE db NOT IN %s
 MOST_SHOWN: Final = 1_000
 """So many views at most are asked for one by one; those beyond may reach everything."""
 
-_CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
+CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _DYNAMIC: Final = frozenset({"prepare", "immediate"})
 """Words of statements that are made from texts."""
 
@@ -97,8 +97,8 @@ def ways(
         path = row["s"], row["name"]
         if row["security"] == "DEFINER" and path not in own:
             reach = texts.of_view(path)
-            for act in (READ, *(_CHANGES if row["updatable"] == "YES" else ())):
-                yield _way("VIEW", row, _levels(path, act), reach.opens(act))
+            for act in (READ, *(CHANGES if row["updatable"] == "YES" else ())):
+                yield _way("VIEW", row, levels(path, act), reach.opens(act))
     for row in routines:
         if row["security"] == "DEFINER":
             reach = texts.reach(row["text"], row["s"])
@@ -106,7 +106,7 @@ def ways(
     for row in rows(_TRIGGERS, where):
         reach = texts.reach(row["text"], row["s"], row["t"])
         at = row["s"], row["t"]
-        yield _way("TRIGGER", row, _levels(at, row["act"]), reach.opens(READ, at))
+        yield _way("TRIGGER", row, levels(at, row["act"]), reach.opens(READ, at))
         yield from _copies("TRIGGER", row, reach)
     for row in rows(_EVENTS if is_mysql else _EVENTS_OF_MARIADB, where):
         yield from _copies("EVENT", row, texts.reach(row["text"], row["s"]))
@@ -146,21 +146,21 @@ def _way(kind: str, row: Mapping[str, Any], uses: frozenset[Grant], opens: froze
     return Way(name, user_name(Account(user, host)), uses, opens)
 
 
-def _levels(path: Path, act: str) -> frozenset[Grant]:
+def levels(path: Path, act: str) -> frozenset[Grant]:
     """The grants by which an act on a table is allowed."""
     return frozenset(Grant(path[:depth], act) for depth in range(len(path) + 1))
 
 
 def _called(routine: Mapping[str, Any]) -> frozenset[Grant]:
     path = routine["s"], routine["name"]
-    return _levels(path[:1], "EXECUTE") | {Grant(path, f"EXECUTE{ON_ROUTINE}{routine['kind']}")}
+    return levels(path[:1], "EXECUTE") | {Grant(path, f"EXECUTE{ON_ROUTINE}{routine['kind']}")}
 
 
 def _copies(kind: str, row: Mapping[str, Any], reach: _Reach) -> Iterator[Way]:
     """Whoever reads one of the tables may find rows of the others there."""
     named = _Reach(reach.tables)
     for path in sorted(named.tables):
-        yield _way(kind, row, _levels(path, READ), named.opens(READ, path))
+        yield _way(kind, row, levels(path, READ), named.opens(READ, path))
 
 
 class _Named(NamedTuple):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from lakewarden.app import build
 from lakewarden.cli import main
@@ -91,7 +92,10 @@ def verb(capsys: pytest.CaptureFixture[str]) -> Verb:
 def served(
     request: pytest.FixtureRequest, folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[AppClient]:
-    """A server of this release over the store, soon after that was made; from rows or the index."""
+    """A server of this release over the store, soon after that was made.
+
+    The index was made under an earlier edition of the model, so that it is refused.
+    """
     defaults = DecisionService.__init__.__kwdefaults__ or {}
     monkeypatch.setitem(defaults, "clock", lambda: RECORDED["made"] + 60)
     given = {"database": database, "auth": "token"}
@@ -100,8 +104,13 @@ def served(
     from_index: list[Compiled] = []
     monkeypatch.setattr(build, "_started", from_index.append)
     application = build.Application(load(None, given, {}))
-    application.open()
-    assert [one.realm for one in from_index] == (["gravitino"] if request.param else [])
+    with capture_logs() as logs:
+        application.open()
+    assert from_index == []
+    refused = [one for one in logs if one["event"] == "not started from an index"]
+    assert ["another version of the model" in one["why"] for one in refused] == (
+        [True] if request.param else []
+    )
     client = AppClient(application, asyncio.new_event_loop())
     yield client
     close(client)

@@ -102,7 +102,7 @@ def test_what_operations_name_themselves_leaves_out_what_follows() -> None:
 
 
 def test_some_denies_count_where_nothing_is_allowed() -> None:
-    assert not_denied(models.load("gravitino")) == {"USE_CATALOG"}
+    assert not_denied(models.load("gravitino")) == {"USE_CATALOG", "SELECT_COLUMN"}
     assert not_denied(models.load("datahub")) == frozenset()
 
 

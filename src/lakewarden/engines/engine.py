@@ -38,7 +38,8 @@ class Act:
     comes to lie, or to what it is attached; without it, the act itself. One that is `own` is
     allowed to everybody on themselves. `whole`: it takes all rows and values of a table, as handing
     out its files does, or changing what its columns are called. `values`: it reads or writes values
-    of columns. `renames`: it takes a table or its columns out of their names. `declared`: it may
+    of columns. `renames`: it takes a table or its columns out of their names. `replaces`: the act
+    that has to be allowed, too, where there is something of the name already. `declared`: it may
     be done to what the engine declares. `silent`: a no leaves an entry out of a list, and nobody is
     told. `recorded`: it was seen in requests of a real engine.
 
@@ -59,6 +60,7 @@ class Act:
     silent: bool = False
     recorded: bool = True
     enters: str = ""
+    replaces: str = ""
     endpoint: str = ""
     lists: str = ""
     makes: str = ""
@@ -187,7 +189,8 @@ def read(text: str, where: str) -> Engine:
     for section in (head, declared, file):
         section.close()
     for act in engine.acts.values():
-        for key, other in (("enters", act.enters), ("lists", act.lists)):
+        named = ("enters", act.enters), ("lists", act.lists), ("replaces", act.replaces)
+        for key, other in named:
             if other and other not in engine.acts:
                 at = f'{where}.acts."{act.name}".{key}'
                 raise BadInput(f"unknown operation `{other}`", where=at)
@@ -208,6 +211,7 @@ def _act(name: str, section: Section, resources: Collection[str], recorded: bool
         silent=section.flag("silent"),
         recorded=section.flag("recorded", default=recorded),
         enters=section.text("enters", ""),
+        replaces=section.text("replaces", ""),
         endpoint=section.text("endpoint", ""),
         lists=section.text("lists", ""),
         makes=section.text("makes", ""),

@@ -6,6 +6,7 @@ is one on `email` and on `address` where they ask.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, cast
@@ -17,6 +18,7 @@ from lakewarden.kernel.statement import Effect, On
 from lakewarden.registry import registry
 from lakewarden.service.state import RealmState
 
+_OF_TYPES: Final = re.compile(r"\[[^\[\]]*\]")
 _ANCHORS: Final = "columns that statements name in another way than engines"
 
 Anchors = Mapping[str, Sequence[Entity]]
@@ -55,10 +57,13 @@ def columns_alike(realm: RealmState, table: Entity) -> Mapping[str, Sequence[Ent
 def _folded(name: str) -> str:
     """The name that engines have: that of the whole, in small letters.
 
-    >>> _folded("Address.City")
-    'address'
+    Without what paths of DataHub's version 2 say of types.
+
+    >>> _folded("Address.City"), _folded("[version=2.0].[type=struct].[type=string].iban")
+    ('address', 'iban')
     """
-    return name.partition(".")[0].lower()
+    plain = (step for step in _OF_TYPES.sub("", name).split(".") if step)
+    return next(plain, name).lower()
 
 
 def _stored(snapshot: Snapshot, table: Entity) -> Iterator[Entity]:

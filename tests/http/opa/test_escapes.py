@@ -121,6 +121,25 @@ def test_what_limits_somebody_is_not_stored_for_others(act: str) -> None:
         assert ("mia" in who(realm, act, resource, definer_views=settings)) is expected
 
 
+@pytest.mark.parametrize(
+    ("act", "there"),
+    [
+        ("CreateTable", "table:lk:c.s.orders"),
+        ("CreateView", "view:lk:c.s.shown"),
+        ("CreateMaterializedView", "view:lk:c.s.shown"),
+    ],
+)
+def test_what_is_there_is_replaced_by_who_may_drop_it(act: str, there: str) -> None:
+    """`CREATE OR REPLACE` asks about the same act as `CREATE`, and no other."""
+    realm = lake(CREATES, owns_catalog="mia", more=["view:lk:c.s.shown"])
+    assert who(realm, act, Resource(table=table("new"))) == EVERYBODY
+    owners = "mia olga" if there.startswith("table:") else "mia"
+    assert who(realm, act, Resource(table=table(there.rpartition(".")[2]))) == owners
+    denied = asked(realm, "ana", act, Resource(table=table(there.rpartition(".")[2]))).denied()
+    assert denied is not None
+    assert denied.entity == there
+
+
 @pytest.mark.parametrize("name", ["Iban", "IBAN", "iban.country", "iban.code.check"])
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_column_is_masked_and_denied_by_all_names_that_the_realm_has(

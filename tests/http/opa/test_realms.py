@@ -114,6 +114,7 @@ def _hub(system: System) -> Facts:
     catalog, schema, other = container("c"), container("c", "sales"), container("c", "hr")
     above = {schema: catalog, other: catalog, orders: schema, clients: schema, hr: other}
     column = f"urn:li:schemaField:({orders},iban)"
+    typed = f"urn:li:schemaField:({orders},[version=2.0].[type=struct].[type=string].Mail)"
 
     def stated(id: str, privileges: list[str], who: str, field: str, *urns: str) -> dict[str, Any]:
         where = [{"field": field, "values": list(urns)}]
@@ -131,6 +132,8 @@ def _hub(system: System) -> Facts:
          "expression": "buyer = $user.name",
          "except": ["user:urn:li:corpuser:cleo", "user:urn:li:corpuser:mia"]},
         {"id": "iban", "effect": "mask", "on": f"schemaField:{column}", "expression": "null",
+         "to": ["user:urn:li:corpuser:ana"]},
+        {"id": "mail", "effect": "mask", "on": f"schemaField:{typed}", "expression": "null",
          "to": ["user:urn:li:corpuser:ana"]},
     ]  # fmt: skip
     entities = [system.entity(one) for one in (catalog, *above, column)]
@@ -311,6 +314,7 @@ def test_filters_and_masks_of_datahub_bind(asking: Asking) -> None:
     assert asking.filters("hub", "ana", "sales.orders") == ["\"buyer\" = 'urn:li:corpuser:ana'"]
     assert asking.filters("hub", "cleo", "sales.orders") == []
     assert asking.mask("hub", "ana", "sales.orders", "iban") == "CAST(NULL AS varchar)"
+    assert asking.mask("hub", "ana", "sales.orders", "mail") == "CAST(NULL AS varchar)"
     assert asking.mask("hub", "ana", "sales.orders", "id") is None
     assert asking.mask("hub", "cleo", "sales.orders", "iban") is None
 

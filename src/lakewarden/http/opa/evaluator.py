@@ -89,7 +89,7 @@ class Evaluator:
         if self.act is None or self.is_withheld:
             return False
         resource = action.resource or Resource()
-        allowed = self._allows(self.act, resource) and self._may_choose(resource)
+        allowed = self._allows(self.act, resource) and self._missing(resource) is None
         if allowed and action.target_resource is not None:
             return self._enters(self.act, resource, action.target_resource)
         return allowed
@@ -120,6 +120,24 @@ class Evaluator:
         return [
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
+
+    def _missing(self, resource: Resource) -> tuple[Act, Names] | None:
+        """What the request takes beside its act and may not be done, with what it is about."""
+        names = parts(resource)
+        if not self._may_choose(resource):
+            return self._engine.acts[self._engine.guarding], {"catalog": names["catalog"]}
+        if not self._may_replace(resource, names):
+            return self._engine.acts[self.act.replaces if self.act else ""], names
+        return None
+
+    def _may_replace(self, resource: Resource, names: Names) -> bool:
+        """Whether what is there by the name may be dropped: `OR REPLACE` asks no other question."""
+        if self.act is None or not self.act.replaces:
+            return True
+        there = self._access.stored(self._access.places_with_rows, names)
+        if there is None or not self._access.is_stored(there):
+            return True
+        return self._allows(self._engine.acts[self.act.replaces], resource)
 
     def _may_choose(self, resource: Resource) -> bool:
         """Whether what the request chooses besides may be chosen: where files lie, or the like.
@@ -157,8 +175,7 @@ class Evaluator:
         if self._is_declared(names):
             act, names = self._engine.acts["AccessCatalog"], {"catalog": names["catalog"]}
         elif not self.is_withheld and self._allows(act, resource):
-            # What it chooses besides is what is denied.
-            act, names = self._engine.acts[self._engine.guarding], {"catalog": names["catalog"]}
+            act, names = self._missing(resource) or (act, names)
         if self._access.is_about_nothing(act):
             return self._access.denied_decision(act, NO_RESOURCE)
         entity = self._access.stored(self._access.places(act), names)

@@ -41,6 +41,8 @@ class Size:
 
     `entities` are containers and what lies in them, and what these are described with; the
     entities that users, groups and roles are come on top, and so do the `columns` of each table.
+    `owned` is the share of objects with an owner. `lopsided`: one schema holds half of all
+    objects, and one group every user. Both are of the world of grants.
     """
 
     entities: int
@@ -49,6 +51,8 @@ class Size:
     roles: int = 2_000
     statements: int = 5_000
     columns: int = 0
+    owned: float = 0.1
+    lopsided: bool = False
 
     @staticmethod
     def of(entities: int, columns: int = 0) -> Size:

@@ -38,9 +38,8 @@ USERS = (1.0, 0.3, 0.1)
 """Shares of the users that are members of each metalake, the first ones of them."""
 
 OWNED = {"metalake": 1.0, "catalog": 1.0, "role": 1.0, "schema": 0.5}
-"""Shares of the entities of each type that have an owner."""
+"""Shares of the containers and roles that have an owner."""
 
-OWNED_LEAVES = 0.1
 OWNED_BY_GROUP = 0.15
 
 
@@ -66,7 +65,7 @@ class _Writing:
     def add(self, type: str, names: Texts, above: str | None = None, parents: Texts = None) -> None:
         """Entities with their parents, and the owners of some of them."""
         self.entities.add(type, names, above, parents)
-        share = OWNED.get(type, OWNED_LEAVES if above == "schema" else 0.0)
+        share = OWNED.get(type, self.size.owned if above == "schema" else 0.0)
         owned = np.flatnonzero(self.draw.random(len(names)) < share)
         if len(owned):
             by_group = self.draw.random(len(owned)) < OWNED_BY_GROUP
@@ -100,8 +99,10 @@ class _Writing:
 
 def draw(folder: Path, size: Size, seed: int) -> Drawn:
     """Writes the tables of one such world."""
-    tree = Tree.draw(size.entities, np.random.default_rng([seed, 1]))
+    tree = Tree.draw(size.entities, np.random.default_rng([seed, 1]), lopsided=size.lopsided)
     people = People.draw(size.users, size.groups, size.roles, Random(seed))
+    if size.lopsided:
+        people = people.with_everybody()
     granting = Granting.draw(tree, size.roles, size.statements, seed, size.columns)
     role = granting.role_name
     with Rows(folder, "entities") as entities, Rows(folder, "owners") as owners:

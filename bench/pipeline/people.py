@@ -6,7 +6,7 @@ The same in every world; how they are called and where they are stored is the wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from lakewarden.kernel.principal import GROUP, ROLE, USER
@@ -50,6 +50,11 @@ class People:
             frozenset(_given(roles, groups, random, most=3)),
             frozenset(_given(roles, users, random, most=5)),
         )
+
+    def with_everybody(self) -> People:
+        """The same, and every user in the first group."""
+        everybody = frozenset((user, 0) for user in range(self.users))
+        return replace(self, user_groups=self.user_groups | everybody)
 
     def memberships(self, user: Name, group: Name, role: Name) -> Iterator[Cells]:
         """The rows of the table, in no order."""

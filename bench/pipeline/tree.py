@@ -54,17 +54,24 @@ class Tree:
     schemas: Texts
 
     @staticmethod
-    def draw(entities: int, draw: np.random.Generator) -> Tree:
-        """A tree of so many entities, the metalakes counted in."""
+    def draw(entities: int, draw: np.random.Generator, *, lopsided: bool = False) -> Tree:
+        """A tree of so many entities, the metalakes counted in.
+
+        `lopsided`: a schema of tables holds half of all objects.
+        """
         count = max(len(HELD), round(50 * (entities / 1e6) ** 0.5))
         schemas = max(2 * count, entities // OBJECTS_PER_SCHEMA)
         left = entities - len(LAKES) - count - schemas
         lake_of, _ = positions(spread(draw, count, np.array(LAKES)))
         popularity = draw.permutation(np.arange(1.0, count + 1)) ** -CATALOG_SKEW
         catalog_of, _ = positions(spread(draw, schemas, popularity))
-        sizes = spread(draw, left, np.exp(draw.normal(0, SCHEMA_SKEW, schemas)))
-        schema_of, _ = positions(sizes)
         held = tuple(HELD[catalog % len(HELD)] for catalog in range(count))
+        weights = np.exp(draw.normal(0, SCHEMA_SKEW, schemas))
+        if lopsided:
+            first = int(np.flatnonzero(_holding(held, "table")[catalog_of])[0])
+            weights[first] = weights.sum() - weights[first]
+        sizes = spread(draw, left, weights)
+        schema_of, _ = positions(sizes)
         lakes = numbered("lake", np.arange(len(LAKES)), 1)
         catalogs = _below(taken(lakes, lake_of), ":c", np.arange(count), 4)
         return Tree(

@@ -279,3 +279,18 @@ def test_every_table_has_its_columns_and_some_are_granted_and_denied(tmp_path: P
     scopes = [(s.effect, s.scope) for s in loaded.facts.statements if isinstance(s.scope, On)]
     on = {(effect, scope.entity.type) for effect, scope in scopes if scope.entity in columns}
     assert on == {(Effect.ALLOW, "column"), (Effect.DENY, "column")}
+
+
+def test_a_lopsided_world_has_a_schema_of_half_and_a_group_of_all(tmp_path: Path) -> None:
+    size = replace(TINY, lopsided=True, owned=0.5)
+    GRANTS.write(tmp_path / "world", size, seed=1)
+    in_order(tmp_path / "world")
+    facts = load(tmp_path / "world").facts
+    objects = [row for row in facts.entities if row.parent and row.parent.type == "schema"]
+    (_, largest), (_, second) = Counter(row.parent for row in objects).most_common(2)
+    assert largest > len(objects) * 0.45 > second
+    in_groups = [row for row in facts.memberships if row.member.kind == USER]
+    by_group = Counter(row.of for row in in_groups if row.of.kind == GROUP)
+    assert max(by_group.values()) == size.users
+    owned = {row.entity for row in facts.owners} & {row.entity for row in objects}
+    assert 0.4 < len(owned) / len(objects) < 0.6

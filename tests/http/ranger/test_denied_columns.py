@@ -27,11 +27,18 @@ PLACES = {
 }
 
 
-def made(type: str, *denied: str, on: str = "lk:lake.sales.orders.iban") -> Documents:
-    """`ana` reads sales; `bo` also adds, changes and deletes rows, but for what is denied."""
+def made(
+    type: str, *denied: str, on: str = "lk:lake.sales.orders.iban", creates: str = "olga"
+) -> Documents:
+    """`ana` reads sales; `bo` also adds, changes and deletes rows, but for what is denied.
+
+    `olga` owns everything; somebody may create tables and views.
+    """
     system = load_system("gravitino", SETTINGS)
     stated = [
         {"id": "rows", "privileges": [*RIGHTS], "on": "schema:lk:lake.sales", "to": ["user:bo"]},
+        {"id": "create", "privileges": ["CREATE_TABLE", "CREATE_VIEW"], "to": [f"user:{creates}"],
+         "on": "schema:lk:lake.sales"},
         *(
             {"id": f"no-{one}", "effect": "deny", "privileges": [one], "on": f"column:{on}",
              "to": ["user:bo"]}
@@ -117,3 +124,10 @@ def test_nobody_is_given_a_session_property_by_which_an_insert_deletes(tmp_path:
     answers = judged(found.policies, found.roles, requests, tmp_path)
     assert [one["allowed"] for one in answers] == [False, True]
     assert any(guarded in one.why for one in found.residues)
+
+
+@pytest.mark.parametrize("type", ["trino", "hive"])
+def test_what_is_there_is_created_anew_by_who_may_drop_it(type: str) -> None:
+    """`CREATE OR REPLACE` asks for the same access as `CREATE`."""
+    found = made(type, creates="bo")
+    assert given(found, type, "create") == given(found, type, "drop") == {"olga"}

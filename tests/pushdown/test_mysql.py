@@ -23,7 +23,7 @@ from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import STORE, altered, facts_of
 from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import MariadbEstate, administrator, estate, execute
-from tests.pushdown.test_mariadb import PROBES, _has_no_more, compare, cut, hostile
+from tests.pushdown.test_mariadb import CUT, PROBES, _has_no_more, compare, cut, hostile
 
 NAME_CHARACTERS = 32
 DAY, NIGHT = (2, 5), range(100, 400)
@@ -94,7 +94,7 @@ def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mysql_url: str) -> Non
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_back", [False, True])
-@pytest.mark.parametrize("seed", [5, 9, 524])
+@pytest.mark.parametrize("seed", CUT)
 def test_so_it_does_at_every_statement(mysql_url: str, seed: int, is_back: bool) -> None:
     check_cuts(mysql_url, seed, 1, most=1_000, is_back=is_back)
 

@@ -64,6 +64,7 @@ class Statements:
     def __init__(self, found: Found, address: Address, context: AdaptContext | None) -> None:
         self._found, self._address, self._context = found, address, context
         self._roles = {*found.roles}
+        self._quoted: dict[Path, str] = {}
         self._grantors = dict(found.grantors)
         self._made: frozenset[str] = frozenset()
         self._policies = {path: {*names} for path, names in found.policies.items()}
@@ -91,7 +92,7 @@ class Statements:
             case Step(act=Act.DROP_ROLE):
                 yield from self._drop_role(step.role)
             case Step(act=Act.ADD_MEMBER):
-                members = sql.SQL(", ").join(sql.Identifier(one.member) for one in alike)
+                members = self._names((one.member,) for one in alike)
                 # With SET a member could own things as the role, and hand on what it has.
                 options = sql.SQL("ADMIN FALSE, INHERIT TRUE, SET FALSE")
                 role = sql.Identifier(step.role)
@@ -110,6 +111,13 @@ class Statements:
                 yield from self._views.add(view, step.role)
             case Step(act=Act.DROP_VIEW, view=MaskingView() as view):
                 yield from self._views.drop(view.path, step.role)
+
+    def _names(self, of: Iterable[Path]) -> sql.SQL:
+        """Names in a statement, each of which is quoted once: many statements have the same."""
+        for path in (several := list(of)):
+            if path not in self._quoted:
+                self._quoted[path] = sql.Identifier(*path).as_string(self._context)
+        return sql.SQL(", ".join(self._quoted[path] for path in several))
 
     # --- roles ---
 
@@ -171,13 +179,13 @@ class Statements:
         column: sql.Composable = sql.SQL("")
         if depth == len(_KINDS) - 1:
             column = sql.SQL(" ({})").format(sql.Identifier(grants[0].path[-1]))
-        objects = (sql.Identifier(*(one.path[:2] or (self._found.database,))) for one in grants)
+        objects = self._names(one.path[:2] or (self._found.database,) for one in grants)
         yield sql.SQL("{} {}{} ON {} {} {} {}").format(
             sql.SQL("REVOKE" if revoke else "GRANT"),
             sql.SQL(privilege.removesuffix(GRANTABLE)),
             column,
             sql.SQL(_KINDS[depth]),
-            sql.SQL(", ").join(objects),
+            objects,
             sql.SQL("FROM" if revoke else "TO"),
             sql.Identifier(role),
         )

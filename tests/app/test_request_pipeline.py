@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., AppClient]]:
     """Opens applications over one store, which are closed after the test, also where it fails."""
     made: list[AppClient] = []
 
-    def open_one(stub: Stub | None = None, **changed: object) -> AppClient:
+    def open_one(stub: Stub | None = None, **changed: Any) -> AppClient:
         made.append(_opened(_settings(tmp_path, **changed), stub or Stub()))
         return made[-1]
 

@@ -8,11 +8,11 @@ or will be.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -40,9 +40,11 @@ class Act(StrEnum):
     REVOKE_FOREIGN = "revoke grant of others"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One change of a role: of itself, a member, a grant, a row policy or a masking view."""
+class Step(NamedTuple):
+    """One change of a role: of itself, a member, a grant, a row policy or a masking view.
+
+    A tuple, since a plan has hundreds of thousands, which are made twice as fast so.
+    """
 
     act: Act
     role: str
@@ -67,7 +69,8 @@ def named(
     grants are. A name that is new begins with the prefix and the tag, and follows from what the
     role is. No role gets a name of the `others`. The `fixed` roles have their names.
     """
-    roles = [role for role in wanted if not role.is_empty]
+    orders = {role: _order(role) for role in wanted if not role.is_empty}
+    roles = sorted(orders, key=orders.__getitem__)
     known = {**held.roles, **pushed.roles}
     free = {
         name: role
@@ -79,16 +82,16 @@ def named(
         by_key: dict[object, list[str]] = {}
         for name, role in reversed(free.items()):
             by_key.setdefault(alike(role), []).append(name)
-        for role in sorted((one for one in roles if one not in names), key=_order):
+        for role in roles if by_key else ():
             candidates = by_key.get(alike(role))
-            if candidates:
+            if candidates and role not in names:
                 names[role] = candidates.pop()
                 del free[names[role]]
     taken = {*known, *others}
-    for role in sorted((one for one in roles if one not in names), key=_order):
-        name = _new_name(role, prefix, tag, taken)
-        taken.add(name)
-        names[role] = name
+    for role in roles:
+        if role not in names:
+            names[role] = _new_name(orders[role], prefix, tag, taken)
+            taken.add(names[role])
     return Roles({**fixed, **{name: role for role, name in names.items()}})
 
 
@@ -108,10 +111,10 @@ def _order(role: Role) -> list[str]:
     return [*sorted(role.members), "", *map(str, sorted(role.grants))]
 
 
-def _new_name(role: Role, prefix: str, tag: str, taken: set[str]) -> str:
+def _new_name(order: Sequence[str], prefix: str, tag: str, taken: set[str]) -> str:
     number = 0
     while True:
-        digest = sha256(msgspec.json.encode([_order(role), number])).hexdigest()
+        digest = sha256(msgspec.json.encode([order, number])).hexdigest()
         name = f"{prefix}{tag}{digest[: _NAME_DIGITS - len(tag)]}"
         if name not in taken:
             return name

@@ -10,13 +10,18 @@ from pyroaring import BitMap
 
 from lakewarden.kernel import point_evaluator
 from lakewarden.kernel import snapshot as snapshots
-from lakewarden.kernel.denied_inside import denied_inside, with_denied_inside
+from lakewarden.kernel.denied_inside import (
+    denied_inside,
+    users_denied_inside,
+    with_denied_inside,
+)
 from lakewarden.kernel.errors import StaleSnapshot
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Matching
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.kernel.who import StoredUsers
 from tests.kernel.small import LAKE, matrix, system, user, world
 
 ROWS = """[types.table]
@@ -93,7 +98,30 @@ def closed(
     columns = None if named is None else [SYSTEM.entity(one) for one in named]
     found = denied_inside(m, request, columns, **more)
     assert m.decide(request).allow or not found or more
+    agree_by_users(m, request, more.get("inside"))
     return sorted(f"{one.type}:{one.name}" for one in found)
+
+
+def agree_by_users(m: Matrix, request: Request, inside: str | None) -> None:
+    """Asked for all users at once, the stored columns of the target are closed to the same."""
+    tree, memberships = m.snapshot.coded.tree, m.snapshot.coded.memberships
+    target, stored = tree.find(request.target), StoredUsers(memberships)
+    if target is None:
+        return
+    columns = sorted(tree.subtree(target) - BitMap([target]))
+    found = users_denied_inside(m, request, {target: columns}, stored, inside)
+    for column in columns:
+        closed = [
+            id
+            for id in stored.everyone
+            if denied_inside(
+                m,
+                replace(request, principal=memberships.principals[id]),
+                [tree.entity(column)],
+                inside,
+            )
+        ]
+        assert list(found.get(column, ())) == closed
 
 
 @pytest.mark.parametrize("operation", ["write", "change"])

@@ -97,10 +97,13 @@ class StoredUsers:
 class Users(Algebra[BitMap, Spot]):
     """Truth as the set of stored users (principal ids) for whom it holds."""
 
-    def __init__(self, snapshot: Snapshot, request: Request) -> None:
+    def __init__(
+        self, snapshot: Snapshot, request: Request, stored: StoredUsers | None = None
+    ) -> None:
+        """`stored` are the users of the snapshot, where somebody has them already."""
         self._snapshot = snapshot
         self._acting = snapshot.coded.memberships
-        self._stored = StoredUsers(self._acting)
+        self._stored = StoredUsers(self._acting) if stored is None else stored
         self.everyone = self._stored.everyone
         nobody = Subject(
             request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
@@ -124,7 +127,7 @@ class Users(Algebra[BitMap, Spot]):
     def holds(self, privilege: str, place: Spot) -> BitMap:
         grants = self._snapshot.table.allows(privilege).every
         allowed = [self._opened(grant, place) for grant in self._grants_at(grants, place)]
-        users = BitMap.union(BitMap(), *allowed) - self._denied(privilege, place)
+        users = BitMap.union(BitMap(), *allowed) - self.denied(privilege, place)
         if privilege in self._snapshot.model.self_privileges:
             users |= self._own(place)
         return users
@@ -164,13 +167,14 @@ class Users(Algebra[BitMap, Spot]):
         kind = self._snapshot.model.principal_kind(entity)
         return None if kind is None else Principal(*kind)
 
-    def _denied(self, privilege: str, place: Spot) -> BitMap:
+    def denied(self, privilege: str, place: Spot) -> BitMap:
+        """The stored users against whom some DENY of the privilege stands here."""
         grants = self._snapshot.table.denies(privilege).every
         covering = (grant for grant in grants if self._snapshot.lies_in(place, grant))
         return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in covering))
 
     def not_denied(self, privilege: str, place: Spot) -> BitMap:
-        return self.everyone - self._denied(privilege, place)
+        return self.everyone - self.denied(privilege, place)
 
     def owner(self, levels: tuple[str, ...], place: Spot) -> BitMap:
         users = BitMap()

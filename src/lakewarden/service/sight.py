@@ -16,7 +16,7 @@ from lakewarden.kernel.denied_inside import denied_inside
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.model import VALUES
+from lakewarden.kernel.model import VALUES, Model
 from lakewarden.kernel.obligations import binding_inside, obligations
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
@@ -91,9 +91,13 @@ def denied_columns(
 
     Raises as `denied_inside` does.
     """
-    model = matrix.snapshot.model
+    return denied_inside(matrix, request, named, reading_values(matrix.snapshot.model))
+
+
+def reading_values(model: Model) -> str | None:
+    """The operation by which values of columns are read, if the model has one."""
     values = (model.reaching(VALUES, name) for name, type in model.types.items() if type.masked)
-    return denied_inside(matrix, request, named, next(filter(None, values), None))
+    return next(filter(None, values), None)
 
 
 def denied_notes(seen: Sight) -> tuple[str, ...]:

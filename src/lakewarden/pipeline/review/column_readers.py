@@ -1,7 +1,8 @@
 """Who reads the values of the columns of one block: as they are, and masked.
 
-A column is read by whoever may read its table. Of these, the masks that reach the column bind some;
-the others read its values. Whom a mask binds is said in `lakewarden.kernel.obligations`.
+A column is read by whoever may read its table, but for those to whom a DENY closes the column. Of
+these, the masks that reach the column bind some; the others read its values. Whom a mask binds is
+said in `lakewarden.kernel.obligations`, what a DENY closes in `lakewarden.kernel.denied_inside`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
+from lakewarden.kernel.denied_inside import users_denied_inside
 from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import READ, WAYS, EntityType
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Owners
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.review.labels import TAGS, TERMS
@@ -23,10 +28,13 @@ from lakewarden.pipeline.review.ownership_access import Owning
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.row import COLUMN, batch
+from lakewarden.service.sight import reading_values
 
 Ids = NDArray[np.int32]
 
 _READ = WAYS.index(READ)
+
+_NOBODY = BitMap()
 
 _Masks = tuple[Grant, ...]
 
@@ -48,7 +56,7 @@ class ColumnReaders:
         self._reduction = reduction
         self._owning = owning
         self._naming = naming
-        self._known: dict[tuple[bytes, _Masks, int], list[bytes]] = {}
+        self._known: dict[tuple[bytes, bytes, _Masks, int], list[bytes]] = {}
 
     def rows(self, type: str, ids: Ids) -> Iterator[pa.RecordBatch]:
         """A row of kind `COLUMN` for each that is told of; none if the type has no values."""
@@ -104,19 +112,39 @@ class ColumnReaders:
         owned = self._nearest(columns, lambda declared: declared.owned)
         codes, _ = self._reduction.owners
         owners = np.where(owned >= 0, codes[owned], 0).tolist()
-        readers = self._readers(tables)
+        readers, denied = self._readers(tables), self._denied(columns, tables)
         people = []
-        for table, masks, owner in zip(tables.tolist(), masks_of, owners, strict=True):
+        asked = zip(columns.tolist(), tables.tolist(), masks_of, owners, strict=True)
+        for column, table, masks, owner in asked:
             key, users = readers[table]
-            at = key, masks, owner
+            closed = denied.get(column, _NOBODY)
+            at = key, closed.serialize(), masks, owner
             if at not in self._known:
                 masked = BitMap.union(BitMap(), *(self._bound(mask, owner) for mask in masks))
-                self._known[at] = [
-                    self._naming.key(users - masked),
-                    self._naming.key(users & masked),
-                ]
+                left = users - closed
+                self._known[at] = [self._naming.key(left - masked), self._naming.key(left & masked)]
             people.append(self._known[at])
         return people
+
+    def _denied(self, columns: Ids, tables: Ids) -> dict[int, BitMap]:
+        """To whom a DENY closes columns; those that it closes to nobody left out."""
+        snapshot, found = self._snapshot, dict[int, BitMap]()
+        model, tree, matrix = snapshot.model, snapshot.coded.tree, Matrix(snapshot)
+        for code in np.unique(tree.types[tables]).tolist():
+            operation = model.reaching(READ, tree.kinds[code])
+            if operation is None:
+                continue
+            among: dict[int, list[int]] = {}
+            is_one = tree.types[tables] == code
+            for table, column in zip(
+                tables[is_one].tolist(), columns[is_one].tolist(), strict=True
+            ):
+                among.setdefault(table, []).append(column)
+            target, now = tree.entity(min(among)), snapshot.table.moment
+            request = Request(Principal(USER, ""), operation, target, now)
+            stored, inside = self._naming.people.users, reading_values(model)
+            found |= users_denied_inside(matrix, request, among, stored, inside)
+        return found
 
     def _readers(self, tables: Ids) -> dict[int, tuple[bytes, BitMap]]:
         """Who may read each table, and the key of them all; nobody what has no such operation."""

@@ -39,7 +39,8 @@ class Act:
     allowed to everybody on themselves. `whole`: it takes all rows and values of a table, as handing
     out its files does, or changing what its columns are called. `values`: it reads or writes values
     of columns. `renames`: it takes a table or its columns out of their names. `replaces`: the act
-    that has to be allowed, too, where there is something of the name already. `declared`: it may
+    that drops what it replaces; where there is something of the name already, one that drops this
+    has to be allowed, too. `declared`: it may
     be done to what the engine declares. `silent`: a no leaves an entry out of a list, and nobody is
     told. `recorded`: it was seen in requests of a real engine.
 

@@ -137,7 +137,9 @@ class Evaluator:
         there = self._access.stored(self._access.places_with_rows, names)
         if there is None or not self._access.is_stored(there):
             return True
-        return self._allows(self._engine.acts[self.act.replaces], resource)
+        # Which act drops it depends on what it is: a table is not made in place of a view.
+        drops = {one.replaces for one in self._engine.acts.values() if one.replaces}
+        return any(self._allows(self._engine.acts[one], resource) for one in sorted(drops))
 
     def _may_choose(self, resource: Resource) -> bool:
         """Whether what the request chooses besides may be chosen: where files lie, or the like.

@@ -109,6 +109,7 @@ def agree_by_users(m: Matrix, request: Request, inside: str | None) -> None:
     if target is None:
         return
     columns = sorted(tree.subtree(target) - BitMap([target]))
+    assert users_denied_inside(m, request, {}, stored, inside) == {}
     found = users_denied_inside(m, request, {target: columns}, stored, inside)
     for column in columns:
         closed = [

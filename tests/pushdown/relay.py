@@ -13,10 +13,14 @@ import sqlalchemy as sa
 OPEN, HANGING, AWAY = "open", "hanging", "away"
 
 _CHUNK: Final = 65_536
+_LENGTH: Final = 4
 
 
 class Relay:
-    """`mode` says what becomes of new connections: they are passed on, not answered, or closed."""
+    """`mode` says what becomes of new connections: they are passed on, not answered, or closed.
+
+    `heard` has the bytes of the client of each one that was passed on.
+    """
 
     def __init__(self, postgres_url: str) -> None:
         folder = sa.make_url(postgres_url).query["host"]
@@ -25,6 +29,7 @@ class Relay:
         self.port = int(self._listening.getsockname()[1])
         self.mode = OPEN
         self.accepted = 0
+        self.heard: list[bytearray] = []
         self._came = threading.Condition()
         self._waiting: list[socket.socket] = []
 
@@ -66,13 +71,16 @@ class Relay:
     def _pass_on(self, client: socket.socket) -> None:
         server = socket.socket(socket.AF_UNIX)
         server.connect(self._path)
-        for ends in ((client, server), (server, client)):
+        self.heard.append(said := bytearray())
+        for ends in ((client, server, said), (server, client, None)):
             threading.Thread(target=_copy, args=ends, daemon=True).start()
 
 
-def _copy(source: socket.socket, target: socket.socket) -> None:
+def _copy(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
     with closing(target), suppress(OSError):
         while chunk := source.recv(_CHUNK):
+            if kept is not None:
+                kept += chunk
             target.sendall(chunk)
 
 
@@ -87,6 +95,19 @@ def relay(postgres_url: str) -> Iterator[Relay]:
     finally:
         made.close()
         thread.join()
+
+
+def said_to_postgresql(heard: bytes) -> Iterator[str]:
+    """The statements of one connection: those of queries, and those that are prepared."""
+    place = int.from_bytes(heard[:_LENGTH])
+    while place < len(heard):
+        kind, length = heard[place : place + 1], int.from_bytes(heard[place + 1 : place + 5])
+        body = heard[place + 1 + _LENGTH : place + 1 + length]
+        if kind == b"Q":
+            yield body.rstrip(b"\0").decode()
+        elif kind == b"P":
+            yield body.split(b"\0")[1].decode()
+        place += 1 + length
 
 
 def columns(*names: str) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ def planned(made: MariadbEstate) -> PushPlan:
     return plan
 
 
-class _Hooked(DictCursor):  # type: ignore[misc]  # without types
+class _Hooked(DictCursor):  # type: ignore[misc]  # PyMySQL tells no types
     """Does something before the statement of a number that changes something."""
 
     before: Callable[[int], None]

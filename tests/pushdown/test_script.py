@@ -31,7 +31,7 @@ from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.test_push import CHANGES, COLUMN, EU, MASK, US
 from tests.pushdown.ranger.test_tags import NOTE, PII, SECRET, tagged_realm, with_tags
 from tests.pushdown.ranger.worlds import linked, ranger_of, told
-from tests.pushdown.wiretap import said_to_postgresql, wiretap
+from tests.pushdown.relay import relay, said_to_postgresql
 
 SEED = 3
 READING = ("SELECT", "SHOW", "WITH", "BEGIN", "COMMIT", "SET SESSION", "SET NAMES", "SET AUTO")
@@ -59,7 +59,7 @@ def made(request: pytest.FixtureRequest) -> Iterator[TargetEstate]:
 def listening(made: TargetEstate) -> Iterator[tuple[TargetEstate, Callable[[], list[str]]]]:
     """The target, and what is said to it: as it is sent, or as the server writes it down."""
     if made.kind == "postgresql":
-        with wiretap(made.address.url) as tap:
+        with relay(made.address.url) as tap:
             own = tapped(made, tap.port)
             yield own, lambda: [*said_to_postgresql(bytes(tap.heard[-1]))]
         return

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.numbering import Numbering
 from lakewarden.kernel.relations import EntityColumns, EntityRow
-from lakewarden.pipeline.index.preorder import TOP, Containers, ids, sequence
+from lakewarden.pipeline.index.preorder import MOST_IDS, TOP, Containers, ids, sequence
 
 Forest = dict[Entity, Entity | None]
 
@@ -66,3 +66,16 @@ def test_containers_that_hold_each_other_are_refused_by_name() -> None:
     around = Containers(["a", "a", "a"], ["x", "y", "z"], np.array([1, 0, TOP], dtype=np.int64))
     with pytest.raises(BadInput, match="`a:x` lies below itself"):
         sequence(around)
+
+
+def test_more_ids_than_tables_can_hold_are_refused_and_never_wrap() -> None:
+    order = sequence(Containers(["a"], ["x"], np.array([TOP], dtype=np.int64)))
+    leaves = np.zeros(order.size, dtype=np.int64)
+    leaves[order.gap(0, "y", "a")] = MOST_IDS - 1
+    known = ids(order, leaves)
+    last = np.array([known.count, *known.ends], dtype=np.int64)
+    assert known.count == MOST_IDS
+    assert (last.astype(np.int32) == last).all()
+    leaves[order.gap(0, "y", "a")] += 1
+    with pytest.raises(LimitExceeded, match="2,147,483,648 entities, and an index has at most"):
+        ids(order, leaves)

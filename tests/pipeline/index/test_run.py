@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory import Loaded, load
-from lakewarden.pipeline.index import block_rows
+from lakewarden.pipeline.index import block_rows, preorder
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
@@ -201,6 +201,16 @@ def test_entities_that_lie_in_each_other_are_refused_by_name(
     for bits in (0, BLOCK_BITS):  # by Spark, and in this process
         with pytest.raises(BadInput, match="`domain:urn:li:domain:a` lies below itself"):
             made(spark, tmp_path, bits=bits)
+
+
+def test_more_entities_than_ids_are_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_directory(tmp_path / "lake", {"entities": [("metalake", n, None, None) for n in "abc"]})
+    monkeypatch.setattr(preorder, "MOST_IDS", 2)
+    with pytest.raises(LimitExceeded, match="3 entities, and an index has at most 2"):
+        made(nowhere(), tmp_path)
+    assert not (tmp_path / "index").exists()
 
 
 @pytest.mark.parametrize("revision", ["", "-1", "1.5", "²"])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.pipeline.index import preorder
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.stream.id_shift import fresh_sizes, shifted
 from lakewarden.pipeline.stream.nodes import Changed
@@ -109,3 +113,13 @@ def test_pieces_come_to_lie_where_their_names_say(seed: int) -> None:
     expected = BitMap(ids[node] for node in some if node in ids)
     assert BitMap.union(BitMap(), *(part for _, part in found)) == expected
     assert all(id >> 2 == block for block, part in found for id in part)
+
+
+def test_more_ids_than_tables_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents, ends = np.array([TOP, 0], np.int64), np.array([2, 2], np.int64)
+    names = {2: Entity("a", "n"), 3: Entity("a", "m")}
+    monkeypatch.setattr(preorder, "MOST_IDS", 3)
+    one = Changed({}, {2: 0}, frozenset(), frozenset())
+    assert shifted(parents, ends, one, names, {}).count == 3
+    with pytest.raises(LimitExceeded, match="4 entities, and an index has at most 3"):
+        shifted(parents, ends, replace(one, fresh={2: 0, 3: 0}), names, {})

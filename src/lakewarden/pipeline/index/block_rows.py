@@ -65,24 +65,16 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
     return np.union1d(ids, np.array([ROOT], dtype=np.int64))
 
 
-def guests_of(
-    tables: Tables, common: Ints, kinds: Iterable[str], bits: int, count: int
-) -> DataFrame:
+def guests_of(tables: Tables, common: Ints, kinds: Iterable[str], bits: int) -> guests.Guests:
     """Which ids are guests of which blocks, by the relations of these kinds."""
-    spark = tables.entities.sparkSession
     edges = tables.edges
     if edges is not None:
         edges = edges.where(F.col("kind").isin(*kinds)).select("source", "target")
-    blocks = np.arange(-(-count >> bits), dtype=np.int64)
     reached = _reached(tables.entities, edges, common, bits)
-    start = [
-        guests.pair(np.repeat(blocks, len(common)), np.tile(common, len(blocks))),
-        _crossing(tables.entities.select("id", "parent").where("parent >= 0"), bits),
-    ]
+    crossing = [_crossing(tables.entities.select("id", "parent").where("parent >= 0"), bits)]
     if edges is not None:
-        start.append(_crossing(edges, bits))
-    pairs = guests.closure(np.concatenate(start), reached, bits)
-    return _pairs(spark, pairs)
+        crossing.append(_crossing(edges, bits))
+    return guests.guests_of(common, np.concatenate(crossing), reached, bits)
 
 
 def _crossing(edges: DataFrame, bits: int) -> Ints:
@@ -133,13 +125,14 @@ def _ids(spark: SparkSession, ids: Ints) -> DataFrame:
     return spark.createDataFrame(pa.table({"id": pa.array(ids.astype(np.int32))}))
 
 
-def _pairs(spark: SparkSession, pairs: Ints) -> DataFrame:
-    blocks, ids = guests.parts(pairs)
+def _hosts(spark: SparkSession, invited: guests.Guests) -> DataFrame:
+    """The guests, each with one block or with `guests.EVERY`: small enough to be sent to tasks."""
+    blocks, ids = guests.parts(invited.hosted())
     table = pa.table({"block": blocks.astype(np.int32), "id": ids.astype(np.int32)})
-    return spark.createDataFrame(table)
+    return F.broadcast(spark.createDataFrame(table))
 
 
-def rows(tables: Tables, pairs: DataFrame, bits: int) -> DataFrame:
+def rows(tables: Tables, invited: guests.Guests, bits: int, blocks: int) -> DataFrame:
     """The rows of all blocks; the columns are `lakewarden.pipeline.index.block.ROWS`."""
     parts = [_row(tables.entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored")]
     if tables.edges is not None:
@@ -150,9 +143,16 @@ def rows(tables: Tables, pairs: DataFrame, bits: int) -> DataFrame:
     if tables.attributes is not None:
         parts.append(_row(tables.attributes, ATTRIBUTE, s="attribute", t="value"))
     everything = parquet_output.union(parts)
-    own = everything.withColumn("block", F.shiftright("id", bits))
-    return own.unionByName(everything.join(F.broadcast(pairs), "id")).select(
-        "block", *everything.columns
+    home = F.shiftright("id", bits)
+    # Spread first: those of every block may lie together, and become a row for each of these.
+    hosted = everything.join(_hosts(tables.entities.sparkSession, invited), "id")
+    every = F.sequence(F.lit(0), F.lit(blocks - 1))
+    hosting = F.when(F.col("block") == guests.EVERY, every).otherwise(F.array("block"))
+    hosted = hosted.repartition(blocks, "id").withColumn("block", F.explode(hosting))
+    return (
+        everything.withColumn("block", home)
+        .unionByName(hosted.where(home != F.col("block")))
+        .select("block", *everything.columns)
     )
 
 

@@ -22,6 +22,9 @@ Ints = NDArray[np.int64]
 _BITS: Final = 32
 _ID: Final = (1 << _BITS) - 1
 
+EVERY: Final = (1 << 31) - 1
+"""Stands for every block in a pair: no id lies in the block of this number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -66,6 +69,42 @@ def closure(start: Ints, reached: Reached, bits: int) -> Ints:
         known = np.union1d(known, new)
         new = np.setdiff1d(_outside(np.unique(reached.beyond(new)), bits), known)
     return known
+
+
+@dataclass(frozen=True, slots=True)
+class Guests:
+    """The guests of all blocks.
+
+    `common` are guests of every block in which they do not lie, `pairs` the blocks with their
+    other guests; both ascend.
+    """
+
+    common: Ints
+    pairs: Ints
+
+    def hosted(self) -> Ints:
+        """Pairs of a block, or `EVERY`, and a guest."""
+        return np.concatenate([self.pairs, _of_every_block(self.common)])
+
+    def count(self, blocks: int) -> int:
+        """How many pairs of a block and a guest there are in so many blocks."""
+        return len(self.common) * (blocks - 1) + len(self.pairs)
+
+
+def guests_of(common: Ints, crossing: Ints, reached: Reached, bits: int) -> Guests:
+    """The guests of all blocks, from the common ones and from pairs that lead out of blocks.
+
+    The common ones are followed once, not in each block: there are as many as statements.
+    """
+    start = np.concatenate([_of_every_block(common), crossing])
+    blocks, ids = parts(closure(start, reached, bits))
+    followed = ids[blocks == EVERY]
+    is_other = ~np.isin(ids, followed)
+    return Guests(followed, pair(blocks[is_other], ids[is_other]))
+
+
+def _of_every_block(ids: Ints) -> Ints:
+    return pair(np.full(len(ids), EVERY, dtype=np.int64), ids)
 
 
 def _outside(pairs: Ints, bits: int) -> Ints:

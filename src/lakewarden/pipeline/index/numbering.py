@@ -346,7 +346,10 @@ def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batche
 
 
 def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbered:
-    """What the ids are, from the sorted leaves as they were written."""
+    """What the ids are, from the sorted leaves as they were written.
+
+    Raises `LimitExceeded` for more than there may be.
+    """
     sums = leaves.groupBy("part", "gap").agg(F.sum("weight").alias("size")).toArrow()
     parts, gaps, sizes = (np.asarray(sums.column(n)) for n in ("part", "gap", "size"))
     at_gap = np.bincount(gaps, weights=sizes, minlength=sequenced.size).astype(np.int64)

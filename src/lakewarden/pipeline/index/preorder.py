@@ -16,11 +16,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 
 Ints = NDArray[np.int64]
 TOP: Final = -1
 """Stands for what contains the entities that lie in nothing."""
+
+
+MOST_IDS: Final = (1 << 31) - 1
+"""The most ids: tables hold them, and the id behind the last one, in signed integers of 32 bits."""
+
+
+def within_limit(count: int) -> int:
+    """The count of ids. Raises `LimitExceeded` for more than `MOST_IDS`: they would wrap."""
+    if count > MOST_IDS:
+        raise LimitExceeded(
+            f"{count:,} entities, and an index has at most {MOST_IDS:,}; divide the realm"
+        )
+    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,10 @@ class Ids:
 
 
 def ids(sequenced: Sequenced, leaves: Ints) -> Ids:
-    """The ids, given how many leaves lie at each place of the sequence."""
+    """The ids, given how many leaves lie at each place of the sequence.
+
+    Raises `LimitExceeded` for more than there may be.
+    """
     is_container = np.zeros(sequenced.size, dtype=np.int64)
     is_container[sequenced.places] = 1
     behind = np.cumsum(leaves + is_container)
@@ -118,5 +134,5 @@ def ids(sequenced: Sequenced, leaves: Ints) -> Ids:
         containers=start[sequenced.places],
         ends=behind[sequenced.ends],
         before=np.cumsum(is_container) - is_container,
-        count=int(behind[-1]),
+        count=within_limit(int(behind[-1])),
     )

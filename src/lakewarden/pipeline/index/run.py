@@ -41,7 +41,7 @@ from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.index.guests import anchors, looked_at
 from lakewarden.pipeline.index.matching import MATCHES, matches
-from lakewarden.pipeline.index.preorder import sequence
+from lakewarden.pipeline.index.preorder import sequence, within_limit
 from lakewarden.pipeline.index.task_context import TaskContext, each_block, judged, prepared
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
@@ -69,10 +69,12 @@ def make_index(
     """Makes an index of the ingested directory `source` in the folder `out`.
 
     Statements are in force as of `now` (default: the clock). A block holds 2 to the power of
-    `bits` entities. Raises `BadInput` for a directory that is damaged, `Conflict` when another
-    process works on `out`; `out` then holds what it held.
+    `bits` entities. Raises `BadInput` for a directory that is damaged, `LimitExceeded` for more
+    entities than there are ids, `Conflict` when another process works on `out`; `out` then holds
+    what it held.
     """
     manifest = directory_manifest.read_manifest(source)
+    within_limit(manifest.tables["entities"].rows)  # `number` counts what is only named, too
     system = load_system(manifest.model, manifest.settings, manifest.model_text)
     stated = statements_of(source, manifest, system)
     start, end = interval(stated, time.time() if now is None else now)
@@ -315,14 +317,15 @@ class _Indexing:
         kinds = sorted(looked_at(self.system.model))
         named = sorted(anchors(prepared(context).table.scopes, self.system.spelling))
         common = block_rows.everywhere(tables, named, self.system.model)
-        pairs = block_rows.guests_of(tables, common, kinds, context.bits, context.count)
-        rows = block_rows.rows(tables, pairs, context.bits)
+        invited = block_rows.guests_of(tables, common, kinds, context.bits)
+        rows = block_rows.rows(tables, invited, context.bits, context.blocks)
         ordered = rows.repartitionById(context.blocks, "block")
         # By block, kind and id: a file has one block, and one number is sorted fastest.
         place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
         ordered = ordered.sortWithinPartitions(place_in_block)
         parquet_output.write(ordered, folder / index.BLOCKS)
-        return {"rows": parquet_output.count_rows(folder / index.BLOCKS), "guests": pairs.count()}
+        written = parquet_output.count_rows(folder / index.BLOCKS)
+        return {"rows": written, "guests": invited.count(context.blocks)}
 
     def match(self, folder: Location) -> Counts:
         place = self.job.folder("gather") / index.BLOCKS

@@ -67,8 +67,9 @@ def apply(
     `whole`: lines that belong together have come together; otherwise some may have to wait.
     Statements are in force as of `now` (default: the clock). The tables of the last `keep`
     versions stay, of all by default. Raises `BadInput` for a damaged
-    index, and for events that are malformed, do not follow on it or do not fit it; `Conflict` when
-    another process works on `out`. `out` then holds what it held.
+    index, and for events that are malformed, do not follow on it or do not fit it; `LimitExceeded`
+    for more entities than there are ids; `Conflict` when another process works on `out`. `out` then
+    holds what it held.
     """
     progress("read", 0, 1, "")
     known = open_index(out)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.index.preorder import TOP, within_limit
 from lakewarden.pipeline.stream.nodes import Changed
 from lakewarden.pipeline.stream.skeleton import Ints, upwards
 
@@ -186,12 +186,13 @@ def shifted(
     """The ids after the changes to a tree.
 
     `names` are those of the nodes that moved or are new; `before` says before which member of
-    their container, of those that stay there, they come; of the last ones nothing.
+    their container, of those that stay there, they come; of the last ones nothing. Raises
+    `LimitExceeded` for more ids than there may be.
     """
     if not changed.is_any:
         return still(len(parents))
     pieces = _Pieces(parents, ends, changed, names, before)
-    count = pieces.lay(TOP)
+    count = within_limit(pieces.lay(TOP))
     starts, stops, to, fresh, at = [], [], [], {}, 0
     for piece in pieces.order:
         if isinstance(piece, tuple):

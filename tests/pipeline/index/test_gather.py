@@ -1,0 +1,109 @@
+"""The rows of blocks and their guests: what they are, and what the driver does for them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lakewarden.pipeline.index import block_rows, guests
+from lakewarden.pipeline.index.block import EDGE, ENTITY
+from lakewarden.pipeline.index.block_rows import Tables
+from lakewarden.pipeline.parquet_output import arrow_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BITS, COUNT, COMMON = 2, 600, 150
+BLOCKS = COUNT >> BITS
+
+
+class Estate:
+    """Entities in entities, some relations, and ids that are guests of every block."""
+
+    def __init__(self, seed: int) -> None:
+        rng = random.Random(seed)
+        self.parents = [-1]
+        for id in range(1, COUNT):  # preorder: below what was there last, or beside it
+            at = id - 1
+            while at >= 0 and rng.random() < 0.6:
+                at = self.parents[at]
+            self.parents.append(at)
+        self.edges = sorted({(rng.randrange(COUNT), rng.randrange(COUNT)) for _ in range(40)})
+        self.common = sorted(rng.sample(range(COUNT), COMMON))
+
+    def guests(self) -> Iterator[tuple[int, int]]:
+        """Of every block what its own ids and the common ones lead to, step by step."""
+        for block in range(BLOCKS):
+            todo = [*self.common, *(id for id in range(COUNT) if id >> BITS == block)]
+            met: set[int] = set()
+            while todo:
+                id = todo.pop()
+                if id >= 0 and id not in met:
+                    met.add(id)
+                    todo += [self.parents[id], *(t for s, t in self.edges if s == id)]
+            yield from ((block, id) for id in met if id >> BITS != block)
+
+    def ends(self) -> list[int]:
+        """For each id the one behind the last below it."""
+        ends = [id + 1 for id in range(COUNT)]
+        for id in reversed(range(1, COUNT)):
+            if self.parents[id] >= 0:
+                ends[self.parents[id]] = max(ends[self.parents[id]], ends[id])
+        return ends
+
+    def tables(self, spark: SparkSession) -> Tables:
+        """As Spark has them."""
+        entities = pa.table(
+            {
+                "id": pa.array(range(COUNT), pa.int32()),
+                "type": ["t"] * COUNT,
+                "name": [f"n{id}" for id in range(COUNT)],
+                "parent": pa.array(self.parents, pa.int32()),
+                "end": pa.array(self.ends(), pa.int32()),
+                "stored": [True] * COUNT,
+            }
+        )
+        sources, targets = zip(*self.edges, strict=True)
+        edges = pa.table(
+            [["k"] * len(sources), list(sources), list(targets)],
+            schema=arrow_schema(block_rows.EDGES),
+        )
+        return Tables(spark.createDataFrame(entities), spark.createDataFrame(edges), None, None)
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.nightly) for s in (2, 3))])
+def test_each_block_has_its_guests_and_the_driver_takes_no_statement_for_each_block(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    estate, handled = Estate(seed), 0
+
+    def counting(blocks: guests.Ints, ids: guests.Ints) -> guests.Ints:
+        nonlocal handled
+        handled += len(ids)
+        return pair(blocks, ids)
+
+    pair = guests.pair
+    monkeypatch.setattr(guests, "pair", counting)
+    tables = estate.tables(spark)
+    common = np.array(estate.common, dtype=np.int64)
+    invited = block_rows.guests_of(tables, common, ["k"], BITS)
+    found = block_rows.rows(tables, invited, BITS, BLOCKS).toArrow()
+
+    expected = set(estate.guests())
+    everywhere = set(invited.common.tolist())
+    others = {(block, id) for block, id in expected if id not in everywhere}
+    assert len(expected) == invited.count(BLOCKS) > 100 * len(everywhere)
+    assert handled < 8 * (len(everywhere) + len(others) + BLOCKS) < len(expected) // 4
+
+    cells = sorted(
+        zip(*(found.column(c).to_pylist() for c in ("block", "what", "id", "a")), strict=True)
+    )
+    members = {*expected, *((id >> BITS, id) for id in range(COUNT))}
+    entities = [(block, ENTITY, id, estate.parents[id]) for block, id in members]
+    edges = [(b, EDGE, id, t) for b, id in members for s, t in estate.edges if s == id]
+    assert cells == sorted([*entities, *edges])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from lakewarden.pipeline.index import block_rows, guests
+from lakewarden.pipeline.index import block_rows, guests, hosts
 from lakewarden.pipeline.index.block import EDGE, ENTITY
 from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.parquet_output import arrow_schema
@@ -18,7 +20,7 @@ from lakewarden.pipeline.parquet_output import arrow_schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BITS, COUNT, COMMON = 2, 600, 150
+BITS, COUNT, COMMON = 2, 320, 120
 BLOCKS = COUNT >> BITS
 
 
@@ -33,7 +35,7 @@ class Estate:
             while at >= 0 and rng.random() < 0.6:
                 at = self.parents[at]
             self.parents.append(at)
-        self.edges = sorted({(rng.randrange(COUNT), rng.randrange(COUNT)) for _ in range(40)})
+        self.edges = sorted({(rng.randrange(COUNT), rng.randrange(COUNT)) for _ in range(24)})
         self.common = sorted(rng.sample(range(COUNT), COMMON))
 
     def guests(self) -> Iterator[tuple[int, int]]:
@@ -76,9 +78,10 @@ class Estate:
         return Tables(spark.createDataFrame(entities), spark.createDataFrame(edges), None, None)
 
 
+@pytest.mark.parametrize("here", [True, False])
 @pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.nightly) for s in (2, 3))])
 def test_each_block_has_its_guests_and_the_driver_takes_no_statement_for_each_block(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, here: bool
 ) -> None:
     estate, handled = Estate(seed), 0
 
@@ -89,21 +92,24 @@ def test_each_block_has_its_guests_and_the_driver_takes_no_statement_for_each_bl
 
     pair = guests.pair
     monkeypatch.setattr(guests, "pair", counting)
+    if not here:
+        monkeypatch.setattr(hosts, "ON_DRIVER", 0)
     tables = estate.tables(spark)
     common = np.array(estate.common, dtype=np.int64)
-    invited = block_rows.guests_of(tables, common, ["k"], BITS)
-    found = block_rows.rows(tables, invited, BITS, BLOCKS).toArrow()
+    edges = tables.edges_of(["k"])
+    hosting = hosts.hosts_of(tables.entities, edges, common, BITS, BLOCKS, tmp_path / "guests")
+    found = block_rows.rows(tables, hosting, BITS, BLOCKS).toArrow()
 
     expected = set(estate.guests())
-    everywhere = set(invited.common.tolist())
-    others = {(block, id) for block, id in expected if id not in everywhere}
-    assert len(expected) == invited.count(BLOCKS) > 100 * len(everywhere)
-    assert handled < 8 * (len(everywhere) + len(others) + BLOCKS) < len(expected) // 4
+    by_guest = Counter(id for _, id in expected)
+    everywhere = {id for id, count in by_guest.items() if count == BLOCKS - 1}
+    others = len(expected) - len(everywhere) * (BLOCKS - 1)
+    assert everywhere >= set(estate.common)
+    assert hosting.count == len(expected)
+    assert handled < 6 * (len(everywhere) + here * (others + BLOCKS)) < len(expected) // 4
 
-    cells = sorted(
-        zip(*(found.column(c).to_pylist() for c in ("block", "what", "id", "a")), strict=True)
-    )
+    columns = (found.column(name).to_pylist() for name in ("block", "what", "id", "a"))
     members = {*expected, *((id >> BITS, id) for id in range(COUNT))}
     entities = [(block, ENTITY, id, estate.parents[id]) for block, id in members]
-    edges = [(b, EDGE, id, t) for b, id in members for s, t in estate.edges if s == id]
-    assert cells == sorted([*entities, *edges])
+    relations = [(b, EDGE, id, t) for b, id in members for s, t in estate.edges if s == id]
+    assert sorted(zip(*columns, strict=True)) == sorted([*entities, *relations])

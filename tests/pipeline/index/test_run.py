@@ -15,7 +15,7 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory import Loaded, load
-from lakewarden.pipeline.index import block_rows, preorder
+from lakewarden.pipeline.index import preorder
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
@@ -162,9 +162,9 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
 ) -> None:
     system = harness.system("gravitino")
     worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
-    for module, name in ((block_rows, "guests_of"), (job, "each_block")):
+    for name in ("hosts_of", "each_block"):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, _killed)
+            patch.setattr(job, name, _killed)
             with pytest.raises(Killed):
                 made(spark, tmp_path)
         with pytest.raises(BadInput, match="is missing"):

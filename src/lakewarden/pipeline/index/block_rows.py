@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +17,9 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import ROOT, Coded
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.pipeline import parquet_output
-from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, ROWS
+from lakewarden.pipeline.index.guests import EVERY, subject_attributes
+from lakewarden.pipeline.index.hosts import Hosts
 from lakewarden.pipeline.parquet_output import arrow_schema
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class Tables:
     owners: DataFrame | None
     attributes: DataFrame | None
 
+    def edges_of(self, kinds: Collection[str]) -> DataFrame | None:
+        """Source and target of the relations of these kinds."""
+        if self.edges is None:
+            return None
+        return self.edges.where(F.col("kind").isin(*kinds)).select("source", "target")
+
 
 def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
     """The ids that are guests of every block.
@@ -55,7 +62,7 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
         selected = selected.unionAll(
             entities.join(names_frame, ["type", "name"], "left_semi").select("id")
         )
-    keys = sorted(guests.subject_attributes(model))
+    keys = sorted(subject_attributes(model))
     if keys and tables.attributes is not None:
         people = [type.name for type in model.types.values() if type.principal is not None]
         with_attributes = tables.attributes.where(F.col("attribute").isin(keys)).select("id")
@@ -65,74 +72,7 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
     return np.union1d(ids, np.array([ROOT], dtype=np.int64))
 
 
-def guests_of(tables: Tables, common: Ints, kinds: Iterable[str], bits: int) -> guests.Guests:
-    """Which ids are guests of which blocks, by the relations of these kinds."""
-    edges = tables.edges
-    if edges is not None:
-        edges = edges.where(F.col("kind").isin(*kinds)).select("source", "target")
-    reached = _reached(tables.entities, edges, common, bits)
-    crossing = [_crossing(tables.entities.select("id", "parent").where("parent >= 0"), bits)]
-    if edges is not None:
-        crossing.append(_crossing(edges, bits))
-    return guests.guests_of(common, np.concatenate(crossing), reached, bits)
-
-
-def _crossing(edges: DataFrame, bits: int) -> Ints:
-    """The blocks, and the ids that edges lead to from out of them."""
-    source, target = edges.columns
-    block = F.shiftright(source, bits)
-    pairs = edges.select(block.alias("block"), F.col(target).alias("id"))
-    pairs = pairs.where(F.shiftright("id", bits) != F.col("block")).distinct()
-    return guests.pair(*_columns(pairs))
-
-
-def _columns(frame: DataFrame) -> list[Ints]:
-    table = frame.toArrow()
-    return [np.asarray(column, dtype=np.int64) for column in table.columns]
-
-
-def _reached(
-    entities: DataFrame, edges: DataFrame | None, common: Ints, bits: int
-) -> guests.Reached:
-    """What leads on from targets of edges, from what is common to all, and from containers.
-
-    Of these only such that lie in several blocks, and all in which something of this lies.
-    """
-    spark = entities.sparkSession
-    ends_in = F.shiftright(F.col("end") - 1, bits)
-    crossing = entities.where(F.shiftright("id", bits) != ends_in).select("id", "parent")
-    selected = _ids(spark, common)
-    if edges is not None:
-        selected = edges.select(F.col("target").alias("id")).unionAll(selected).distinct()
-    named = entities.join(selected, "id", "left_semi").select("id", "parent")
-    ids, parents = _columns(crossing.unionAll(named))
-    missing = np.setdiff1d(parents[parents >= 0], ids)
-    while len(missing):
-        above = entities.join(F.broadcast(_ids(spark, missing)), "id", "left_semi")
-        some_ids, some_parents = _columns(above.select("id", "parent"))
-        ids, parents = np.concatenate([ids, some_ids]), np.concatenate([parents, some_parents])
-        missing = np.setdiff1d(some_parents[some_parents >= 0], ids)
-    everyone, places = np.unique(ids, return_index=True)
-    sources = targets = np.zeros(0, dtype=np.int64)
-    if edges is not None:
-        known = _ids(spark, everyone).toDF("source")
-        sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
-    order = np.argsort(sources, kind="stable")
-    return guests.Reached(everyone, parents[places], sources[order], targets[order])
-
-
-def _ids(spark: SparkSession, ids: Ints) -> DataFrame:
-    return spark.createDataFrame(pa.table({"id": pa.array(ids.astype(np.int32))}))
-
-
-def _hosts(spark: SparkSession, invited: guests.Guests) -> DataFrame:
-    """The guests, each with one block or with `guests.EVERY`: small enough to be sent to tasks."""
-    blocks, ids = guests.parts(invited.hosted())
-    table = pa.table({"block": blocks.astype(np.int32), "id": ids.astype(np.int32)})
-    return F.broadcast(spark.createDataFrame(table))
-
-
-def rows(tables: Tables, invited: guests.Guests, bits: int, blocks: int) -> DataFrame:
+def rows(tables: Tables, hosts: Hosts, bits: int, blocks: int) -> DataFrame:
     """The rows of all blocks; the columns are `lakewarden.pipeline.index.block.ROWS`."""
     parts = [_row(tables.entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored")]
     if tables.edges is not None:
@@ -144,11 +84,11 @@ def rows(tables: Tables, invited: guests.Guests, bits: int, blocks: int) -> Data
         parts.append(_row(tables.attributes, ATTRIBUTE, s="attribute", t="value"))
     everything = parquet_output.union(parts)
     home = F.shiftright("id", bits)
-    # Spread first: those of every block may lie together, and become a row for each of these.
-    hosted = everything.join(_hosts(tables.entities.sparkSession, invited), "id")
+    # Spread by id: guests of many blocks may lie together, and become a row for each of these.
+    guests = everything.join(F.broadcast(hosts.ids), "id", "left_semi").repartition(blocks, "id")
     every = F.sequence(F.lit(0), F.lit(blocks - 1))
-    hosting = F.when(F.col("block") == guests.EVERY, every).otherwise(F.array("block"))
-    hosted = hosted.repartition(blocks, "id").withColumn("block", F.explode(hosting))
+    hosting = F.when(F.col("block") == EVERY, every).otherwise(F.array("block"))
+    hosted = guests.join(hosts.pairs, "id").withColumn("block", F.explode(hosting))
     return (
         everything.withColumn("block", home)
         .unionByName(hosted.where(home != F.col("block")))

@@ -39,6 +39,14 @@ class Reached:
     sources: Ints
     targets: Ints
 
+    def steps(self) -> tuple[Ints, Ints]:
+        """Ids, and where each leads in one step."""
+        has_parent = self.parents >= 0
+        return (
+            np.concatenate([self.ids[has_parent], self.sources]),
+            np.concatenate([self.parents[has_parent], self.targets]),
+        )
+
     def beyond(self, pairs: Ints) -> Ints:
         """Where the guests of some pairs lead in one step, as pairs of the same blocks."""
         blocks, ids = pairs >> _BITS, pairs & _ID

@@ -40,6 +40,7 @@ from lakewarden.pipeline.index import block_rows, columns, index, numbering
 from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.index.guests import anchors, looked_at
+from lakewarden.pipeline.index.hosts import hosts_of
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.preorder import sequence, within_limit
 from lakewarden.pipeline.index.task_context import TaskContext, each_block, judged, prepared
@@ -317,15 +318,16 @@ class _Indexing:
         kinds = sorted(looked_at(self.system.model))
         named = sorted(anchors(prepared(context).table.scopes, self.system.spelling))
         common = block_rows.everywhere(tables, named, self.system.model)
-        invited = block_rows.guests_of(tables, common, kinds, context.bits)
-        rows = block_rows.rows(tables, invited, context.bits, context.blocks)
+        edges, place = tables.edges_of(kinds), folder / "guests"
+        hosts = hosts_of(tables.entities, edges, common, context.bits, context.blocks, place)
+        rows = block_rows.rows(tables, hosts, context.bits, context.blocks)
         ordered = rows.repartitionById(context.blocks, "block")
         # By block, kind and id: a file has one block, and one number is sorted fastest.
         place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
         ordered = ordered.sortWithinPartitions(place_in_block)
         parquet_output.write(ordered, folder / index.BLOCKS)
         written = parquet_output.count_rows(folder / index.BLOCKS)
-        return {"rows": written, "guests": invited.count(context.blocks)}
+        return {"rows": written, "guests": hosts.count}
 
     def match(self, folder: Location) -> Counts:
         place = self.job.folder("gather") / index.BLOCKS

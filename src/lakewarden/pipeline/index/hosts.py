@@ -1,0 +1,160 @@
+"""Which blocks host which guests, from the tables of the estate.
+
+The driver knows what anything refers to, and follows that. Pairs of a block and what it refers to
+come to the driver where they are few; more of them are followed in Spark, step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.storage.location import Location
+
+if TYPE_CHECKING:
+    Ints = NDArray[np.int64]
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ON_DRIVER: Final = 4_000_000
+"""How many pairs of a block and a guest may come to the driver: some 330 MB."""
+
+PAIRS: Final = "block int, id int"
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The guests of all blocks: `pairs` (see `PAIRS`) of a block, or `guests.EVERY`, and a guest.
+
+    `ids` are the different guests. `count` is how many guests all blocks have together.
+    """
+
+    pairs: DataFrame
+    ids: DataFrame
+    count: int
+
+
+def hosts_of(
+    entities: DataFrame,
+    edges: DataFrame | None,
+    common: Ints,
+    bits: int,
+    blocks: int,
+    place: Location,
+) -> Hosts:
+    """The guests of the blocks: the `common` ones, and what parents and `edges` lead to.
+
+    The folder `place` is for what does not come to the driver.
+    """
+    reached = _reached(entities, edges, common, bits)
+    frames = [_crossing(entities.select("id", "parent").where("parent >= 0"), bits)]
+    if edges is not None:
+        frames.append(_crossing(edges, bits))
+    crossing = parquet_output.union(frames)
+    if blocks * len(reached.ids) <= ON_DRIVER:
+        return _followed_here(crossing, reached, common, bits, blocks)
+    return _followed_in_spark(crossing, reached, common, bits, blocks, place)
+
+
+def _followed_here(
+    crossing: DataFrame, reached: guests.Reached, common: Ints, bits: int, blocks: int
+) -> Hosts:
+    spark = crossing.sparkSession
+    pairs = guests.pair(*_columns(crossing))
+    invited = guests.guests_of(common, pairs, reached, bits)
+    hosting, ids = guests.parts(invited.hosted())
+    known = F.broadcast(_frame(spark, block=hosting, id=ids))
+    return Hosts(known, _frame(spark, id=np.unique(ids)), invited.count(blocks))
+
+
+def _followed_in_spark(
+    crossing: DataFrame,
+    reached: guests.Reached,
+    common: Ints,
+    bits: int,
+    blocks: int,
+    place: Location,
+) -> Hosts:
+    spark = crossing.sparkSession
+    none = np.zeros(0, dtype=np.int64)
+    everywhere = guests.guests_of(common, none, reached, bits)
+    ids, targets = reached.steps()
+    steps = F.broadcast(_frame(spark, id=ids, target=targets))
+    known = new = _written(crossing.distinct(), place / "0")
+    number = 0
+    while parquet_output.count_rows(place / str(number)):
+        number += 1
+        further = new.join(steps, "id").select("block", F.col("target").alias("id"))
+        further = further.where(_is_outside(bits)).distinct()
+        new = _written(further.join(known, ["block", "id"], "left_anti"), place / str(number))
+        known = known.unionByName(new)
+    others = known.join(F.broadcast(_frame(spark, id=everywhere.common)), "id", "left_anti")
+    hosting, ids = guests.parts(everywhere.hosted())
+    pairs = _written(others, place / "pairs").unionByName(_frame(spark, block=hosting, id=ids))
+    count = everywhere.count(blocks) + parquet_output.count_rows(place / "pairs")
+    return Hosts(pairs, pairs.select("id").distinct(), count)
+
+
+def _written(pairs: DataFrame, place: Location) -> DataFrame:
+    parquet_output.write(pairs, place)
+    return parquet_output.read(pairs.sparkSession, place, PAIRS)
+
+
+def _is_outside(bits: int) -> Column:
+    return F.shiftright("id", bits) != F.col("block")
+
+
+def _crossing(edges: DataFrame, bits: int) -> DataFrame:
+    """The blocks, and the ids that edges lead to from out of them."""
+    source, target = edges.columns
+    block = F.shiftright(source, bits)
+    pairs = edges.select(block.alias("block"), F.col(target).alias("id"))
+    return pairs.where(_is_outside(bits)).distinct()
+
+
+def _columns(frame: DataFrame) -> list[Ints]:
+    table = frame.toArrow()
+    return [np.asarray(column, dtype=np.int64) for column in table.columns]
+
+
+def _reached(
+    entities: DataFrame, edges: DataFrame | None, common: Ints, bits: int
+) -> guests.Reached:
+    """What leads on from targets of edges, from what is common to all, and from containers.
+
+    Of these only such that lie in several blocks, and all in which something of this lies.
+    """
+    spark = entities.sparkSession
+    ends_in = F.shiftright(F.col("end") - 1, bits)
+    crossing = entities.where(F.shiftright("id", bits) != ends_in).select("id", "parent")
+    selected = _frame(spark, id=common)
+    if edges is not None:
+        selected = edges.select(F.col("target").alias("id")).unionAll(selected).distinct()
+    named = entities.join(selected, "id", "left_semi").select("id", "parent")
+    ids, parents = _columns(crossing.unionAll(named))
+    missing = np.setdiff1d(parents[parents >= 0], ids)
+    while len(missing):
+        above = entities.join(F.broadcast(_frame(spark, id=missing)), "id", "left_semi")
+        some_ids, some_parents = _columns(above.select("id", "parent"))
+        ids, parents = np.concatenate([ids, some_ids]), np.concatenate([parents, some_parents])
+        missing = np.setdiff1d(some_parents[some_parents >= 0], ids)
+    everyone, places = np.unique(ids, return_index=True)
+    sources = targets = np.zeros(0, dtype=np.int64)
+    if edges is not None:
+        known = _frame(spark, source=everyone)
+        sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
+    order = np.argsort(sources, kind="stable")
+    return guests.Reached(everyone, parents[places], sources[order], targets[order])
+
+
+def _frame(spark: SparkSession, **columns: Ints) -> DataFrame:
+    """Numbers that fit into 32 bits, as a table."""
+    return spark.createDataFrame(
+        pa.table({name: pa.array(ids.astype(np.int32)) for name, ids in columns.items()})
+    )

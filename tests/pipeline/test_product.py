@@ -219,7 +219,7 @@ def test_where_there_are_no_links_files_are_copied(
     def no_link(*_: object) -> None:
         raise OSError
 
-    monkeypatch.setattr("lakewarden.pipeline.product.os.link", no_link)
+    monkeypatch.setattr("os.link", no_link)
     made(tmp_path)
     assert held(tmp_path) == "apple"
 

@@ -124,7 +124,9 @@ class Job:
             manifest = Manifest(self.kind, 0, self.inputs, self.options, facts(), self._contents())
             memory.look()
             measured = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
-            result: Result = RunResult(*self._draft.finish(manifest, {**report(), **measured}))
+            spark = None if self.without_spark else self.spark
+            finished = self._draft.finish(manifest, {**report(), **measured}, spark)
+            result: Result = RunResult(*finished)
             if keep is not None:
                 thin(self.out, result.manifest, keep)
             return result

@@ -15,19 +15,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 from lakewarden import __version__
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.file_digests import file_digests
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.next_version import NextVersion, next_version, sweep_work
 from lakewarden.pipeline.storage.files import (
@@ -36,7 +35,6 @@ from lakewarden.pipeline.storage.files import (
     link_or_copy,
     name_below,
     remove_tree,
-    sha256_of_file,
     write_whole,
 )
 from lakewarden.pipeline.storage.location import Location
@@ -50,6 +48,9 @@ from lakewarden.pipeline.version_folder import (
     folder_of,
     numbers,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FORMAT: Final = 1
 _WORK, _DONE = ".work", ".done.json"
@@ -132,22 +133,20 @@ def read_manifest(out: Location, kind: str) -> Manifest:
         raise BadInput(f"is damaged: {error}", where=str(file)) from None
 
 
-def check_files(out: Location, manifest: Manifest) -> None:
-    """Raises `BadInput` for a file of the version that is missing, or not what was written."""
+def check_files(out: Location, manifest: Manifest, spark: SparkSession | None = None) -> None:
+    """Raises `BadInput` for a file of the version that is missing, or not what was written.
+
+    `spark` takes the digests of many files, if it runs on other machines.
+    """
     folder = folder_of(out, manifest)
     files = [folder / name for name in manifest.files]
     for file in files:
         if not file.is_file():
             raise BadInput("is missing; make the version anew", where=str(file))
-    for file, sha256, expected in zip(files, _digests(files), manifest.files.values(), strict=True):
+    digests = file_digests(folder, list(manifest.files), spark)
+    for file, sha256, expected in zip(files, digests, manifest.files.values(), strict=True):
         if sha256 != expected:
             raise BadInput("is not as it was written; make the version anew", where=str(file))
-
-
-def _digests(files: Sequence[Location]) -> list[str]:
-    """The digest of each file, taken on all cores: hashing and reading leave Python alone."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(sha256_of_file, files))
 
 
 class FinishedStage(NamedTuple):
@@ -212,9 +211,12 @@ class VersionDraft:
         return counts
 
     def finish(
-        self, manifest: Manifest, report: Mapping[str, Any]
+        self, manifest: Manifest, report: Mapping[str, Any], spark: SparkSession | None = None
     ) -> tuple[Manifest, Mapping[str, Any], bool]:
-        """The manifest that counts now, the whole report, and whether the version is a new one."""
+        """The manifest that counts now, the whole report, and whether the version is a new one.
+
+        `spark` takes the digests of many files, if it runs on other machines.
+        """
         stages = {name: (stage.seconds, stage.reused) for name, stage in self.stages.items()}
         manifest_table = {
             "inputs": [input._asdict() for input in manifest.inputs],
@@ -227,7 +229,7 @@ class VersionDraft:
         if before is not None and before.says_as(manifest):
             return before, {"version": before.version, **manifest_table}, False
         number = self._new.number
-        manifest = replace(manifest, version=number, files=self._files())
+        manifest = replace(manifest, version=number, files=self._files(spark))
         manifest_table = {"version": number, **manifest_table}
         write_whole(
             self.folder / REPORT, json.dumps(manifest_table, indent=2, ensure_ascii=False) + "\n"
@@ -235,10 +237,9 @@ class VersionDraft:
         self._new.publish(manifest.text())
         return manifest, manifest_table, True
 
-    def _files(self) -> dict[str, str]:
-        files = list(files_below(self.folder))
-        names = [name_below(self.folder, file) for file in files]
-        return dict(zip(names, _digests(files), strict=True))
+    def _files(self, spark: SparkSession | None) -> dict[str, str]:
+        names = [name_below(self.folder, file) for file in files_below(self.folder)]
+        return dict(zip(names, file_digests(self.folder, names, spark), strict=True))
 
 
 def thin(out: Location, newest: Manifest, keep: int) -> None:

@@ -76,7 +76,7 @@ def difference_of_policies(
     clock). Raises `BadInput` for a damaged index, for one that does not hold at `now`, and for
     malformed files, `Conflict` when another process works on `out`.
     """
-    index = open_index(source)
+    index = open_index(source, spark=spark)
     now = time.time() if now is None else now
     _check_moment(index, now)
     before = replace(task_context_of(index), now=now)
@@ -129,7 +129,7 @@ def difference_of_times(
     Raises `BadInput` for a damaged index and for indexes of different models, `Conflict` when
     another process works on `out`.
     """
-    sides = open_index(earlier), open_index(later)
+    sides = open_index(earlier, spark=spark), open_index(later, spark=spark)
     if sides[0].system.model.digest != sides[1].system.model.digest:
         raise BadInput("access can be compared under one model with the same settings only")
     contexts = task_context_of(sides[0]), task_context_of(sides[1])

@@ -74,7 +74,7 @@ def make_export(
     """
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
-    index = open_index(source)
+    index = open_index(source, spark=spark)
     questions = chosen(index.system.model, privileges, operations)
     job = Job(KIND, out, tuple(SCHEMAS), spark, (index.input,), questions.options(), progress)
     job.most_rows = local_mode.ROWS

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,9 @@ from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 KIND: Final = "index"
 BLOCKS: Final = "blocks"
@@ -164,11 +167,12 @@ def write_people(memberships: Memberships, folder: Location) -> None:
     put_columns(members, MEMBERSHIP_COLUMNS, folder / MEMBERSHIPS)
 
 
-def open_index(out: Location, *, check: bool = True) -> Index:
+def open_index(out: Location, *, check: bool = True, spark: SparkSession | None = None) -> Index:
     """The index of a folder.
 
     Raises `BadInput` where there is none, where it was made under another model than this
-    release has, and, with `check`, for a file that is not as it was written.
+    release has, and, with `check`, for a file that is not as it was written. `spark` takes the
+    digests of many files, if it runs on other machines.
     """
     manifest = read_manifest(out, KIND)
     facts = manifest.facts
@@ -181,7 +185,7 @@ def open_index(out: Location, *, check: bool = True) -> Index:
         message = f"was made under another version of the model `{system.model.name}`"
         raise BadInput(f"{message}; rebuild the index", where=str(out))
     if check:
-        check_files(out, manifest)
+        check_files(out, manifest, spark)
     return Index(out, manifest, system)
 
 

@@ -47,9 +47,9 @@ from lakewarden.pipeline.index.task_context import TaskContext, each_block, judg
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
-from lakewarden.pipeline.storage.files import parquet_files, remove_tree
+from lakewarden.pipeline.storage.files import remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
-from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
+from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.tables import spark_schema
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
@@ -233,11 +233,16 @@ class _Indexing:
 
     def read(self, folder: Location) -> Counts:
         directory.check_tables(self.source, self.manifest)
-        columns = {"owner_kind": pa.string(), "owner_name": pa.string(), "ownership": pa.string()}
-        rows = sorted(_distinct(self._folder("owners"), *columns))
-        cells = [[row[place] for row in rows] for place in range(len(columns))]
-        write_table(pa.table(cells, schema=pa.schema(list(columns.items()))), folder / "owners")
+        write_table(self._owners(), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
+
+    def _owners(self) -> pa.Table:
+        """The different owners, with their types of ownership; found by tasks."""
+        names = ("owner_kind", "owner_name", "ownership")
+        if not self._rows("owners"):
+            return pa.table({name: pa.array([], pa.string()) for name in names})
+        owners: pa.Table = self._table("owners").select(*names).distinct().toArrow()
+        return owners
 
     @cached_property
     def _people(self) -> tuple[Memberships, tuple[str, ...]]:
@@ -360,14 +365,3 @@ STAGES_OF_ONE_BLOCK: Final = (
 def _matched(folder: Location) -> dict[str, Any]:
     scopes = columns.read(folder / index.MATCHES, "scope").column("scope")
     return {"rows": len(scopes), "scopes": len(scopes.unique())}
-
-
-def _distinct(folder: Location, *names: str) -> set[tuple[str, ...]]:
-    """The different rows of some columns of a table, of which few are in memory at a time."""
-    distinct_rows: set[tuple[str, ...]] = set()
-    for file in parquet_files(folder):
-        with parquet_file(file) as parquet:
-            for batch in parquet.iter_batches(columns=list(names)):
-                distinct = pa.table(batch).group_by(list(names)).aggregate([])
-                distinct_rows.update(zip(*(c.to_pylist() for c in distinct.columns), strict=True))
-    return distinct_rows

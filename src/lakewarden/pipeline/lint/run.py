@@ -57,7 +57,7 @@ def lint_index(
     are looked at, too. Raises `BadInput` for a damaged index and for another directory,
     `Conflict` when another process works on `out`.
     """
-    index = open_index(source)
+    index = open_index(source, spark=spark)
     aside = [] if origin is None else directory.set_aside(origin, _checked(origin, index))
     options = {"rules": ",".join(rule.id for rule in rules), "set aside": str(origin is not None)}
     job = Job(KIND, out, (FINDINGS,), spark, (index.input,), options, progress)

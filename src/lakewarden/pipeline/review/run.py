@@ -88,7 +88,7 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
     """
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
-    index = open_index(source)
+    index = open_index(source, spark=spark)
     questions = chosen(index.system.model, privileges, operations)
     labels = Sensitive(sensitive)
     use = None if used is None else use_of(used, index, index.input)

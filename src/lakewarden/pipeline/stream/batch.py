@@ -72,7 +72,7 @@ def apply(
     holds what it held.
     """
     progress("read", 0, 1, "")
-    known = open_index(out)
+    known = open_index(out, spark=spark)
     batch = events_after(lines, known, whole=whole)
     events = sum(len(stretch.events) for stretch in batch.stretches)
     progress("read", 1, 1, f"{events:,} events, {len(batch.waiting):,} lines wait for others")

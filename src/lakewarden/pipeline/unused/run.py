@@ -104,7 +104,7 @@ def find_unused(
     another process works on `out`; `out` then holds what it held.
     """
     since = criteria.since()
-    index = open_index(source)
+    index = open_index(source, spark=spark)
     facts = index.manifest.facts
     containers = [str(name) for _, name in facts["members"]]
     kinds = [log.kind for log in logs]

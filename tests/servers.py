@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 import socket
+import ssl
 import subprocess
 import tarfile
 import tempfile
@@ -15,8 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
+from unittest.mock import patch
 
 import sqlalchemy as sa
+from pymysql.connections import Connection
 
 T = TypeVar("T")
 
@@ -103,6 +106,18 @@ def _stored(connection: sa.Connection) -> str:
 
 
 @contextmanager
+def _one_tls_context() -> Iterator[None]:
+    """Has a driver read the machine's certificates once, not for each connection.
+
+    The servers here have none, so no connection looks at them.
+    """
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with patch.object(Connection, "_create_ssl_ctx", lambda *_: context):
+        yield
+
+
+@contextmanager
 def mariadb() -> Iterator[str]:
     """A MariaDB server of its own; yields the SQLAlchemy URL of an account with every right."""
     server = shutil.which("mariadbd", path=_SBIN)
@@ -135,7 +150,8 @@ def mariadb() -> Iterator[str]:
         with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
             try:
                 _wait_for(port, process, log)
-                yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
+                with _one_tls_context():
+                    yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
             finally:
                 process.terminate()
                 process.wait()
@@ -183,7 +199,8 @@ def mysql() -> Iterator[str]:
         with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
             try:
                 _wait_for(port, process, log)
-                yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
+                with _one_tls_context():
+                    yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
             finally:
                 process.terminate()
                 process.wait()

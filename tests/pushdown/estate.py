@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Self
 
 from lakewarden.engines.mapping import EngineMapping, of_model
@@ -32,6 +33,7 @@ from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 
 SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=40, goals=20)
+SMALL = Size(entities=36, users=5, groups=3, roles=3, statements=30, goals=12)
 ROWS = (
     ("eu", 1, "it's", "DE89370400440532013000", "ana@example.com"),
     ("us", 2, None, "short", None),
@@ -93,8 +95,9 @@ class TargetEstate:
             fixed, others = roles.named, objects.roles
             whole = named(roles.roles, held, last, database.prefix, fixed, others, database.tag)
             todo = list(steps(held, whole, replaced(database.stuck(held), whole)))
+            statements = database.statements(todo)
             database.claim(Known(frozenset(whole.roles)))
-            database.execute(database.statements(todo))
+            database.execute(statements)
             assert database.held() == whole
         return wish, len(todo)
 
@@ -139,14 +142,17 @@ class TargetEstate:
         request = Request(user, operation.name, entity, NOW)
         return self.state.matrix.decide(request).allow
 
-    def held_privileges(self, user: Principal) -> set[tuple[Path, str]]:
-        """What our roles grant to a user; whoever has a masking view has `MASKED_READ`."""
-        held = self.held()
+    def held_privileges(self, user: Principal, of: Roles | None = None) -> set[tuple[Path, str]]:
+        """What our roles grant to a user; whoever has a masking view has `MASKED_READ`.
+
+        The roles are those that are held now, or those `of` before.
+        """
+        held = self.held() if of is None else of
         found = {**held.holders(), **held.readers()}
         own = self.name(user)
         return {(grant.path, grant.privilege) for grant, users in found.items() if own in users}
 
-    @property
+    @cached_property
     def lasting(self) -> RealmState:
         """The realm with what binds and is allowed at every moment from now on."""
         matrix = Matrix(lasting(self.state.matrix.snapshot))
@@ -163,12 +169,12 @@ def state_of(facts: Facts, kind: str) -> RealmState:
     return RealmState(Realm("lake", "gravitino", settings=settings), system, matrix, People())
 
 
-def facts_of(seed: int) -> Facts:
+def facts_of(seed: int, size: Size = SIZE) -> Facts:
     """A random world, with fewer who own all of it: else nearly everything is allowed.
 
     Tables have columns, on which some are granted something, and some are denied it.
     """
-    facts = make(load_system("gravitino", {"postgresql": "on"}), seed, SIZE).facts
+    facts = make(load_system("gravitino", {"postgresql": "on"}), seed, size).facts
     rng = random.Random(seed)
     columns = [
         EntityRow(Entity("column", f"{row.entity.name}.{name}"), row.entity)

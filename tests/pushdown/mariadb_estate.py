@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 import pymysql
@@ -28,6 +29,9 @@ COLUMN_TYPES = {
     **dict.fromkeys(("region", "note", "iban", "mail"), "varchar(80)"),
     "amount": "int(11)",
 }
+OWN = ("root", "lakewarden", "mariadb.sys", "mysql", "PUBLIC")
+"""Accounts that a new server has."""
+
 SYSTEM = ("information_schema", "mysql", "performance_schema", "sys", "lakewarden")
 
 
@@ -95,20 +99,20 @@ def estate(server: str, facts: Facts, name: str = "pg", store: str = "") -> Iter
 
 def _fill(connection: Connection, made: MariadbEstate) -> None:
     """Makes the accounts, databases, tables and views."""
-    for user in made.users():
-        execute(connection, f"CREATE USER {grantee(account_of(made.name(user)))}")
+    columns = ", ".join(f"{name} {type}" for name, type in COLUMN_TYPES.items())
+    row = f"({', '.join(['%s'] * len(COLUMN_ORDER))})"
+    values = ", ".join([row] * len(ROWS))
+    accounts = [grantee(account_of(made.name(user))) for user in made.users()]
+    execute(connection, f"CREATE USER {', '.join(accounts)}")
     for path, entity in sorted(made.objects().items(), key=lambda one: (len(one[0]), one)):
         where = ".".join(map(quoted, path))
         if entity.type == "schema":
             execute(connection, f"CREATE DATABASE {where} CHARACTER SET utf8mb4")
         if entity.type == "table":
-            columns = ", ".join(f"{name} {type}" for name, type in COLUMN_TYPES.items())
             execute(connection, f"CREATE TABLE {where} ({columns})")
-            values = ", ".join(["%s"] * len(COLUMN_ORDER))
             at = where.replace("%", "%%")
-            insert = f"INSERT INTO {at} ({', '.join(COLUMN_ORDER)}) VALUES ({values})"
-            for row in ROWS:
-                execute(connection, insert, *row)
+            insert = f"INSERT INTO {at} ({', '.join(COLUMN_ORDER)}) VALUES {values}"
+            execute(connection, insert, *chain(*ROWS))
         if entity.type == "view":
             execute(connection, f"CREATE VIEW {where} AS SELECT 'eu' AS region, 1 AS amount")
 
@@ -118,18 +122,17 @@ def empty(connection: Connection) -> None:
     for (name,) in execute(connection, "SHOW DATABASES"):
         if name not in SYSTEM:
             execute(connection, f"DROP DATABASE {quoted(name)}")
-    for user, host, *_, is_role in _accounts(connection):
-        if user in ("root", "lakewarden", "mariadb.sys", "mysql", "PUBLIC"):
+    users, roles = [], []
+    for user, host, is_role in _accounts(connection):
+        if user in OWN or user.startswith("mysql."):
             continue
-        if user.startswith("mysql."):
-            continue
-        with suppress(pymysql.MySQLError):
-            execute(
-                connection,
-                f"DROP ROLE {quoted(user)}"
-                if is_role == "Y"
-                else f"DROP USER {quoted(user)}@{quoted(host)}",
-            )
+        if is_role == "Y":
+            roles.append(quoted(user))
+        else:
+            users.append(f"{quoted(user)}@{quoted(host)}")
+    for kind, names in (("USER", users), ("ROLE", roles)):
+        if names:
+            execute(connection, f"DROP {kind} {', '.join(names)}")
 
 
 def _accounts(connection: Connection) -> list[tuple[Any, ...]]:

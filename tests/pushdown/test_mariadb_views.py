@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -25,6 +25,7 @@ from lakewarden.pushdown.mariadb_names import place, quoted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import COLUMN_ORDER, STORE, altered, facts_of
 from tests.pushdown.limits import limited, masks_of, rows_left
+from tests.pushdown.mariadb_acts import may, places
 from tests.pushdown.mariadb_estate import (
     Connection,
     MariadbEstate,
@@ -32,7 +33,7 @@ from tests.pushdown.mariadb_estate import (
     estate,
     execute,
 )
-from tests.pushdown.test_mariadb import cut, may, places
+from tests.pushdown.test_mariadb import cut
 
 VIEWS = "lw_pg_masked"
 SERVERS = ("mariadb_url", pytest.param("mysql_url", marks=pytest.mark.nightly))
@@ -55,14 +56,19 @@ def check_rows(server: str, seed: int) -> Counter[str]:
     with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
         made.push()
         assert made.push()[1] == 0
+        held, views = made.held(), made.views()
         for user in made.users():
-            counts += _compare_rows(made, user)
+            counts += _compare_rows(made, user, made.held_privileges(user, held), views)
     return counts
 
 
-def _compare_rows(made: MariadbEstate, user: Principal) -> Counter[str]:
+def _compare_rows(
+    made: MariadbEstate,
+    user: Principal,
+    privileges: set[tuple[Path, str]],
+    views: Mapping[Path, list[Path]],
+) -> Counter[str]:
     counts: Counter[str] = Counter()
-    privileges, views = made.held_privileges(user), made.views()
     tables = {path: one for path, one in made.objects().items() if one.type == "table"}
     with made.as_user(user) as own:
         for path, table in tables.items():
@@ -257,7 +263,7 @@ def hostile() -> Facts:
 def test_hostile_names_are_exact(server: str) -> None:
     with estate(server, hostile()) as made:
         made.push()
-        counts = _compare_rows(made, ANA)
+        counts = _compare_rows(made, ANA, made.held_privileges(ANA), made.views())
         assert counts["2 rows"] == len(NAMES), counts
 
 

@@ -67,6 +67,7 @@ _SCHEMAS: Final = """
 SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN %s
 """
 _TOO_LONG: Final = "its name is too long for a grant on a database"
+_HAS_BACKSLASH: Final = "a role of MySQL would have a grant on another database by its name"
 _VIEW: Final = "VIEW"
 _LONGEST_LOCK: Final = 64
 _PORT: Final = 3306
@@ -148,6 +149,7 @@ class Database:
         self._connection, self._address = connection, address
         self._marks = Marks(address.target, address.store)
         self._known = Known()
+        self._read: Catalog | None = None
         (row,) = self._rows("SELECT VERSION() AS version")
         self._is_mysql = "MariaDB" not in row["version"]
         if self._is_mysql:
@@ -181,6 +183,7 @@ class Database:
     def claim(self, known: Known) -> None:
         """Takes roles of a style, and those from before names had a tag: none has a comment."""
         self._known |= known
+        self._read = None
 
     @property
     def process(self) -> int:
@@ -192,6 +195,7 @@ class Database:
         """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
         name = self._address.old_mark[:_LONGEST_LOCK]
         (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [name])
+        self._read = None
         if row["is_ours"] != 1:
             message = f"another push to the target `{self._address.target}` is under way"
             raise Conflict(f"{message}; try again when it is over")
@@ -218,11 +222,17 @@ class Database:
             no_views=self._views(catalog).problem(),
             refused_users=self._refused(catalog),
             refused={
-                **{(name,): _TOO_LONG for name in schemas if len(pattern(name)) > MAX_PATTERN},
+                **{(name,): why for name in schemas if (why := self._no_grant(name))},
                 **engines.unknown,
             },
             descendants=engines.below,
         )
+
+    def _no_grant(self, schema: str) -> str:
+        """Why nothing can be granted on a database itself; "" where it can be."""
+        if len(pattern(schema)) > MAX_PATTERN:
+            return _TOO_LONG
+        return _HAS_BACKSLASH if self._is_mysql and "\\" in schema else ""
 
     def _tables(self, but: Sequence[str]) -> Mapping[Path, Mapping[str, Any]]:
         """Tables and views with their engines, outside these databases."""
@@ -445,6 +455,7 @@ class Database:
         given where something could not be taken away. Raises `Unavailable` with those not done.
         """
         refused, is_open = [], False
+        self._read = None
         with self._connection.cursor() as cursor:
             for text in (one.text for one in statements):
                 takes = text.startswith(_TAKING)
@@ -486,10 +497,15 @@ class Database:
         return *_SYSTEM, self._address.view_schema
 
     def _catalog(self) -> Catalog:
-        self._keep_untagged()
-        if self._is_mysql:
-            return mysql_catalog.read(self._rows, self._marks, self._known.roles)
-        return mariadb_catalog.read(self._rows)
+        """What the server's own tables say, of one moment until something is sent."""
+        if self._read is None:
+            self._keep_untagged()
+            self._read = (
+                mysql_catalog.read(self._rows, self._marks, self._known.roles)
+                if self._is_mysql
+                else mariadb_catalog.read(self._rows)
+            )
+        return self._read
 
     def _keep_untagged(self) -> None:
         """Keeps the roles of known users that are there by the names of the time before tags."""

@@ -98,7 +98,8 @@ def read(rows: Rows) -> Catalog:
     (who,) = rows("SELECT CURRENT_USER() AS me")
     accounts: dict[Account, str] = {}
     roles, unlimited = set(), set()
-    for row in rows("SELECT * FROM mysql.user"):
+    users = rows("SELECT * FROM mysql.user")
+    for row in users:
         account = Account(row["User"], row["Host"])
         if row["is_role"] == "Y":
             roles.add(account.user)
@@ -120,7 +121,7 @@ def read(rows: Rows) -> Catalog:
             Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
             for row in rows("SELECT * FROM mysql.roles_mapping")
         ),
-        grants=privileges_of(rows),
+        grants=privileges_of(rows, users),
     )
 
 
@@ -149,10 +150,15 @@ def lent_by(
     )
 
 
-def privileges_of(rows: Rows) -> dict[Account, frozenset[Grant]]:
-    """The privileges of accounts and roles, by their names in the system's tables."""
+def privileges_of(
+    rows: Rows, users: Iterable[Mapping[str, Any]]
+) -> dict[Account, frozenset[Grant]]:
+    """The privileges of accounts and roles, by their names in the system's tables.
+
+    `users` are the rows of `mysql.user`.
+    """
     grants: dict[Account, set[Grant]] = {}
-    for row in rows("SELECT * FROM mysql.user"):
+    for row in users:
         _add(grants, Account(row["User"], row["Host"]), (), _flags(row))
     for row in rows("SELECT * FROM mysql.db"):
         name = database_of(row["Db"])

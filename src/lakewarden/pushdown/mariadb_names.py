@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b32hexencode
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -97,6 +98,19 @@ def member_of(name: str) -> Account | None:
     return Account(name.removeprefix(OF_ROLE), "") if name.startswith(OF_ROLE) else None
 
 
+@lru_cache
+def tag_of(store: str) -> str:
+    """What tells a store in a name that is short; nothing without a store.
+
+    It begins with no digit of 16, as all names without one do.
+    """
+    if not store:
+        return ""
+    digest = _letters(store)
+    first = next((one for one in digest if one > "f"), "g")
+    return first + digest[: _TAG_DIGITS - 1]
+
+
 @dataclass(frozen=True, slots=True)
 class Marks:
     """The names that roles of a target have: shared ones, and one for each user.
@@ -116,15 +130,8 @@ class Marks:
 
     @property
     def tag(self) -> str:
-        """What the names of this store's roles have behind the target.
-
-        It begins with no digit of 16, as all names without one do.
-        """
-        if not self.store:
-            return ""
-        digest = _letters(self.store)
-        first = next((one for one in digest if one > "f"), "g")
-        return first + digest[: _TAG_DIGITS - 1]
+        """What the names of this store's roles have behind the target."""
+        return tag_of(self.store)
 
     def personal(self, user: str) -> str:
         """The role that a user has by default, which has the shared ones."""

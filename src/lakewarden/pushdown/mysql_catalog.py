@@ -45,7 +45,7 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
         defaults.setdefault(Account(row["USER"], row["HOST"]), []).append(name)
     granted = {_from(row) for row in edges}
     roles = {one for one, row in users.items() if one in granted or _cannot_log_in(row)}
-    found = privileges_of(rows)
+    found = privileges_of(rows, users.values())
     accounts = {
         one: _default(defaults.get(one, ()), marks)
         for one, row in users.items()

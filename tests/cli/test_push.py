@@ -8,7 +8,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,12 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from lakewarden.app.keys import keys_of
 from lakewarden.app.open_store import opened_service
+from lakewarden.app.push_connection import connect_target
+from lakewarden.app.push_watcher import PushWatcher
 from lakewarden.cli import main
+from lakewarden.config.settings import Push
 from lakewarden.kernel.change import (
     EntityAdded,
     MembershipChanged,
@@ -30,9 +35,16 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.service import push_target
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.postgresql import connected
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.push import Pushing
 from lakewarden.service.push_target import drift_notes
+from lakewarden.service.push_watch import KINDS
+from lakewarden.store import open_store
+from lakewarden.store.secrets import Keys
+from lakewarden.store.store import SqlStore
 from tests.servers import free_port, fresh_database
 from tests.test_readme import DOCS, blocks
 
@@ -221,14 +233,31 @@ def test_what_another_store_told_stays(
     ).fetchall()
 
 
-def test_it_is_warned_of_the_account_of_the_store(
-    pushed: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+def test_it_is_warned_of_an_account_that_may_act_as_that_of_the_store(
+    target: Any,
+    pushed: Callable[..., tuple[int, str, str]],
+    postgres_url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Whatever the addresses say: the server is known by its own identifier."""
     assert "own store" not in pushed("doctor pg")[1]
-    monkeypatch.setattr(push_target, "account_of", lambda _: "postgresql://ops@127.0.0.1:5432")
-    code, out, _ = pushed("doctor pg")
-    assert code == 0
-    assert "warning: the account is the one that lakewarden's own store is kept with" in out
+    with fresh_database(postgres_url, stores=True) as url, open_store(url) as store:
+        own = store.account()
+    assert own is not None
+    assert own.name == "postgres"
+    cases = [(own, True), (own._replace(server="1"), False), (own._replace(name="no"), False),
+             (own._replace(name="ana"), True)]  # fmt: skip
+    for account, is_told in cases:
+        monkeypatch.setattr(SqlStore, "account", lambda _, account=account: account)
+        code, out, _ = pushed("doctor pg")
+        assert code == 0
+        told = f"may act as `{account.name}`, which lakewarden's own store is kept with"
+        assert (told in out) == is_told, account
+    target.execute("CREATE ROLE lw_test LOGIN")
+    mine = sa.make_url(url).set(username="lw_test", database="postgres")
+    with connected(Address(mine.render_as_string(hide_password=False), "pg")) as database:
+        assert not database.acts_as(own)
+        assert database.acts_as(own._replace(name="lw_test"))
 
 
 def test_a_plan_of_which_less_is_shown_has_all_as_json(
@@ -360,6 +389,49 @@ def test_a_watch_goes_on_until_it_is_stopped(
             running.kill()
     assert 'lakewarden_push_drift{kind="denied",realm="lake",target="pg"} 2.0' in page
     assert 'lakewarden_push_failures_total{realm="lake",target="pg"} 0.0' in page
+
+
+def test_a_server_watches_as_it_does_and_one_of_its_processes(
+    target: Any, pushed: Callable[..., tuple[int, str, str]]
+) -> None:
+    target.execute("GRANT DELETE ON sales.orders TO ana")
+    with opened_service(STORE) as service:
+        one, other = (watcher(service) for _ in range(2))
+        one.look()
+        assert noted(service)["denied"] == 2
+        target.execute("REVOKE DELETE ON sales.orders FROM ana")
+        other.look()
+        assert noted(service)["denied"] == 2
+        one.stop()
+        other.look()
+        assert noted(service)["denied"] == 1
+        other.stop()
+        with service.reading() as reading:
+            events = [json.loads(row.body) for row in reading.audit(0, 1_000)]
+    (first, *_, last) = [one for one in events if one["reason"] == "watched"]
+    assert (last["operation"], last["actor"]) == ("push.drift", first["actor"])
+    assert last["details"] == {"push_target": "pg", **noted_counts(denied=1, foreign=1)}
+
+
+def watcher(service: DecisionService) -> PushWatcher:
+    """What a process of the server watches by."""
+
+    def failed(error: Exception) -> None:
+        raise error
+
+    write, keys = partial(service.write, SYSTEM), Keys(keys_of(STORE))
+    pushing = Pushing(service, SYSTEM, write, keys, connect_target)
+    return PushWatcher(pushing, Push(watch_seconds=300.0), failed)
+
+
+def noted(service: DecisionService) -> Mapping[str, int]:
+    with service.reading() as reading:
+        (note,) = drift_notes(reading, ("lake",)).values()
+    return note.counts
+
+
+def noted_counts(**counts: int) -> dict[str, int]:
+    return {**dict.fromkeys(KINDS, 0), **counts}
 
 
 def test_a_reset_takes_back_what_is_ours(

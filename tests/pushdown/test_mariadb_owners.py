@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.pushdown import push
-from lakewarden.pushdown.grants import as_data
+from lakewarden.pushdown.grants import Grant, as_data
 from lakewarden.pushdown.mariadb import connected
 from lakewarden.pushdown.push import Drift
 from lakewarden.testing.world_draft import NOW
@@ -133,10 +133,46 @@ def test_drift_names_who_reaches_what(made: MariadbEstate, own: Connection) -> N
         furnish(own)
         for statement in edit.split(";"):
             execute(own, statement)
-        found = [one for one in drift(made).foreign if " THROUGH " in one.grant.privilege]
-        named = {(one.grantee, ".".join(one.grant.path), one.grant.privilege) for one in found}
-        assert named == expected, edit
-        assert {one.denied for one in found} <= {("ana",)}
+        assert through(made) == expected, edit
+
+
+POWERS = ("FILE", "CREATE USER", "REPLICATION SLAVE")
+OF_EACH = {"mariadb_url": ("SET USER", "FEDERATED ADMIN", "BINLOG REPLAY"),
+           "mysql_url": ("SET_USER_ID", "ROLE_ADMIN")}  # fmt: skip
+
+
+def test_drift_names_what_opens_everything(made: MariadbEstate, own: Connection) -> None:
+    ((version,),) = execute(own, "SELECT VERSION()")
+    more = OF_EACH["mariadb_url" if "MariaDB" in version else "mysql_url"]
+    for power in (*POWERS, *more):
+        furnish(own)
+        execute(own, f"GRANT {power} ON *.* TO ana")
+        found = [one for one in drift(made).foreign if one.grant == Grant((), power)]
+        assert [(one.grantee, one.denied) for one in found] == [("ana", ("ana",))], power
+
+
+def test_drift_names_who_may_make_tables_of_a_stored_server(
+    made: MariadbEstate, own: Connection
+) -> None:
+    """Such a table is read by an account that is stored with the server."""
+    create = frozenset({"USE_CATALOG", "USE_SCHEMA", "CREATE_TABLE"})
+    made = made.with_facts(facts(READS, HIDDEN, replace(READS, id="makes", privileges=create)))
+    made.push()
+    furnish(own)
+    execute(own, "GRANT CREATE ON lib.* TO ana")
+    assert not through(made)
+    wrapper = "FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'far', USER 'root', PASSWORD 'x')"
+    execute(own, f"CREATE SERVER far {wrapper}")
+    try:
+        assert through(made) == {(name, "", f"{READ}SERVER far") for name in ("ana", "bo")}
+    finally:
+        execute(own, "DROP SERVER far")
+
+
+def through(made: MariadbEstate) -> set[tuple[str, str, str]]:
+    found = [one for one in drift(made).foreign if " THROUGH " in one.grant.privilege]
+    assert all(one.denied for one in found)
+    return {(one.grantee, ".".join(one.grant.path), one.grant.privilege) for one in found}
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import known
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.push import PushPlan
+from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.order import RangerAct, RangerStep
 from lakewarden.pushdown.ranger.state import Held
 from lakewarden.pushdown.ranger.writer import Rehearsal, Writer
@@ -195,7 +196,7 @@ def test_what_a_plan_shows_is_what_ranger_is_asked(by_tags: bool) -> None:
 
 def test_what_is_made_first_has_its_name_for_an_id() -> None:
     rehearsal, content = Rehearsal("cl"), {"users": [["ana", False]]}
-    writer = Writer(rehearsal, "rg", Held(), "", "ours")
+    writer = Writer(rehearsal, Marks("rg"), Held(), "", "ours")
     for act in (RangerAct.CREATE_ROLE, RangerAct.UPDATE_ROLE):
         writer.do(RangerStep(act, "lw_rg_x", content))
     made, changed = (one.statement("s") for one in rehearsal.requests)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 import pytest
+import sqlalchemy as sa
 
 from lakewarden.kernel.relations import Facts
-from lakewarden.kernel.statement import On
+from lakewarden.kernel.statement import On, Statement
 from lakewarden.pushdown.grants import Roles, as_data, known
 from lakewarden.pushdown.mariadb_names import Marks
 from tests.pushdown import mariadb_estate, postgresql_estate
@@ -107,18 +108,45 @@ def test_a_user_of_mariadb_has_roles_of_one_store(mariadb_url: str) -> None:
 
 
 @pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
-def test_masking_views_are_one_stores(request: pytest.FixtureRequest, server: str) -> None:
+def test_masking_views_are_each_stores_own(request: pytest.FixtureRequest, server: str) -> None:
+    """Those of the second one have a schema of their own, and keep it."""
     url = request.getfixturevalue(server)
     kind = postgresql if server == "postgres_url" else _mariadb
     with kind(url) as made:
-        one = of_store(made, ONE, facts(READS, HIDDEN, MASK))
+        bo, ana = facts(READS, HIDDEN, MASK), facts(*(of_ana(one) for one in (READS, MASK)))
+        one, other = of_store(made, ONE, bo), of_store(made, OTHER, ana)
         one.push()
         own = one.held()
-        hers = replace(MASK, principals=frozenset({ANA}))
-        reads = replace(READS, principals=frozenset({ANA}))
-        wish, _ = of_store(made, OTHER, facts(reads, hers)).push()
-        assert any("is not ours" in residue.why for residue in wish.residues)
+        wish, _ = other.push()
+        assert not any("is not ours" in residue.why for residue in wish.residues)
         assert one.held() == own
+        theirs = other.held()
+        assert seen_by(theirs) == {"ana"}
+        assert (one.push(own)[1], other.push(theirs)[1]) == (0, 0)
+        first, second = other.address.view_schemas
+        assert views_in(made, first) == views_in(made, second) == 1
+        of_store(made, ONE, facts()).push(own)
+        assert (views_in(made, first), other.held()) == (0, theirs)
+        assert other.push(theirs)[1] == 0
+        of_store(made, OTHER, facts()).push(theirs)
+        assert views_in(made, second) == 0
+
+
+def of_ana(one: Statement) -> Statement:
+    return replace(one, principals=frozenset({ANA}))
+
+
+def seen_by(roles: Roles) -> set[str]:
+    return {name for names in roles.readers().values() for name in names}
+
+
+def views_in(made: TargetEstate, schema: str) -> int:
+    engine = sa.create_engine(made.address.url.replace("mariadb://", "mysql+pymysql://"))
+    count = "SELECT count(*) FROM information_schema.views WHERE table_schema = :schema"
+    with engine.connect() as connection:
+        found: int = connection.scalar(sa.text(count), {"schema": schema})
+    engine.dispose()
+    return found
 
 
 @contextmanager

@@ -134,6 +134,18 @@ def test_what_is_noted_is_known_for_its_time(store: SqlStore) -> None:
     assert not store.is_noted(("seen", "y"), NOW)
 
 
+def test_something_is_held_by_one_at_a_time(store: SqlStore) -> None:
+    held = ("watch",)
+    assert store.hold(held, 1, NOW, NOW + 60)
+    assert not store.hold(held, 2, NOW + 30, NOW + 90)
+    assert store.hold(held, 1, NOW + 59, NOW + 119)
+    assert not store.hold(held, 2, NOW + 118, NOW + 178)
+    assert store.hold(held, 2, NOW + 119, NOW + 179)
+    assert store.hold(held, 2, NOW + 120, NOW + 120)  # lets go
+    assert store.hold(held, 1, NOW + 120, NOW + 180)
+    assert store.hold(("other",), 2, NOW + 120, NOW + 180)
+
+
 def test_counts_whose_time_is_over_leave_no_rows(store: SqlStore) -> None:
     for i in range(5):
         store.try_once([Count((str(i),), 1, 10.0)], NOW)

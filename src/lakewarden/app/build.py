@@ -40,6 +40,7 @@ from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
 from lakewarden.app.open_store import OpenStore, open_for_writing
 from lakewarden.app.push_connection import connect_target
+from lakewarden.app.push_watcher import PushWatcher
 from lakewarden.app.push_worker import PushWorker, log_delivery
 from lakewarden.app.rate_limit import RateLimiter
 from lakewarden.app.readiness import Readiness
@@ -59,11 +60,13 @@ from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.registry import registry
-from lakewarden.service import push_target, row_preparation
+from lakewarden.service import row_preparation
+from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start_from_index
 from lakewarden.service.ports import Store
+from lakewarden.service.push import Pushing
 from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.server_figures import ServerFigures
 from lakewarden.store import StoreLimits
@@ -109,6 +112,7 @@ class Application:
         self._stops: list[Event] = []
         self._anchoring: audit_anchor.Anchoring | None = None
         self._push_worker: PushWorker | None = None
+        self._push_watcher: PushWatcher | None = None
         self._handlers = ThreadPoolExecutor(THREADS + _OWN_THREADS, "handler")
         self._asking = ThreadPoolExecutor(1, "freshness")
         self._keys: KeySet | None = None
@@ -326,6 +330,7 @@ class Application:
         self.parts.freshness.opened()
         self.parts.is_open = True
         self._tell_targets(service)
+        self._watch_targets(service)
         log.get().info(
             "ready", revision=service.state.revision, realms=sorted(service.state.realms)
         )
@@ -342,6 +347,18 @@ class Application:
             delivery, lambda error: log.get().error("push failed", exc_info=error)
         )
         self._push_worker.start()
+
+    def _watch_targets(self, service: DecisionService) -> None:
+        """Looks for drift in targets from now on, where that is set."""
+        of_requests, push = self.parts.services, self.settings.push
+        if of_requests.connect_target is None or not push.watch_seconds:
+            return
+        write = partial(service.write, SYSTEM)
+        pushing = Pushing(service, SYSTEM, write, of_requests.sealing, of_requests.connect_target)
+        self._push_watcher = PushWatcher(
+            pushing, push, lambda error: log.get().error("push failed", exc_info=error)
+        )
+        self._push_watcher.start()
 
     def _anchor(self, estate: OpenStore) -> None:
         """Sends anchors of the audit trail to the configured targets."""
@@ -482,6 +499,8 @@ class Application:
             stop.set()
         if self._push_worker is not None:
             self._push_worker.stop()
+        if self._push_watcher is not None:
+            self._push_watcher.stop()
         self._handlers.shutdown(wait=True)
         self._asking.shutdown(wait=True)
         self._write_usage()
@@ -562,5 +581,4 @@ def services(settings: Settings) -> Services:
         without_effect=settings.without_effect,
         push_hosts=settings.push.hosts,
         connect_target=connect_target,
-        store_account=push_target.account_of(settings.database),
     )

@@ -24,7 +24,7 @@ def connect_target(
         if target.kind == RANGER:
             from lakewarden.pushdown.ranger.session import session as ranger_session
 
-            return ranger_session(target, url, reading)
+            return ranger_session(target, url, store, reading)
         from lakewarden.pushdown.push import session
     except ImportError as error:
         raise not_installed(str(error.name), "sql") from None

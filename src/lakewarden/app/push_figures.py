@@ -1,4 +1,4 @@
-"""Figures of `lakewarden push watch` for Prometheus, by realm and name of the target."""
+"""Figures of whoever watches targets for Prometheus, by realm and name of the target."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from lakewarden.service.push_watch import KINDS, Look
 
 _TARGET = ["realm", "target"]
 
-DRIFT = Gauge("lakewarden_push_drift", "What is not as it was pushed", [*_TARGET, "kind"])
-PENDING = Gauge("lakewarden_push_pending_steps", "Steps that the realm's changes ask for", _TARGET)
-RESIDUE = Gauge("lakewarden_push_residue", "What the realm allows and is left out", _TARGET)
-PUSHED = Gauge(
+
+def _gauge(name: str, title: str, *labels: str) -> Gauge:
+    """One of several processes looks: what was seen last counts."""
+    return Gauge(name, title, [*_TARGET, *labels], multiprocess_mode="mostrecent")
+
+
+DRIFT = _gauge("lakewarden_push_drift", "What is not as it was pushed", "kind")
+PENDING = _gauge("lakewarden_push_pending_steps", "Steps that the realm's changes ask for")
+RESIDUE = _gauge("lakewarden_push_residue", "What the realm allows and is left out")
+PUSHED = _gauge(
     "lakewarden_push_pushed_timestamp_seconds",
     "When the target was pushed to last, in seconds since the epoch; 0: never",
-    _TARGET,
 )
-LOOKED = Gauge(
+LOOKED = _gauge(
     "lakewarden_push_looked_timestamp_seconds",
     "When the target was looked at last, in seconds since the epoch",
-    _TARGET,
 )
 FAILURES = Counter("lakewarden_push_failures", "Looks at a target that failed", _TARGET)
 

@@ -332,15 +332,13 @@ def opened_pushing(database: str | None) -> Iterator[Pushing]:
     from lakewarden.app.keys import keys_of
     from lakewarden.app.push_connection import connect_target
     from lakewarden.service.push import Pushing
-    from lakewarden.service.push_target import account_of
     from lakewarden.store.secrets import Keys
 
     with opened(database) as service:
         actor = operator(service)
         write = partial(service.write, actor)
         keys = Keys(keys_of(url_of(database)))
-        own = account_of(url_of(database))
-        yield Pushing(service, actor, write, keys, connect_target, own)
+        yield Pushing(service, actor, write, keys, connect_target)
 
 
 @contextmanager

@@ -22,10 +22,7 @@ from lakewarden.cli.question_target import Url
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.config.settings import Push
-    from lakewarden.service.drift_event import DriftEvents
-    from lakewarden.service.push import Pushing
-    from lakewarden.service.push_watch import Look, PushWatch
+    from lakewarden.service.push_watch import Look
 
 _SHORTEST_SECONDS = 1.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -55,6 +52,7 @@ def watch(
 
         lakewarden push watch pg --once --database sqlite:///estate.db
     """
+    from lakewarden.app.push_watcher import counted_looks, drift_events
     from lakewarden.config.settings import load
     from lakewarden.service.push_watch import PushWatch
 
@@ -65,12 +63,12 @@ def watch(
     show_figures(metrics)
     with opened_pushing(database) as pushing, _stopped() as stop:
         watching, clock = PushWatch(pushing, interval, names), pushing.service.clock
-        events = _events(push, pushing, interval, stop)
+        events = drift_events(push, pushing, interval, stop)
         while not stop.is_set():
             looks: list[Look] = []
             unsent: set[str] = set()
             try:
-                for look in _round(watching, stop, clock()):
+                for look in counted_looks(watching, stop, clock()):
                     looks.append(look)
                     if once or look.is_new:
                         _told(look, format)
@@ -87,19 +85,6 @@ def watch(
     return YES
 
 
-def _events(
-    push: Push, pushing: Pushing, interval: float, stop: threading.Event
-) -> DriftEvents | None:
-    """What posts events; None without a webhook."""
-    from lakewarden.app.webhook import Webhook
-    from lakewarden.service.drift_event import DriftEvents
-
-    if push.webhook_url is None or not push.webhook_url.get_secret_value():
-        return None
-    webhook = Webhook(push.webhook_url.get_secret_value(), push.webhook_token_file, stop.wait)
-    return DriftEvents(pushing, webhook, interval)
-
-
 @contextmanager
 def _stopped() -> Iterator[threading.Event]:
     """An event that is set when the process is told to end."""
@@ -110,17 +95,6 @@ def _stopped() -> Iterator[threading.Event]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
-
-
-def _round(watching: PushWatch, stop: threading.Event, now: float) -> Iterator[Look]:
-    """The looks at the targets that are due, counted."""
-    from lakewarden.app.push_figures import count
-
-    for look in watching.looks(now):
-        count(look, now)
-        yield look
-        if stop.is_set():
-            return
 
 
 def _told(look: Look, format: str) -> None:

@@ -246,9 +246,16 @@ class Push(Section):
         description="Whether the server tells followed targets what changed; off where"
         " `lakewarden push deliver` does.",
     )
+    watch_seconds: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=86_400.0,
+        description="Interval in which the server looks for drift in targets; 0: it does not, but"
+        " where `lakewarden push watch` does.",
+    )
     webhook_url: SecretStr | None = Field(
         default=None,
-        description="Address to which `lakewarden push watch` posts an event when drift changes;"
+        description="Address to which whoever watches targets posts an event when drift changes;"
         " a secret, as many receivers know the sender by it.",
     )
     webhook_token_file: Path | None = Field(

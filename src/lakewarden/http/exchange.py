@@ -89,8 +89,7 @@ class Services:
     `provider_login`: people log in to the pages at an identity provider; None: they do not.
     `plugin_polls` hears of the polls of this process, `plugins` tells of those of all: when each
     plugin last had the newest documents. `connect_target` reaches databases that are told what
-    realms allow, None: none; those that are added by requests are on one of the `push_hosts`, and
-    none should have the `store_account`.
+    realms allow, None: none; those that are added by requests are on one of the `push_hosts`.
     """
 
     public_url: str = f"http://{HOST}:{PORT}"
@@ -117,7 +116,6 @@ class Services:
     plugins: Callable[[], Mapping[Plugin, float]] = dict
     push_hosts: tuple[str, ...] = ()
     connect_target: Connect | None = None
-    store_account: str = ""
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""

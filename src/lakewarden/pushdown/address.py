@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
+
+from lakewarden.pushdown.store_tag import tag_of
 
 _MARK: Final = "lakewarden "
 
@@ -12,12 +15,14 @@ _MARK: Final = "lakewarden "
 class Address:
     """The address of a target with the account, its name, and the id of the store that has it.
 
-    Without a `store` ours is marked as it was before marks had one.
+    Without a `store` ours is marked as it was before marks had one. `views` is the schema of our
+    masking views, "" for the first of the `view_schemas`.
     """
 
     url: str
     target: str
     store: str = ""
+    views: str = ""
 
     @property
     def prefix(self) -> str:
@@ -49,4 +54,24 @@ class Address:
         >>> Address("postgresql://h/d", "pg").view_schema
         'lw_pg_masked'
         """
-        return f"{self.prefix}masked"
+        return self.views or self.view_schemas[0]
+
+    @property
+    def view_schemas(self) -> tuple[str, str]:
+        """The schemas that our masking views may be in: the second one is of this store alone."""
+        return f"{self.prefix}masked", f"{self.prefix}{tag_of(self.store)}_masked"
+
+    def with_views(self, marks: Mapping[str, str | None]) -> Address:
+        """The address with the schema of its views, by how the `view_schemas` are marked.
+
+        >>> one = Address("postgresql://h/d", "pg", "1f0c")
+        >>> one.with_views({"lw_pg_masked": "lakewarden pg 1f0c"}).view_schema
+        'lw_pg_masked'
+        >>> one.with_views({"lw_pg_masked": "lakewarden pg 2a9b"}).view_schema
+        'lw_pg_j63j_masked'
+        """
+        first, second = self.view_schemas
+        is_taken = str(marks.get(first)).startswith(f"{self.old_mark} ")
+        has_moved = marks.get(second) == self.mark
+        is_second = self.store and marks.get(first) != self.mark and (is_taken or has_moved)
+        return replace(self, views=second) if is_second else self

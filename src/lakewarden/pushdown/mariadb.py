@@ -45,12 +45,14 @@ from lakewarden.pushdown.mariadb_names import (
     place,
 )
 from lakewarden.pushdown.mariadb_owners import expanded, ways
+from lakewarden.pushdown.mariadb_powers import CREATES, powers, server_ways
 from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
-from lakewarden.pushdown.mariadb_views import MaskingViews
+from lakewarden.pushdown.mariadb_views import MaskingViews, view_marks
 from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
+from lakewarden.service.ports import ServerAccount
 
 ENGINE: Final = "mysql"
 _SYSTEM: Final = ("information_schema", "mysql", "performance_schema", "sys")
@@ -146,7 +148,8 @@ class Database:
     has_dear_members: Final = True
 
     def __init__(self, connection: pymysql.Connection[Any], address: Address) -> None:
-        self._connection, self._address = connection, address
+        self._connection = connection
+        self._address = address.with_views(view_marks(self._rows, address.view_schemas))
         self._marks = Marks(address.target, address.store)
         self._known = Known()
         self._read: Catalog | None = None
@@ -364,6 +367,8 @@ class Database:
             for grant in grants
         ]
         granted += _proxies(catalog, names)
+        beyond = powers(self._rows, is_mysql=self._is_mysql)
+        granted += [(names[account], grant) for account, grant in beyond if account in names]
         return Holdings(
             grants=[*granted, *self._held_through(catalog, granted)],
             members={of: frozenset(those) for of, those in members.items()},
@@ -378,7 +383,12 @@ class Database:
         found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
         merges = merging(self._reached(self._tables(_SYSTEM)).below)
         databases = [row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])]
-        return held_through([*found, *merges], expanded(granted, databases))
+        holders = self.held().holders().items()
+        creators = [
+            name for grant, names in holders if grant.privilege == CREATES for name in names
+        ]
+        servers = server_ways(self._rows, creators, databases)
+        return held_through([*found, *merges, *servers], expanded(granted, databases))
 
     def _view_text(self, path: Path) -> str:
         try:
@@ -418,6 +428,10 @@ class Database:
     def warnings(self) -> list[str]:
         """What the account may beyond that, and what drift does not see with it."""
         return [*self._rights().warnings()]
+
+    def acts_as(self, _account: ServerAccount) -> bool:
+        """Never: lakewarden keeps no store in such a server."""
+        return False
 
     def _rights(self) -> AccountRights:
         me, catalog = self._me(), self._catalog()

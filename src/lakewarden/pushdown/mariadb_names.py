@@ -8,14 +8,13 @@ none of ours.
 from __future__ import annotations
 
 import re
-from base64 import b32hexencode
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
 from lakewarden.names.mysql_account import Account, account_of, user_name
 from lakewarden.pushdown.grants import Path
+from lakewarden.pushdown.store_tag import letters, tag_of
 
 MAX_PATTERN: Final = 64
 """Characters of a pattern that MariaDB keeps; a longer one would be cut."""
@@ -25,7 +24,6 @@ OF_ROLE: Final = "role "
 """What a member of a role of ours begins with that somebody else made one."""
 
 _DIGITS: Final = 16
-_TAG_DIGITS: Final = 4
 _OLD_DIGITS: Final = f"[0-9a-f]{{{_DIGITS}}}"
 _SPECIAL: Final = re.compile(r"[\\%_]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
@@ -98,19 +96,6 @@ def member_of(name: str) -> Account | None:
     return Account(name.removeprefix(OF_ROLE), "") if name.startswith(OF_ROLE) else None
 
 
-@lru_cache
-def tag_of(store: str) -> str:
-    """What tells a store in a name that is short; nothing without a store.
-
-    It begins with no digit of 16, as all names without one do.
-    """
-    if not store:
-        return ""
-    digest = _letters(store)
-    first = next((one for one in digest if one > "f"), "g")
-    return first + digest[: _TAG_DIGITS - 1]
-
-
 @dataclass(frozen=True, slots=True)
 class Marks:
     """The names that roles of a target have: shared ones, and one for each user.
@@ -138,7 +123,7 @@ class Marks:
         old = self.untagged(user)
         if not self.tag or old in self.kept:
             return old
-        return f"lw_{self.target}-{self.tag}{_letters(user)[: _DIGITS - len(self.tag)]}"
+        return f"lw_{self.target}-{self.tag}{letters(user)[: _DIGITS - len(self.tag)]}"
 
     def untagged(self, user: str) -> str:
         """The role of a user as it was called before names had a tag."""
@@ -155,8 +140,3 @@ class Marks:
     def _is(self, name: str, sign: str) -> bool:
         digits = f"{self.tag}[0-9a-v]{{{_DIGITS - len(self.tag)}}}" if self.tag else _OLD_DIGITS
         return re.fullmatch(f"lw_{self.target}{sign}{digits}", name) is not None
-
-
-def _letters(text: str) -> str:
-    """The digest of a text in digits of 32."""
-    return b32hexencode(sha256(text.encode()).digest()).decode().lower()

@@ -57,9 +57,9 @@ _NOTES_AT_ONCE: Final = 100
 
 _BARRIER: Final = " LIMIT 18446744073709551615"
 
-_MARK: Final = """
-SELECT TABLE_COMMENT AS mark FROM information_schema.TABLES
-WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
+_MARKS: Final = """
+SELECT TABLE_SCHEMA AS s, TABLE_COMMENT AS mark FROM information_schema.TABLES
+WHERE TABLE_SCHEMA IN %s AND TABLE_NAME = %s
 """
 _NAMES: Final = "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
 _DATABASE: Final = "SELECT 1 AS one FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
@@ -209,8 +209,7 @@ class MaskingViews:
 
     @cached_property
     def _is_marked(self) -> bool:
-        rows = self._rows(_MARK, (self._schema, _TABLE))
-        return any(row["mark"] in self._marks for row in rows)
+        return view_marks(self._rows, (self._schema,)).get(self._schema) in self._marks
 
     @property
     def _is_foreign(self) -> bool:
@@ -334,6 +333,11 @@ class MaskingViews:
 
     def _at(self, name: str) -> str:
         return f"{quoted(self._schema)}.{quoted(name)}"
+
+
+def view_marks(rows: Query, schemas: Sequence[str]) -> Mapping[str, str]:
+    """How databases of masking views are marked."""
+    return {row["s"]: row["mark"] for row in rows(_MARKS, (schemas, _TABLE))}
 
 
 def _batches(rows: Sequence[str]) -> Iterator[Sequence[str]]:

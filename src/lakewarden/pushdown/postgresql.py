@@ -34,6 +34,7 @@ from lakewarden.pushdown.postgresql_statements import (
 from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
+from lakewarden.service.ports import ServerAccount
 
 ENGINE: Final = "postgresql"
 EVERYONE: Final = "PUBLIC"
@@ -202,6 +203,14 @@ WHERE NOT pg_has_role(owner, 'USAGE') AND owner <> 'pg_database_owner'::regrole 
 """Schemas and tables of whose owners the account is none. Who owns the database is one of the
 owners that stand for its own."""
 
+_MAY_IDENTIFY: Final = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
+_ACTS_AS: Final = """
+SELECT 1 FROM pg_control_system() server JOIN pg_roles own ON pg_has_role(own.oid, 'MEMBER')
+WHERE server.system_identifier::text = %s AND own.rolname = %s
+"""
+_VIEW_MARKS: Final = """
+SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = ANY (%s)
+"""
 _POLICIES: Final = """
 SELECT n.nspname, c.relname, p.polname, p.polpermissive, c.relrowsecurity, r.rolname,
        pg_get_expr(p.polqual, p.polrelid), obj_description(p.oid, 'pg_policy')
@@ -242,7 +251,9 @@ class Database:
     has_dear_members: Final = False
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
-        self._connection, self._address = connection, address
+        self._connection = connection
+        marks = self._rows(_VIEW_MARKS, [list(address.view_schemas)])
+        self._address = address.with_views(dict(marks))
         self._known = Known()
 
     @property
@@ -452,6 +463,11 @@ class Database:
         if not is_super:
             return []
         return ["the account is a superuser, and a push needs none: give the target its own one"]
+
+    def acts_as(self, account: ServerAccount) -> bool:
+        """Whether the account that pushes is that one, or may act as it, such as a superuser."""
+        ((may_ask,),) = self._rows(_MAY_IDENTIFY)
+        return may_ask and bool(self._rows(_ACTS_AS, [account.server, account.name]))
 
     def _quoted(self, *names: str) -> str:
         return sql.Identifier(*names).as_string(self._connection)

@@ -33,6 +33,7 @@ from lakewarden.pushdown.plan import (
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, TargetObjects, stored_paths, wanted
+from lakewarden.service.ports import ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
@@ -95,6 +96,10 @@ class Database(Protocol):
 
     def warnings(self) -> list[str]:
         """What the account that pushes may beyond that."""
+        ...
+
+    def acts_as(self, account: ServerAccount, /) -> bool:
+        """Whether the account that pushes is that one, or may act as it."""
         ...
 
     def statements(self, steps: Iterable[Step], /) -> Sequence[Statement]:
@@ -388,6 +393,10 @@ class Session:
     def warnings(self) -> list[str]:
         """What the account that pushes may beyond that."""
         return self._database.warnings()
+
+    def acts_as(self, account: ServerAccount) -> bool:
+        """Whether the account that pushes is that one, or may act as it."""
+        return self._database.acts_as(account)
 
     def _paths(self, realm: RealmState) -> frozenset[Path]:
         """Where in the database the catalog's schemas and tables are to lie."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
@@ -205,6 +205,13 @@ class Writing(Reading, Protocol):
         ...
 
 
+class ServerAccount(NamedTuple):
+    """A server of PostgreSQL, by its own identifier, and an account there."""
+
+    server: str
+    name: str
+
+
 class Store(Protocol):
     """The store of realms. Every method may raise `Unavailable`."""
 
@@ -248,6 +255,20 @@ class Store(Protocol):
 
     def is_noted(self, names: tuple[str, ...], now: float) -> bool:
         """Whether that is remembered now."""
+        ...
+
+    def hold(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
+        """Whether something is the holder's until a moment: one of them at a time has it.
+
+        A holder keeps it by holding it again, and lets go of it by `until` = `now`.
+        """
+        ...
+
+    def account(self) -> ServerAccount | None:
+        """The account by which a server is asked that others may be told by, too; None for a file.
+
+        None also where the server does not say which one it is.
+        """
         ...
 
 

@@ -14,11 +14,11 @@ from typing import Any, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.service import cancellation, control, push_outbox, push_target
-from lakewarden.service.actor import Actor
+from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aligned_reading import reading_of
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.ports import Reading
+from lakewarden.service.ports import Reading, ServerAccount
 from lakewarden.service.push_outbox import Pending
 from lakewarden.service.push_target import DriftNote, PushTarget
 from lakewarden.service.residue import Residues
@@ -142,6 +142,10 @@ class TargetSession(Protocol[P]):
         """What the account that pushes may beyond that."""
         ...
 
+    def acts_as(self, account: ServerAccount) -> bool:
+        """Whether the account that pushes is that one, or may act as it."""
+        ...
+
     def arrived(self) -> list[str]:
         """What has arrived where, of a target that hands on what it was told."""
         ...
@@ -176,10 +180,9 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pushing:
-    """In whose name targets are told, and by what.
+    """In whose name targets are told, and by what; the server itself is `SYSTEM`.
 
-    Without `sealing` there is no key, and no address can be stored or read. `store_account` is
-    that of the store, as `push_target.account_of` writes it.
+    Without `sealing` there is no key, and no address can be stored or read.
     """
 
     service: DecisionService
@@ -187,16 +190,11 @@ class Pushing:
     write: Write
     sealing: Sealing | None
     connect: Connect
-    store_account: str = ""
 
     def targets(self, realms: Sequence[str] | None = None) -> list[PushTarget]:
         """The targets of these realms that the actor may see; of all realms without them."""
-        state, now = self.service.state, self.service.clock()
-        seen = (
-            realm
-            for realm in (state.realms if realms is None else realms)
-            if control.denied_in(state, self.actor, "push_target.list", realm, now) is None
-        )
+        asked = self.service.state.realms if realms is None else realms
+        seen = [realm for realm in asked if self._denied("push_target.list", realm) is None]
         with self.service.reading() as reading:
             return list(push_target.targets(reading, seen))
 
@@ -329,20 +327,17 @@ class Pushing:
             with self._connected(realm, name) as session:
                 now = self._realm(realm)
                 missing = session.missing_rights(now)
-                warnings = [] if missing else session.warnings()
+                warnings = [*self._shared(session), *([] if missing else session.warnings())]
                 arrived = [] if missing else session.arrived()
-            return AccountFound(missing, [*self._shared(realm, name), *warnings], arrived)
+            return AccountFound(missing, warnings, arrived)
 
         return self._on(PLAN, realm, work)
 
-    def _shared(self, realm: str, name: str) -> Iterator[str]:
-        """Says so where the account is the store's own, as far as the addresses tell."""
-        sealing = self._sealing()
-        with self.service.reading() as reading:
-            target = push_target.target(reading, (realm,), name)
-            account = push_target.account_of(push_target.url(reading, sealing, target))
-        if account and account == self.store_account:
-            what = "the account is the one that lakewarden's own store is kept with"
+    def _shared(self, session: TargetSession[Any]) -> Iterator[str]:
+        """Says so where the account may change what lakewarden itself stores."""
+        own = self.service.store.account()
+        if own is not None and session.acts_as(own):
+            what = f"the account may act as `{own.name}`, which lakewarden's own store is kept with"
             yield f"{what}: give the target its own one"
 
     # --- the rights, the store and the target ---
@@ -360,6 +355,8 @@ class Pushing:
         return denied
 
     def _denied(self, operation: str, realm: str) -> Denied | None:
+        if self.actor is SYSTEM:
+            return None
         state, now = self.service.state, self.service.clock()
         return control.denied_in(state, self.actor, operation, realm, now)
 

@@ -17,6 +17,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.audit_seal import UNSEALED
 from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
+from lakewarden.service.ports import ServerAccount
 from lakewarden.service.steps import step
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
@@ -42,6 +43,15 @@ _TRY = sa.text(
     "INSERT INTO attempts (key, ends, number) VALUES (:key, :ends, 1)"
     " ON CONFLICT (key) DO UPDATE SET number = attempts.number + 1"
     " RETURNING number, ends"
+)
+_HOLD = sa.text(
+    "INSERT INTO attempts (key, ends, number) VALUES (:key, :ends, :holder)"
+    " ON CONFLICT (key) DO UPDATE SET number = :holder, ends = :ends"
+    " WHERE attempts.number = :holder OR attempts.ends <= :now RETURNING key"
+)
+_MAY_IDENTIFY = sa.text("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")
+_ACCOUNT = sa.text(
+    "SELECT CAST(system_identifier AS text), CAST(current_user AS text) FROM pg_control_system()"
 )
 _CANCEL_SECONDS = 5.0
 _PROBE = "probe"
@@ -195,6 +205,23 @@ class SqlStore:
         connection, _ = _begun(self.engine, _revision)
         with _closing(connection), translated_errors():
             return connection.execute(query).first() is not None
+
+    def hold(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
+        """See `Store.hold`."""
+        given = {"key": key(*names), "holder": holder, "now": now, "ends": until}
+        with self._changing() as connection:
+            return connection.execute(_HOLD, given).first() is not None
+
+    def account(self) -> ServerAccount | None:
+        """See `Store.account`."""
+        if self.engine.dialect.name != "postgresql":
+            return None
+        connection, _ = _begun(self._asking, _revision)
+        with _closing(connection), translated_errors():
+            if not connection.scalar(_MAY_IDENTIFY):
+                return None
+            server, name = connection.execute(_ACCOUNT).one()
+            return ServerAccount(server, name)
 
     def try_to_write(self) -> None:
         """Writes something of the size of many writes, and takes it away again.

@@ -15,11 +15,13 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.address import read_address
+from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.state import held, holders
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import STORE
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.worlds import Told, ranger_of, told
 
@@ -70,7 +72,8 @@ def of_files(ranger: Ranger, catalog: str = "", style: str = "") -> Told:
 
 def readers(ranger: Ranger, *, styled: bool = False) -> dict[str, set[str]]:
     """Who reads what, by policies of ours."""
-    now = held("rg", {}, ranger.policies.values(), ranger.roles.values(), styled=styled)
+    marks, policies = Marks("rg", STORE), ranger.policies.values()
+    now = held(marks, {}, policies, ranger.roles.values(), styled=styled)
     return {
         grant.path[0]: {*who}
         for grant, who in holders(now).items()

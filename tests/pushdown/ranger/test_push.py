@@ -19,12 +19,14 @@ from lakewarden.pushdown.drift import ADDED, MISSING
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import TRIES
+from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.order import steps
 from lakewarden.pushdown.ranger.state import ITEMS, Held, held, holders
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
+from tests.pushdown.estate import STORE
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.worlds import Told, ranger_of, told
 
@@ -98,7 +100,8 @@ def _one(ranger: Ranger) -> Told:
 
 
 def state_of(ranger: Ranger) -> Held:
-    return copy.deepcopy(held("rg", {}, ranger.policies.values(), ranger.roles.values()))
+    marks, roles = Marks("rg", STORE), ranger.roles.values()
+    return copy.deepcopy(held(marks, {}, ranger.policies.values(), roles))
 
 
 def test_a_push_is_done_once_and_reset_takes_it_back(ranger: Ranger, one: Told) -> None:
@@ -112,7 +115,7 @@ def test_a_push_is_done_once_and_reset_takes_it_back(ranger: Ranger, one: Told) 
     assert who[Grant(("c", "sales", "clients", "*"), "select")] == {"ana", "bo"}
     assert who[Grant(orders, "row filter (\"region\" = 'eu')")] == {"bo"}
     assert who[Grant((*clients, "iban"), "mask MASK_NULL")] == {"ana"}
-    assert all(one["policyLabels"] == ["lakewarden", "lakewarden:rg"]
+    assert all(one["policyLabels"] == ["lakewarden", f"lakewarden:rg:{STORE}"]
                for one in ranger.policies.values() if one["name"] != "all - table")  # fmt: skip
     found = one.drift(realm)
     assert found.differences == []

@@ -11,9 +11,10 @@ import pytest
 from lakewarden.kernel.errors import BadInput, Unavailable, Unknown
 from lakewarden.pushdown.drift import ADDED, MISSING
 from lakewarden.pushdown.ranger.address import read_address
+from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.state import held
-from lakewarden.pushdown.ranger.tags import tag_guid
 from lakewarden.service.state import RealmState
+from tests.pushdown.estate import STORE
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.test_push import (
     COLUMN,
@@ -121,8 +122,8 @@ def test_a_mask_by_a_tag_is_a_policy_about_it(ranger: Ranger, one: Told) -> None
     assert one.push(realm) > 0
     assert one.push(realm) == 0
     (policy,) = about_tags(ranger)
-    assert policy["resources"]["tag"]["values"] == ["lakewarden:rg", "pii"]
-    assert policy["policyLabels"] == ["lakewarden", "lakewarden:rg"]
+    assert policy["resources"]["tag"]["values"] == [f"lakewarden:rg:{STORE}", "pii"]
+    assert policy["policyLabels"] == ["lakewarden", f"lakewarden:rg:{STORE}"]
     (item,) = policy["dataMaskPolicyItems"]
     assert item["accesses"] == [{"type": "trino:select", "isAllowed": True}]
     assert item["dataMaskInfo"] == {"dataMaskType": "trino:MASK_NULL"}
@@ -241,7 +242,7 @@ def test_tags_that_differ_in_case_are_left_out(ranger: Ranger, one: Told) -> Non
     realm = tagged_realm(both, tags=[(COLUMN, "pii"), (NOTE, "PII"), (NOTE, "Secret")])
     one.push(realm)
     assert [each["resources"]["tag"]["values"] for each in about_tags(ranger)] == [
-        ["Secret", "lakewarden:rg"]
+        ["Secret", f"lakewarden:rg:{STORE}"]
     ]
     assert lying(ranger) == set()
     assert any("Ranger has the tag `secret`" in each.why for each in one.plan(realm).residues)
@@ -317,7 +318,7 @@ def _take_off(ranger: Ranger) -> None:
 def _put_elsewhere(ranger: Ranger) -> None:
     ranger.tags.put("other", {**IBAN, "table": "items"})
     other = next(guid for guid in ranger.tags.resources if guid.startswith("tags-"))
-    ranger.tags.lying.add((tag_guid("rg", "svc", "pii"), other))
+    ranger.tags.lying.add((Marks("rg", STORE, "svc").tag_guid("pii"), other))
 
 
 def _drop_policy(ranger: Ranger) -> None:
@@ -509,5 +510,6 @@ def test_a_zone_has_no_policies_about_tags(ranger: Ranger, one: Told) -> None:
 
 
 def test_ours_are_found_by_their_guids() -> None:
-    assert tag_guid("rg", "svc", "pii") != tag_guid("rg", "svc", "PII")
-    assert held("rg", {}, [], []).tagged == {}
+    marks = Marks("rg", service="svc")
+    assert marks.tag_guid("pii") != marks.tag_guid("PII")
+    assert held(marks, {}, [], []).tagged == {}

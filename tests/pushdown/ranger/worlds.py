@@ -27,6 +27,7 @@ from lakewarden.service.ranger.definition import definition
 from lakewarden.service.state import RealmState
 from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.judge import judge_home
+from tests.pushdown.estate import STORE
 from tests.pushdown.ranger.admin_server import Ranger
 
 
@@ -115,6 +116,7 @@ class Told:
     zone: str = ""
     tags: str = ""
     beside: Sequence[Told] = ()
+    store: str = STORE
 
     @contextmanager
     def session(self, realm: RealmState | None = None) -> Iterator[RangerSession]:
@@ -123,7 +125,7 @@ class Told:
         address = replace(address, file_system=self.file_system, zone=self.zone, tags=self.tags)
         admin = Admin(address, self._sleep)
         try:
-            yield RangerSession(admin, self.target, partial(self._stored, realm))
+            yield RangerSession(admin, self.target, self.store, partial(self._stored, realm))
         finally:
             admin.close()
 

@@ -272,8 +272,7 @@ def pushing(exchange: Exchange) -> Pushing:
     if connect is None:
         raise Unavailable("this server reaches no targets")
     service, actor, services = exchange.service, exchange.actor, exchange.services
-    own = services.store_account
-    return Pushing(service, actor, exchange.write, services.sealing, connect, own)
+    return Pushing(service, actor, exchange.write, services.sealing, connect)
 
 
 def listed(exchange: Exchange) -> HandlerResult:

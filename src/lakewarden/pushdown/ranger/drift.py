@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from lakewarden.pushdown.drift import ADDED, MISSING, Difference, ForeignGrant
 from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.ranger.marks import digest_of
 from lakewarden.pushdown.ranger.state import (
     ACCESS,
     ALL,
@@ -16,7 +17,6 @@ from lakewarden.pushdown.ranger.state import (
     Held,
     Json,
     depth,
-    digest_of,
     grants_of,
     is_about_tags,
     policy_content,

@@ -141,7 +141,11 @@ class _Order:
     def _changing(self) -> Sequence[Json]:
         """The filters and masks that change, as they are before and after."""
         before, after = self._held.policies, self._wanted.policies
-        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        names = [
+            name
+            for name in {**before, **after}
+            if _unlabelled(before.get(name)) != _unlabelled(after.get(name))
+        ]
         both = (side.get(name) for name in names for side in (before, after))
         return [one for one in both if one is not None and one["type"] != ACCESS]
 
@@ -310,8 +314,13 @@ def _roles(content: Json) -> frozenset[str]:
 
 
 def _rest(content: Json) -> Json:
-    """What a policy says beside its items."""
-    return {key: value for key, value in content.items() if key != ITEMS[content["type"]]}
+    """What a policy says beside its items and its labels, which nothing is judged by."""
+    items = ITEMS[content["type"]]
+    return {key: value for key, value in _unlabelled(content).items() if key != items}
+
+
+def _unlabelled(content: Json | None) -> Json:
+    return {key: value for key, value in (content or {}).items() if key != "labels"}
 
 
 _Pair = tuple[str, str, str]

@@ -13,8 +13,9 @@ import msgspec
 from lakewarden.pushdown.drift import ForeignGrant
 from lakewarden.pushdown.plan import AccessChange, holder_changes
 from lakewarden.pushdown.push import FORMAT
+from lakewarden.pushdown.ranger.marks import digest_of
 from lakewarden.pushdown.ranger.order import RangerAct, RangerStep, steps
-from lakewarden.pushdown.ranger.state import Held, digest_of, holders
+from lakewarden.pushdown.ranger.state import Held, holders
 from lakewarden.pushdown.statement import Statement
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
@@ -93,6 +94,9 @@ class RangerPlan:
             "wanted": digest_of(self.wanted.digests()),
             "states": {key: [*dict.fromkeys(each)] for key, each in sorted(states.items())},
         }
+        guids = {**self.target.journal.get("tag_guids", {}), **self.wanted.tag_guids}
+        if guids:
+            journal["tag_guids"] = guids
         return replace(self.target, journal=journal)
 
     def continues(self, digest: str) -> bool:

@@ -24,6 +24,7 @@ from lakewarden.pushdown.ranger.adopt import (
     redundant,
 )
 from lakewarden.pushdown.ranger.drift import differences, foreign, strange_tags
+from lakewarden.pushdown.ranger.marks import marks_of, old_tags
 from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan, counted
 from lakewarden.pushdown.ranger.state import (
     ZONE_NAME,
@@ -33,10 +34,9 @@ from lakewarden.pushdown.ranger.state import (
     held,
     holders,
     is_about_tags,
-    mark,
 )
 from lakewarden.pushdown.ranger.style import RangerStyle, style_of
-from lakewarden.pushdown.ranger.tags import old_tags, require_masks, tags_found
+from lakewarden.pushdown.ranger.tags import require_masks, tags_found
 from lakewarden.pushdown.ranger.wanted import (
     Stored,
     Wish,
@@ -49,7 +49,7 @@ from lakewarden.pushdown.ranger.wanted import (
 from lakewarden.pushdown.ranger.writer import Changes, Rehearsal, Writer
 from lakewarden.pushdown.ranger.zones import zones_of
 from lakewarden.pushdown.wanted import Scope
-from lakewarden.service.ports import Reading
+from lakewarden.service.ports import Reading, ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads
 from lakewarden.service.push_target import PushTarget, pushed_beside
@@ -148,8 +148,9 @@ class RangerSession:
     Nothing there locks others out: what they change meanwhile is found at the end of a push.
     """
 
-    def __init__(self, admin: Admin, target: PushTarget, reading: Reads) -> None:
+    def __init__(self, admin: Admin, target: PushTarget, store: str, reading: Reads) -> None:
         self._admin, self._target, self._reading = admin, target, reading
+        self._marks = marks_of(target, store, admin.service)
         self._label, self._now = "", 0.0
         self._beside: frozenset[str] = frozenset()
 
@@ -186,7 +187,7 @@ class RangerSession:
         told = (str(one.get(ZONE_NAME) or "") for one in self._told(looked.found.others))
         zones = replace(looked.zones, told=frozenset(told))
         file_system, by_tags = self._admin.file_system, bool(self._admin.tags)
-        stored = Stored(reading, file_system, zones, by_tags, self._beside)
+        stored = Stored(reading, self._marks, file_system, zones, by_tags, self._beside)
         strange = tuple(one for one in looked.found.others if not self._is_told(one))
         return _Work(self._target, realm, stored, looked, strange, style, now)
 
@@ -248,13 +249,13 @@ class RangerSession:
 
     def _writer(self, changes: Changes, found: Held) -> Writer:
         text = self._description(self._label)
-        return Writer(changes, self._target.name, found, self._admin.tags, text)
+        return Writer(changes, self._marks, found, self._admin.tags, text)
 
     def _description(self, label: str) -> str:
         target = self._target
         where = target.metalake + (f".{target.catalog}" if target.catalog else "")
         text = f"made by lakewarden from {where} of {target.realm}; changes here are undone"
-        return " ".join(filter(None, (label, text, mark(target.name))))
+        return " ".join(filter(None, (label, text, self._marks.label)))
 
     def drift(self, realm: RealmState, now: float) -> Drift:
         """Three ways: what was pushed last, what is found, and what is wanted now."""
@@ -292,6 +293,10 @@ class RangerSession:
         """Nothing: whoever changes policies of a service administers it."""
         return []
 
+    def acts_as(self, _account: ServerAccount) -> bool:
+        """Never: an account of Ranger is one of no database."""
+        return False
+
     def missing_rights(self, _realm: RealmState) -> list[str]:
         """What the account lacks, or what is wrong with the service."""
         try:
@@ -323,27 +328,23 @@ class RangerSession:
     def _held(
         self, guids: dict[str, str] | None = None, zones: Iterable[str] | None = None
     ) -> Held:
-        admin, name, is_styled = self._admin, self._target.name, bool(self._target.style)
+        admin, marks, is_styled = self._admin, self._marks, bool(self._target.style)
         known = from_data(self._target.pushed).guids if guids is None else guids
         own = (admin.zone,) if admin.zone else ()
         asked = own if zones is None else tuple(zones)
         policies, roles = admin.policies(asked), admin.roles()
         if not admin.tags or admin.zone:
             self._require_no_tags()
-            return held(name, known, policies, roles, styled=is_styled, zone=admin.zone)
+            return held(marks, known, policies, roles, styled=is_styled, zone=admin.zone)
         about = admin.policies(asked, admin.tags)
-        found = held(name, known, chain(policies, about), roles, styled=is_styled)
-        tagged, tags = tags_found(admin, name, self._old_tags())
+        found = held(marks, known, chain(policies, about), roles, styled=is_styled)
+        tagged, tags = tags_found(admin, marks, old_tags(self._target))
         return replace(found, tagged=tagged, tags=tags)
-
-    def _old_tags(self) -> Collection[str]:
-        journal = self._target.journal
-        return old_tags(self._target.pushed.get("tagged", {}), journal.get("states", {}))
 
     def _require_no_tags(self) -> None:
         """Raises `BadInput` where tags were told that the address does not name any more."""
         pushed = from_data(self._target.pushed)
-        if self._old_tags() or any(map(is_about_tags, pushed.policies.values())):
+        if old_tags(self._target) or any(map(is_about_tags, pushed.policies.values())):
             message = "the target has told policies about tags; add it again with `?tags=SERVICE`"
             raise BadInput(
                 f"{message}, and `push reset` it before it is added without", where="url"
@@ -357,10 +358,13 @@ def _arrived(host: object, kind: object, info: dict[str, object]) -> str:
 
 
 @contextmanager
-def session(target: PushTarget, url: str, reading: Reads) -> Iterator[RangerSession]:
-    """A session with a service of Ranger; types of columns and places of files are stored."""
+def session(target: PushTarget, url: str, store: str, reading: Reads) -> Iterator[RangerSession]:
+    """A session with a service of Ranger for the store of an id.
+
+    Types of columns and places of files are stored.
+    """
     admin = Admin(read_address(url))
     try:
-        yield RangerSession(admin, target, reading)
+        yield RangerSession(admin, target, store, reading)
     finally:
         admin.close()

@@ -1,23 +1,22 @@
 """What a service of Ranger holds of ours: policies and roles, without what Ranger fills in.
 
 Ours are policies whose names have our form for the target, or whose guid is one that a push was
-given, and roles whose names have our form. Those of a style have names of their own: they are ours
-by the label or, as roles have none, by the mark in their description. Tags on resources are ours by
-their guid (`tags`).
+given, and roles whose names have our form (`marks`). Those of a style have names of their own: they
+are ours by the label or, as roles have none, by the mark in their description. Tags on resources
+are ours by their guid (`tags`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import product
 from typing import Any, Final
 
 import msgspec
 
 from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.ranger.marks import Marks, digest_of
 from lakewarden.service.ranger.tag_masks import TAG
 
 Json = dict[str, Any]
@@ -33,8 +32,6 @@ ITEMS: Final[Mapping[int, str]] = {
 """The items that our policies have, by type."""
 
 _OTHER_ITEMS: Final = ("allowExceptions", "denyPolicyItems", "denyExceptions")
-_DIGITS: Final = 16
-LABEL: Final = "lakewarden"
 _OUTERMOST_FIRST: Final = ("catalog", "database", "schema", "table", "column")
 """The levels of Ranger's that lie in one another."""
 
@@ -43,43 +40,6 @@ ZONE_NAME: Final = "zoneName"
 
 ALL: Final = "*"
 EVERYBODY: Final = "public"
-
-
-def policy_name(target: str, signature: bytes) -> str:
-    """What a policy of ours on these resources is called."""
-    return f"lakewarden {target} {sha256(signature).hexdigest()[:_DIGITS]}"
-
-
-def is_our_policy(target: str, name: str) -> bool:
-    """Whether a policy of that name is ours.
-
-    >>> is_our_policy("rg", "lakewarden rg 0123456789abcdef")
-    True
-    """
-    return re.fullmatch(rf"lakewarden {target} [0-9a-f]{{{_DIGITS}}}", name) is not None
-
-
-def role_prefix(target: str) -> str:
-    """How the names of our roles begin."""
-    return f"lw_{target}_"
-
-
-def is_our_role(target: str, name: str) -> bool:
-    """Whether a role of that name is ours.
-
-    >>> is_our_role("rg", "lw_rg_readers")
-    False
-    """
-    return re.fullmatch(rf"{role_prefix(target)}[0-9a-f]{{32}}", name) is not None
-
-
-def mark(target: str) -> str:
-    """The label of our policies, which the descriptions of our roles have, too.
-
-    >>> mark("rg")
-    'lakewarden:rg'
-    """
-    return f"{LABEL}:{target}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +65,7 @@ class Held:
 
     `ids` and `guids` are those that Ranger gave them, `others` all policies of the service that
     are not ours, `other_roles` all roles that are not. `tagged` are tags of ours on resources, by
-    the tag and the key of the resource.
+    the tag and the key of the resource, and `tag_guids` the guids of these tags.
     """
 
     policies: Mapping[str, Json] = field(default_factory=dict)
@@ -116,6 +76,7 @@ class Held:
     others: tuple[Json, ...] = ()
     other_roles: Mapping[str, Json] = field(default_factory=dict)
     tagged: Mapping[str, Json] = field(default_factory=dict)
+    tag_guids: Mapping[str, str] = field(default_factory=dict)
     tags: TagsFound = field(default_factory=TagsFound)
 
     def same(self, other: Held) -> bool:
@@ -142,7 +103,14 @@ class Held:
             "policies": dict(sorted(self.policies.items())),
             "roles": dict(sorted(self.roles.items())),
             "guids": dict(sorted(self.guids.items())),
-            **({"tagged": dict(sorted(self.tagged.items()))} if self.tagged else {}),
+            **(
+                {
+                    "tagged": dict(sorted(self.tagged.items())),
+                    "tag_guids": dict(sorted(self.tag_guids.items())),
+                }
+                if self.tagged
+                else {}
+            ),
         }
 
 
@@ -153,16 +121,12 @@ def from_data(data: Mapping[str, Any]) -> Held:
         data.get("roles", {}),
         guids=data.get("guids", {}),
         tagged=data.get("tagged", {}),
+        tag_guids=data.get("tag_guids", {}),
     )
 
 
-def digest_of(content: object) -> str:
-    """The same for the same content."""
-    return sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:_DIGITS]
-
-
 def held(
-    target: str,
+    marks: Marks,
     guids: Mapping[str, str],
     policies: Iterable[Json],
     roles: Iterable[Json],
@@ -173,7 +137,8 @@ def held(
     """What there is, from all policies of the service and all roles of Ranger.
 
     `guids` are those that a push was given, by names of policies: one that somebody renamed is
-    ours all the same. Names of a `styled` target have no form of ours, so its marks count.
+    ours all the same. Names of a `styled` target have no form of ours, so its marks count. What
+    another store marked is not ours, whatever its name.
     Names are those of one security zone: another may have the same, so that only in that of the
     target names and marks count.
     """
@@ -185,10 +150,10 @@ def held(
     for policy in policies:
         own, guid = str(policy.get("name", "")), str(policy.get("guid", ""))
         name = pushed.get(guid, own)
-        is_told = str(policy.get(ZONE_NAME) or "") == zone
-        is_marked = styled and mark(target) in (policy.get("policyLabels") or ())
-        is_ours = guid in pushed or (is_told and (is_marked or is_our_policy(target, name)))
-        if is_ours and name not in ours:
+        is_told, labels = str(policy.get(ZONE_NAME) or "") == zone, policy.get("policyLabels") or ()
+        is_marked = styled and marks.has(labels, name)
+        is_ours = guid in pushed or (is_told and (is_marked or marks.is_policy(name)))
+        if is_ours and name not in ours and not marks.is_of_another(labels):
             ours[name] = policy_content(policy)
             ids[name], found[name] = int(policy["id"]), guid
         else:
@@ -196,8 +161,9 @@ def held(
     own_roles, role_ids, other_roles = {}, {}, {}
     for role in roles:
         name = str(role.get("name", ""))
-        is_marked = styled and mark(target) in str(role.get("description") or "").split()
-        if is_our_role(target, name) or is_marked:
+        words = str(role.get("description") or "").split()
+        is_ours = marks.is_role(name) or (styled and marks.has(words, name))
+        if is_ours and not marks.is_of_another(words):
             own_roles[name], role_ids[name] = role_content(role), int(role["id"])
         else:
             other_roles[name] = role_content(role)

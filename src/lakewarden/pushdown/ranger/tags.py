@@ -1,10 +1,10 @@
 """Tags on resources of a service of Ranger: ours beside those of others, such as a tagsync.
 
 Ranger has tags as objects that may lie on many resources. Ours is one object for each tag and
-target, whose guid follows from the two, so where it lies is ours and nothing else is. Resources
-that we make have guids of ours, too; those of others are used as they are. What imports tags
-replaces all of them on a resource, which may be ours, so no mask depends on them: they bring
-masks to what comes later, and resources keep theirs.
+target of a store, whose guid follows from these (`marks`), so where it lies is ours and nothing
+else is. Resources that we make have guids of ours, too; those of others are used as they are. What
+imports tags replaces all of them on a resource, which may be ours, so no mask depends on them: they
+bring masks to what comes later, and resources keep theirs.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ import msgspec
 from lakewarden.engines.ranger_service import RangerService
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pushdown.ranger.admin import Admin
+from lakewarden.pushdown.ranger.marks import LABEL, Marks
 from lakewarden.pushdown.ranger.state import (
     ITEMS,
-    LABEL,
     MASK,
     Json,
     TagsFound,
-    digest_of,
     is_about_tags,
-    mark,
     policy_content,
 )
 from lakewarden.service.ranger.definition import MASKS
@@ -62,7 +60,7 @@ def name_about_tags(service: RangerService, name: str) -> str:
     return f"{service.type}:{name}"
 
 
-def tag_policy(target: str, service: RangerService, policy: Json) -> Json:
+def tag_policy(marks: Marks, service: RangerService, policy: Json) -> Json:
     """A policy about a tag as its service has it.
 
     It is about a tag that is nowhere, too: so no two targets have one on the same resources.
@@ -81,7 +79,7 @@ def tag_policy(target: str, service: RangerService, policy: Json) -> Json:
         for item in policy[ITEMS[MASK]]
     ]
     resource = policy["resources"][TAG]
-    named = {**resource, "values": [*resource["values"], mark(target)]}
+    named = {**resource, "values": [*resource["values"], marks.label]}
     return {**policy, "resources": {TAG: named}, ITEMS[MASK]: items}
 
 
@@ -103,21 +101,8 @@ def tagged_of(tagged: Iterable[Tagged]) -> Mapping[str, Json]:
     return found
 
 
-def tag_guid(target: str, service: str, tag: str) -> str:
-    """The guid of our object for a tag."""
-    return _guid(target, [service, "tag", tag])
-
-
-def _guid(target: str, of: list[str]) -> str:
-    return f"{_prefix(target)}{digest_of(of)}"
-
-
-def _prefix(target: str) -> str:
-    return f"{LABEL}-{target}-"
-
-
 def tags_found(
-    admin: Admin, target: str, old: Collection[str]
+    admin: Admin, marks: Marks, old: Collection[str]
 ) -> tuple[Mapping[str, Json], TagsFound]:
     """Which tags of ours lie where, and what else there is; `old` are names of tags of ours."""
     document = admin.service_tags()
@@ -130,17 +115,17 @@ def tags_found(
         for one in each:
             tag = tags.get(str(one)) or {}
             name = str(tag.get("type", ""))
-            if tag.get("guid") == tag_guid(target, admin.service, name):
+            if tag.get("guid") == marks.tag_guid(name):
                 tagged.append(Tagged(name, tuple(resource.items())))
             else:
                 strange.append((name, resource))
     guids = {resource_key(_levels(one)): str(one.get("guid", "")) for one in admin.tag_resources()}
     of_others = {resource_key(resource) for _, resource in strange}
     types = {
-        str(one.get("name", "")): str(one.get("guid", "")) * (one.get("source") == mark(target))
+        str(one.get("name", "")): str(one.get("guid", "")) * _is_made(marks, one)
         for one in admin.tag_types()
     }
-    own = {key for key, guid in guids.items() if guid.startswith(_prefix(target))}
+    own = {key for key, guid in guids.items() if marks.is_resource(guid)}
     found = TagsFound(
         guids,
         frozenset(own - of_others),
@@ -151,6 +136,12 @@ def tags_found(
     return tagged_of(tagged), found
 
 
+def _is_made(marks: Marks, type: Mapping[str, Any]) -> bool:
+    """Whether a push of ours made the tag."""
+    source, name = type.get("source"), str(type.get("name", ""))
+    return source == marks.label or (source == marks.old_label and name in marks.guids)
+
+
 def _levels(resource: Mapping[str, Any]) -> Json:
     """The levels of a resource with their names; what we never write has more to it."""
     found: Json = {}
@@ -159,12 +150,6 @@ def _levels(resource: Mapping[str, Any]) -> Json:
         odd = {flag: True for flag in _FLAGS if one.get(flag)}
         found[str(level)] = str(values[0]) if len(values) == 1 and not odd else [values, odd]
     return found
-
-
-def old_tags(pushed: Mapping[str, Json], states: Iterable[str]) -> frozenset[str]:
-    """The names of the tags of ours that pushes made, or may have made by the keys of a journal."""
-    begun = (key.split(" ")[1] for key in states if key.startswith(("tag ", "tagged ")))
-    return frozenset({*(one["tag"] for one in pushed.values()), *begun})
 
 
 class TagChanges(Protocol):
@@ -189,8 +174,8 @@ class TagChanges(Protocol):
 class TagWriter:
     """Puts tags on resources, each with one request that takes hold, and takes them off."""
 
-    def __init__(self, admin: TagChanges, target: str, found: TagsFound) -> None:
-        self._admin, self._target = admin, target
+    def __init__(self, admin: TagChanges, marks: Marks, found: TagsFound) -> None:
+        self._admin, self._marks = admin, marks
         self._types, self._guids = dict(found.types), dict(found.guids)
         self._made: set[str] = set()
 
@@ -200,7 +185,7 @@ class TagWriter:
         self._make_tag(tag)
         key = resource_key(resource)
         if key not in self._guids:
-            self._guids[key] = _guid(self._target, [self._admin.service, "resource", key])
+            self._guids[key] = self._marks.resource_guid(key)
             elements = {
                 level: {"values": [name], "isExcludes": False, "isRecursive": False}
                 for level, name in resource.items()
@@ -228,16 +213,16 @@ class TagWriter:
     def _make_tag(self, tag: str) -> None:
         if tag in self._made:
             return
-        own = mark(self._target)
         if tag not in self._types:
-            self._admin.put_tag_type({"name": tag, "source": own, "attributeDefs": []})
+            made = {"name": tag, "source": self._marks.label, "attributeDefs": []}
+            self._admin.put_tag_type(made)
             self._types[tag] = ""
-        made = {"guid": self._guid(tag), "type": tag, "owner": _OF_ALL}
-        self._admin.put_tag({**made, "attributes": {LABEL: self._target}})
+        own = {"guid": self._guid(tag), "type": tag, "owner": _OF_ALL}
+        self._admin.put_tag({**own, "attributes": {LABEL: self._marks.target}})
         self._made.add(tag)
 
     def _guid(self, tag: str) -> str:
-        return tag_guid(self._target, self._admin.service, tag)
+        return self._marks.tag_guid(tag)
 
 
 # --- what others have about tags ---

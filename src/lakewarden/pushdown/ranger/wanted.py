@@ -11,19 +11,16 @@ from lakewarden.engines import ranger_service
 from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.engines.ranger_service import CATALOG, FILE_SYSTEM, RangerService
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pushdown.ranger.marks import LABEL, Marks
 from lakewarden.pushdown.ranger.state import (
     ACCESS,
     ITEMS,
-    LABEL,
     ZONE_NAME,
     Held,
     Json,
-    mark,
     overlaps,
     policy_content,
-    policy_name,
     role_content,
-    role_prefix,
     signature,
 )
 from lakewarden.pushdown.ranger.style import Form, RangerForm, RangerStyle
@@ -123,10 +120,11 @@ class Stored:
 
     `file_system` is the address of the one that the service is, "" for none. `by_tags`: masks by
     tags are policies about these, too. Guids in `beside` are of policies that other targets of the
-    realm were told.
+    realm were told. By the `marks` ours is told from others'.
     """
 
     reading: Reading
+    marks: Marks
     file_system: str = ""
     zones: Zones = _NO_ZONES
     by_tags: bool = False
@@ -164,10 +162,10 @@ def wanted(
     if style is not None:
         form = _form_of(style, target, service, stored)
         made_form = form(realm, mapping, service, naming, now, residues, found.other_roles)
-        return _styled(target, style.label, made_form, found, stored.zones)
+        return _styled(style.label, made_form, found, stored)
     types = types_by_table(stored.reading, realm)
     made = documents(realm, mapping, service, naming, now, residues, types)
-    return _ours(made, target, service, found, stored)
+    return _ours(made, service, found, stored)
 
 
 def _form_of(
@@ -182,25 +180,25 @@ def _form_of(
     return style.forms[service.type]
 
 
-def _ours(
-    made: Documents, target: PushTarget, service: RangerService, found: Held, stored: Stored
-) -> Wish:
+def _ours(made: Documents, service: RangerService, found: Held, stored: Stored) -> Wish:
     """The policies and roles of the documents, with the names by which they are ours."""
-    names = _role_names(target.name, made.roles["rangerRoles"])
-    whole = _merged(target.name, made.policies["policies"], names)
+    marks = stored.marks
+    names = _role_names(marks, made.roles["rangerRoles"])
+    whole = _merged(marks, made.policies["policies"], names)
     roles = {names[role["name"]]: _renamed_role(role, names) for role in made.roles["rangerRoles"]}
     policies = {}
     for content in _zoned(whole, stored.zones, made.residues).values():
-        name = policy_name(target.name, signature(content))
+        name = marks.policy(signature(content))
         policies[name] = {**content, "name": name}
-    about, tagged = _by_tags(made, target, service, found, stored)
-    policies |= _merged(target.name, about, names)
+    about, tagged = _by_tags(made, service, found, stored)
+    policies |= _merged(marks, about, names)
     wish = _wish(whole, policies, roles, found, made.residues)
-    return wish._replace(held=replace(wish.held, tagged=tagged))
+    guids = {one["tag"]: marks.tag_guid(one["tag"]) for one in tagged.values()}
+    return wish._replace(held=replace(wish.held, tagged=tagged, tag_guids=guids))
 
 
 def _by_tags(
-    made: Documents, target: PushTarget, service: RangerService, found: Held, stored: Stored
+    made: Documents, service: RangerService, found: Held, stored: Stored
 ) -> tuple[list[Json], Mapping[str, Json]]:
     """The policies about tags, and which tags lie where: none of which others have policies."""
     if stored.zones.own:
@@ -208,7 +206,7 @@ def _by_tags(
             why = "policies about tags are told by the target without a security zone"
             made.residues.add(Residue(why, entity=_place(one)))
         return [], {}
-    policies = [tag_policy(target.name, service, one) for one in made.tag_policies]
+    policies = [tag_policy(stored.marks, service, one) for one in made.tag_policies]
     about = {tag for one in made.tag_policies for tag in one["resources"][TAG]["values"]}
     others = (one for one in found.others if str(one.get("guid", "")) not in stored.beside)
     for tags, name in about_tags(service, others):
@@ -291,20 +289,20 @@ def naming_of(
     return Naming("", target.metalake, {}, target.catalog, files, folded=folded, by_tags=by_tags)
 
 
-def _styled(target: PushTarget, label: str, form: RangerForm, found: Held, zones: Zones) -> Wish:
+def _styled(label: str, form: RangerForm, found: Held, stored: Stored) -> Wish:
     """The policies and roles of a form, with the marks by which they are ours."""
-    labels = [label, LABEL, mark(target.name)]
+    labels = [label, LABEL, stored.marks.label]
     policies = {
         one["name"]: policy_content({**one, "policyLabels": labels}) for one in form.policies
     }
     roles = {one["name"]: role_content(one) for one in form.roles}
-    zoned = _zoned(policies, zones, form.residues)
+    zoned = _zoned(policies, stored.zones, form.residues)
     return _wish(policies, zoned, roles, found, form.residues)
 
 
-def _role_names(target: str, roles: list[Json]) -> Mapping[str, str]:
+def _role_names(marks: Marks, roles: list[Json]) -> Mapping[str, str]:
     """Roles of Ranger are those of all services, so each target has its own."""
-    return {one["name"]: role_prefix(target) + one["name"].rpartition("-")[2] for one in roles}
+    return {one["name"]: marks.role(one["name"].rpartition("-")[2]) for one in roles}
 
 
 def _renamed_role(role: Json, names: Mapping[str, str]) -> Json:
@@ -312,7 +310,7 @@ def _renamed_role(role: Json, names: Mapping[str, str]) -> Json:
     return role_content({**role, "roles": inner})
 
 
-def _merged(target: str, policies: list[Json], names: Mapping[str, str]) -> Mapping[str, Json]:
+def _merged(marks: Marks, policies: list[Json], names: Mapping[str, str]) -> Mapping[str, Json]:
     """The policies by names, those on the same resources as one."""
     found: dict[str, Json] = {}
     for policy in policies:
@@ -320,9 +318,9 @@ def _merged(target: str, policies: list[Json], names: Mapping[str, str]) -> Mapp
         renamed = [
             {**item, "roles": [names[role] for role in item["roles"]]} for item in policy[items]
         ]
-        labels = [LABEL, mark(target)]
+        labels = [LABEL, marks.label]
         content = policy_content({**policy, "policyLabels": labels, items: renamed})
-        name = policy_name(target, signature(content))
+        name = marks.policy(signature(content))
         content["name"] = name
         before = found.setdefault(name, content)
         if before is not content:

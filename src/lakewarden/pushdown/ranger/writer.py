@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from lakewarden.kernel.errors import Conflict
 from lakewarden.pushdown.ranger import requests
+from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.order import ROLE_ACTS, TAG_ACTS, RangerAct, RangerStep
 from lakewarden.pushdown.ranger.requests import Request
 from lakewarden.pushdown.ranger.state import (
@@ -42,14 +43,14 @@ class Writer:
     `guids` are those of our policies by name: that of each one that is made comes to them.
     """
 
-    def __init__(self, changes: Changes, target: str, held: Held, tags: str, text: str) -> None:
+    def __init__(self, changes: Changes, marks: Marks, held: Held, tags: str, text: str) -> None:
         self._changes, self._text, self._tag_service = changes, text, tags
         self._ids: dict[str, Any] = {
             **{f"policy {name}": id for name, id in held.policy_ids.items()},
             **{f"role {name}": id for name, id in held.role_ids.items()},
         }
         self._tagged, self.guids = held.tagged, {**held.guids}
-        self._tags = TagWriter(changes, target, held.tags)
+        self._tags = TagWriter(changes, marks, held.tags)
 
     def do(self, step: RangerStep) -> None:
         """One step. Raises `Conflict` where Ranger did not take it as it was meant."""

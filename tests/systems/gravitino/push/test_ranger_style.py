@@ -15,11 +15,13 @@ from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.state import Held, held, holders
 from lakewarden.service import push_outbox, push_target
 from lakewarden.service.push import Reads
 from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.push_target import PushTarget
+from tests.pushdown.estate import STORE
 from tests.pushdown.ranger.admin_server import PASSWORD, USER, Ranger, serving
 from tests.pushdown.ranger.worlds import Told, ranger_of, told
 from tests.systems.gravitino.http.wire import REALM, Wire
@@ -44,7 +46,7 @@ def _one(ranger: Ranger) -> Told:
 
 def now_in(ranger: Ranger) -> Held:
     return copy.deepcopy(
-        held("rg", {}, ranger.policies.values(), ranger.roles.values(), styled=True)
+        held(Marks("rg", STORE), {}, ranger.policies.values(), ranger.roles.values(), styled=True)
     )
 
 
@@ -63,7 +65,7 @@ def test_a_service_holds_what_the_plug_in_would_have_told_it(ranger: Ranger, one
         name: own for name, own in EVERYTHING["roles"].items() if name in users(ranger)
     }
     labels = {label for policy in ranger.policies.values() for label in policy["policyLabels"]}
-    assert labels == {"MANAGED_BY_GRAVITINO", "lakewarden", "lakewarden:rg"}
+    assert labels == {"MANAGED_BY_GRAVITINO", "lakewarden", f"lakewarden:rg:{STORE}"}
     assert {role["description"].split()[0] for role in ranger.roles.values()} == {
         "MANAGED_BY_GRAVITINO"
     }

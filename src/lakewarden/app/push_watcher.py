@@ -1,0 +1,118 @@
+"""`lakewarden push watch` in the server: one process of all of them looks, until it is gone."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final
+
+from lakewarden.app import log
+from lakewarden.app.push_figures import count
+from lakewarden.app.webhook import Webhook
+from lakewarden.config.settings import Push
+from lakewarden.kernel.errors import WardenError
+from lakewarden.service.drift_event import DriftEvents
+from lakewarden.service.push import Pushing
+from lakewarden.service.push_watch import ADDED, DENIED, FOREIGN, MISSING, Look, PushWatch
+
+TICK_SECONDS: Final = 5.0
+HELD_SECONDS: Final = 60.0
+"""After so long without a sign of the process that looks another one takes over."""
+
+_HELD: Final = ("push watch",)
+_STOP_SECONDS: Final = 5.0
+
+
+def drift_events(
+    push: Push, pushing: Pushing, interval: float, stop: threading.Event
+) -> DriftEvents | None:
+    """What posts events; None without a webhook."""
+    if push.webhook_url is None or not push.webhook_url.get_secret_value():
+        return None
+    webhook = Webhook(push.webhook_url.get_secret_value(), push.webhook_token_file, stop.wait)
+    return DriftEvents(pushing, webhook, interval)
+
+
+def counted_looks(watching: PushWatch, stop: threading.Event, now: float) -> Iterator[Look]:
+    """The looks at the targets that are due, counted."""
+    for look in watching.looks(now):
+        count(look, now)
+        yield look
+        if stop.is_set():
+            return
+
+
+class PushWatcher:
+    """Looks at all targets while this process holds that, until it is stopped.
+
+    `failed` hears of what is no error of a target.
+    """
+
+    def __init__(self, pushing: Pushing, push: Push, failed: Callable[[Exception], None]) -> None:
+        self._pushing, self._failed = pushing, failed
+        self._stop = threading.Event()
+        self._watching = PushWatch(pushing, push.watch_seconds)
+        self._events = drift_events(push, pushing, push.watch_seconds, self._stop)
+        self._number = secrets.randbits(31)
+        self._thread = threading.Thread(target=self._run, name="push watch", daemon=True)
+
+    def start(self) -> None:
+        """Looks from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends, and lets another process look; a look under way is waited for, but not for long."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)
+        with suppress(WardenError):
+            self._hold(0.0)
+
+    def look(self) -> None:
+        """Looks at what is due, if no other process does."""
+        if not self._hold(HELD_SECONDS):
+            return
+        now = self._pushing.service.clock()
+        for look in counted_looks(self._watching, self._stop, now):
+            log_look(look)
+            problem = self._events.announce(look, now) if self._events else ""
+            if problem:
+                log.get().warning("drift not posted", target=look.target.name, why=problem)
+            self._hold(HELD_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stop.wait(TICK_SECONDS):
+            try:
+                self.look()
+            except WardenError:
+                continue  # the store is away
+            except Exception as error:  # noqa: BLE001 — none of this may end the watch
+                self._failed(error)
+
+    def _hold(self, seconds: float) -> bool:
+        service = self._pushing.service
+        now = service.clock()
+        return service.store.hold(_HELD, self._number, now, now + seconds)
+
+
+def log_look(look: Look) -> None:
+    """Writes what is new to the log."""
+    name, realm, found = look.target.name, look.target.realm, look.counts
+    if not look.is_new:
+        return
+    if look.error:
+        log.get().warning("target not looked at", target=name, realm=realm, why=look.error)
+    elif any(found.values()):
+        log.get().warning(
+            "drift",
+            target=name,
+            realm=realm,
+            missing=found[MISSING],
+            added=found[ADDED],
+            foreign=found[FOREIGN],
+            denied=found[DENIED],
+        )
+    else:
+        log.get().info("no drift", target=name, realm=realm)

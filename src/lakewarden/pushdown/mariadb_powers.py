@@ -1,0 +1,63 @@
+"""What opens more in MariaDB and MySQL than grants on objects, and no grant on one shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import pymysql
+
+from lakewarden.names.mysql_account import Account
+from lakewarden.pushdown.drift import UNLIMITED
+from lakewarden.pushdown.grants import READ, Grant
+from lakewarden.pushdown.owners_rights import Way
+
+Query = Callable[..., list[dict[str, Any]]]
+"""The rows of a query, by the names of its columns; parameters may follow."""
+
+CREATES: Final = "CREATE"
+_BITS: Final[Mapping[str, int]] = {"SET USER": 30, "FEDERATED ADMIN": 31, "BINLOG REPLAY": 37}
+"""Where MariaDB keeps privileges of accounts and roles that have no column of their own."""
+
+_OF_MARIADB: Final = """
+SELECT User AS user, Host AS host, CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED) AS bits
+FROM mysql.global_priv
+"""
+_OF_MYSQL: Final = "SELECT USER AS user, HOST AS host, PRIV AS power FROM mysql.global_grants"
+_SERVERS: Final = "SELECT Server_name AS name FROM mysql.servers ORDER BY Server_name"
+_NO_SUCH_TABLE: Final = 1146
+
+
+def powers(rows: Query, *, is_mysql: bool) -> Iterator[tuple[Account, Grant]]:
+    """Who has what opens everything and is in no table of grants, as grants on the server."""
+    for row, power in _of_mysql(rows) if is_mysql else _of_mariadb(rows):
+        if power in UNLIMITED:
+            yield Account(row["user"], row["host"]), Grant((), power)
+
+
+def _of_mysql(rows: Query) -> Iterator[tuple[Mapping[str, Any], str]]:
+    return ((row, row["power"]) for row in rows(_OF_MYSQL))
+
+
+def _of_mariadb(rows: Query) -> Iterator[tuple[Mapping[str, Any], str]]:
+    try:
+        found = rows(_OF_MARIADB)
+    except pymysql.MySQLError as error:
+        if error.args[0] != _NO_SUCH_TABLE:
+            raise
+        return  # the time before these privileges
+    for row in found:
+        yield from ((row, power) for power, bit in _BITS.items() if (row["bits"] or 0) >> bit & 1)
+
+
+def server_ways(rows: Query, creators: Iterable[str], databases: Iterable[str]) -> Iterator[Way]:
+    """The servers that tables may be of, with a stored account: whoever may create one reads by it.
+
+    `creators` may create tables by roles of ours. What the account may read is not known; the
+    server may be this one.
+    """
+    servers, places = rows(_SERVERS), [(), *((name,) for name in databases)]
+    uses, opens = frozenset(Grant(path, CREATES) for path in places), frozenset({Grant((), READ)})
+    users = frozenset(creators) if servers else frozenset[str]()
+    for row in servers:
+        yield Way(f"SERVER {row['name']}", "", uses, opens, users)

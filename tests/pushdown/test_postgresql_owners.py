@@ -48,6 +48,7 @@ def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
         yield connection
         connection.execute("DROP SCHEMA lib CASCADE; CREATE SCHEMA lib")
         connection.execute("DROP TRIGGER IF EXISTS seen ON s.secret")
+        connection.execute("DROP FOREIGN DATA WRAPPER IF EXISTS away CASCADE")
 
 
 def through(made: Estate) -> set[tuple[str, str, str, tuple[str, ...]]]:
@@ -70,6 +71,16 @@ READ, BY = "SELECT THROUGH ", "CREATE FUNCTION lib.f() RETURNS bigint LANGUAGE s
 @pytest.mark.parametrize(
     ("edit", "found"),
     [
+        (
+            "CREATE FOREIGN DATA WRAPPER away; CREATE SERVER far FOREIGN DATA WRAPPER away;"
+            " CREATE USER MAPPING FOR PUBLIC SERVER far; GRANT USAGE ON FOREIGN SERVER far TO ana",
+            {("ana", "", f"{READ}SERVER far", ("ana",))},
+        ),
+        (
+            "CREATE FOREIGN DATA WRAPPER away; CREATE SERVER far FOREIGN DATA WRAPPER away;"
+            " CREATE USER MAPPING FOR bo SERVER far; GRANT USAGE ON FOREIGN SERVER far TO ana",
+            set(),
+        ),
         (
             "CREATE VIEW lib.v AS SELECT * FROM s.orders; GRANT SELECT ON lib.v TO PUBLIC",
             {("PUBLIC", "s.orders", f"{READ}VIEW lib.v", BOTH)},

@@ -68,6 +68,14 @@ JOIN pg_proc p ON p.oid = t.tgfoid
 WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND (p.prosecdef OR p.proowner <> c.relowner)
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 """
+_SERVERS: Final = """
+SELECT m.srvname, array_agg(DISTINCT r.rolname)
+FROM pg_user_mappings m JOIN pg_roles r ON m.umuser IN (0, r.oid)
+WHERE r.rolcanlogin AND NOT r.rolsuper AND has_server_privilege(r.oid, m.srvid, 'USAGE')
+GROUP BY m.srvname
+"""
+"""Foreign servers, and who may ask each by the account of a user mapping."""
+
 _READABLE: Final = """
 SELECT owner, schema, bool_and(may_read), array_agg(name) FILTER (WHERE may_read) FROM (
   SELECT r.rolname AS owner, n.nspname AS schema, c.relname::text AS name,
@@ -100,6 +108,10 @@ def ways(rows: Rows, everyone: str, own: Collection[Path]) -> Iterator[Way]:
         if is_table:
             # Whoever wrote the function sees the rows that others write, by its owner's table.
             yield Way(text, "", frozenset(), frozenset({Grant(path, READ)}), frozenset({owner}))
+    for name, users in rows(_SERVERS):
+        # What the account of the mapping may read is not known; the server may be this one.
+        opens = frozenset({Grant((), READ)})
+        yield Way(f"SERVER {name}", "", frozenset(), opens, frozenset(users))
 
 
 def _readable(rows: Rows, owners: Iterable[str]) -> Mapping[str, frozenset[Grant]]:

@@ -119,6 +119,35 @@ def test_what_a_killed_server_had_written_is_delivered_by_the_next(
         assert "Traceback" not in second.log.read_text()
 
 
+@pytest.mark.nightly
+def test_one_of_its_processes_watches(tmp_path: Path, database: Any, port: Relay) -> None:
+    watching = {
+        **HOSTS, "LAKEWARDEN_PUSH__WATCH_SECONDS": "1", "LAKEWARDEN_OPEN_METRICS": "true"
+    }  # fmt: skip
+    with server(tmp_path, "--workers", "2", environment=watching) as served:
+        furnish(served, port.port, database.info.dbname)
+        grant(served)
+        until(lambda: may(database))
+        until(lambda: denied(served) is not None)
+        before = denied(served)
+        assert before is not None
+        database.execute("GRANT DELETE ON raw.orders TO ana")
+        until(lambda: denied(served) == before + 1)
+        database.execute("REVOKE DELETE ON raw.orders FROM ana")
+        until(lambda: denied(served) == before)
+        assert served.stop() == 0
+        text = served.log.read_text()
+    assert '"event": "drift"' in text
+    assert "Traceback" not in text
+
+
+def denied(at: Served) -> float | None:
+    """How many findings of the target give what the realm denies, by the metrics, if any has."""
+    lines = at.ask("GET", "/metrics").body.decode().splitlines()
+    found = [one for one in lines if one.startswith('lakewarden_push_drift{kind="denied"')]
+    return float(found[0].rpartition(" ")[2]) if found else None
+
+
 def test_it_is_delivered_apart_from_the_server(
     tmp_path: Path,
     database: Any,

@@ -48,6 +48,30 @@ def test_the_guests_are_what_parents_and_relations_lead_to_step_by_step(seed: in
     assert pairs == sorted(expected)
 
 
+@given(seed=st.integers(0, 2**32 - 1))
+def test_common_guests_that_are_followed_once_are_those_that_each_block_follows(seed: int) -> None:
+    rng = random.Random(seed)
+    count = rng.randint(1, 30)
+    blocks = -(-count >> BITS)
+    parents = np.array([rng.randint(-1, max(id - 1, -1)) for id in range(count)], dtype=np.int64)
+    edges = sorted({(rng.randrange(count), rng.randrange(count)) for _ in range(rng.randint(0, 9))})
+    sources, targets = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    everyone = np.arange(count, dtype=np.int64)
+    reached = guests.Reached(everyone, parents, sources, targets)
+    inner = everyone[parents >= 0]
+    crossing = [
+        guests.pair(inner >> BITS, parents[inner]),
+        guests.pair(sources >> BITS, targets),
+    ]
+    common = np.unique(np.array([rng.randrange(count) for _ in range(4)], dtype=np.int64))
+    numbers = np.arange(blocks, dtype=np.int64)
+    each = guests.pair(np.repeat(numbers, len(common)), np.tile(common, blocks))
+    expected = guests.closure(np.concatenate([each, *crossing]), reached, BITS)
+    found = guests.guests_of(common, np.concatenate(crossing), reached, BITS)
+    assert found.every_pair(blocks, BITS).tolist() == expected.tolist()
+    assert found.count(blocks) == len(expected)
+
+
 def test_every_block_knows_what_scopes_reach_up_from_and_what_is_spelled_above_it() -> None:
     spelling = load_system("cdap").spelling
     program, dataset = Entity("program", "sales.a.workflow.w"), Entity("dataset", "sales.t")

@@ -94,6 +94,12 @@ class Guests:
         """Pairs of a block, or `EVERY`, and a guest."""
         return np.concatenate([self.pairs, _of_every_block(self.common)])
 
+    def every_pair(self, blocks: int, bits: int) -> Ints:
+        """The pairs of so many blocks and all their guests, ascending."""
+        numbers = np.arange(blocks, dtype=np.int64)
+        of_all = pair(np.repeat(numbers, len(self.common)), np.tile(self.common, blocks))
+        return np.sort(np.concatenate([_outside(of_all, bits), self.pairs]))
+
     def count(self, blocks: int) -> int:
         """How many pairs of a block and a guest there are in so many blocks."""
         return len(self.common) * (blocks - 1) + len(self.pairs)

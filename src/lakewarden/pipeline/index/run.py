@@ -22,6 +22,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyroaring import BitMap
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.entity import Entity
@@ -47,9 +48,9 @@ from lakewarden.pipeline.index.task_context import TaskContext, each_block, judg
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
-from lakewarden.pipeline.storage.files import remove_tree
+from lakewarden.pipeline.storage.files import parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
-from lakewarden.pipeline.storage.parquet import read_table, write_table
+from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
 from lakewarden.pipeline.tables import spark_schema
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
@@ -363,5 +364,9 @@ STAGES_OF_ONE_BLOCK: Final = (
 
 
 def _matched(folder: Location) -> dict[str, Any]:
-    scopes = columns.read(folder / index.MATCHES, "scope").column("scope")
-    return {"rows": len(scopes), "scopes": len(scopes.unique())}
+    matched = folder / index.MATCHES
+    scopes = BitMap()
+    for file in parquet_files(matched):  # one by one: most scopes may have a row for each block
+        with parquet_file(file) as parquet:
+            scopes |= BitMap(columns.ints(parquet.read(["scope"]).column("scope")))
+    return {"rows": parquet_output.count_rows(matched), "scopes": len(scopes)}

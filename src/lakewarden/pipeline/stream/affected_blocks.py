@@ -28,14 +28,10 @@ def guests_now(
     sources, targets = _looked_at(nodes, shift, edges)
     everyone = np.arange(shift.count, dtype=np.int64)
     inner = np.flatnonzero(parents >= 0)
-    blocks = np.arange(-(-shift.count >> bits), dtype=np.int64)
-    start = [
-        guests.pair(np.repeat(blocks, len(common)), np.tile(common, len(blocks))),
-        _crossing(inner, parents[inner], bits),
-        _crossing(sources, targets, bits),
-    ]
+    crossing = [_crossing(inner, parents[inner], bits), _crossing(sources, targets, bits)]
     reached = guests.Reached(everyone, parents, sources, targets)
-    return guests.closure(np.concatenate(start), reached, bits)
+    invited = guests.guests_of(common, np.concatenate(crossing), reached, bits)
+    return invited.every_pair(-(-shift.count >> bits), bits)
 
 
 def _crossing(sources: Ints, targets: Ints, bits: int) -> Ints:

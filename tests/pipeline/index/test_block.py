@@ -103,3 +103,14 @@ def test_bitmaps_of_the_same_entities_have_the_same_bytes() -> None:
         other.add(id)
     assert canonical(one) == canonical(other)
     assert BitMap.deserialize(canonical(one)) == one
+
+
+def test_more_edges_than_offsets_count_are_refused_and_never_wrap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources, targets = np.array([0, 1, 1], dtype=np.int32), np.array([5, 5, 5], dtype=np.int32)
+    labels = np.zeros(3, dtype=np.int32)
+    monkeypatch.setattr(blocks, "_MOST_EDGES", 2)
+    assert blocks.edges_of(2, sources, targets, labels).offsets.tolist() == [0, 1, 2]
+    with pytest.raises(LimitExceeded, match="too many relations or owners"):
+        blocks.edges_of(2, sources, np.array([5, 5, 6], dtype=np.int32), labels)

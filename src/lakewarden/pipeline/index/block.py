@@ -33,6 +33,9 @@ ATTRIBUTE: Final = 3
 
 _MOST: Final = (1 << 63) - 1
 
+_MOST_EDGES: Final = (1 << 31) - 1
+"""The most edges of one kind: where those of an entity begin is an integer of 32 bits."""
+
 ROWS: Final = "block int, what int, id int, a int, b int, s string, t string, flag boolean"
 """Rows of a block, of four kinds.
 
@@ -168,7 +171,8 @@ def edges_of(
 ) -> Edges:
     """As `Edges.build`, from columns; duplicates fall away.
 
-    Raises `LimitExceeded` for more ids, targets and labels than fit into one number.
+    Raises `LimitExceeded` for more ids, targets and labels than fit into one number, and for more
+    edges than can be counted.
     """
     wide, deep = int(targets.max(initial=0)) + 1, int(labels.max(initial=0)) + 1
     if count * wide * deep > _MOST:
@@ -176,6 +180,8 @@ def edges_of(
     # One number for each edge: sorting these takes a fifth of the time of sorting by columns.
     edges = np.sort((sources.astype(np.int64) * wide + targets) * deep + labels)
     edges = edges[np.append(True, np.diff(edges) != 0)[: len(edges)]]
+    if len(edges) > _MOST_EDGES:
+        raise LimitExceeded("too many relations or owners for an index")
     pairs, edge_labels = np.divmod(edges, deep)
     edge_sources, edge_targets = np.divmod(pairs, wide)
     offsets = np.zeros(count + 1, dtype=np.int32)

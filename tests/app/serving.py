@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.app.forked import Forked
 from tests.app.log_reference import undocumented
 
 START_SECONDS = 90
@@ -27,6 +28,9 @@ PATIENCE = {
     "LAKEWARDEN_LIMITS__WAIT_SECONDS": "30",  # later a store counts as away, and answers are stale
 }
 """The machine of the tests may be slow: what is about time limits sets its own."""
+
+
+Process = Forked | subprocess.Popen[str]
 
 
 @dataclass
@@ -50,7 +54,7 @@ class Answer:
 class Served:
     """A running server."""
 
-    process: subprocess.Popen[str]
+    process: Process
     address: str
     log: Path
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -140,7 +144,7 @@ def basic(user: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:x".encode()).decode()
 
 
-def _starting(process: subprocess.Popen[str], log: Path) -> str:
+def _starting(process: Process, log: Path) -> str:
     """The line with which a server says where it is going to listen."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
@@ -149,6 +153,22 @@ def _starting(process: subprocess.Popen[str], log: Path) -> str:
                 return line
         time.sleep(0.02)
     raise AssertionError(f"not started: {log.read_text()}")
+
+
+def _start(words: list[str], folder: Path, log: Path, environment: dict[str, str]) -> Process:
+    """Forked, unless it is to import something else than this process does."""
+    log.write_text("")
+    if "PYTHONPATH" not in environment:
+        return Forked(words, folder, log, environment)
+    with log.open("a") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", "lakewarden.cli", *words],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment,
+            cwd=folder,
+        )
 
 
 @contextmanager
@@ -171,16 +191,8 @@ def server(
     log = folder / "log"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
     store = database or f"sqlite:///{folder}/store.db"
-    command = [sys.executable, "-m", "lakewarden.cli", verb, "--database", store]
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            [*command, "--port", str(port), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env={**clean, **PATIENCE, **(environment or {})},
-            cwd=folder,
-        )
+    command = [verb, "--database", store, "--port", str(port), *arguments]
+    process = _start(command, folder, log, {**clean, **PATIENCE, **(environment or {})})
     try:
         assert process.stdout is not None
         line = process.stdout.readline() if ready else _starting(process, log)

@@ -12,7 +12,6 @@ protection being removed: then the exit code is 1 unless a fault is found.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import random
 import sys
 import time
@@ -33,6 +32,7 @@ from lakewarden.store import SqlStore, open_store, upgrade
 from lakewarden.store.backup import rows_digest
 from lakewarden.store.engine import create, exclusive
 from lakewarden.store.migrations.versions.m0002_indexes import INDEXES
+from tests import forkserver
 from tests.reliability.estate import CATALOG, LAKE, OWNER, REALM, SCHEMA, table
 from tests.reliability.linearizable import stores
 
@@ -153,8 +153,7 @@ def _faults(version: str | None, found: Shape, expected: Mapping[str | None, Sha
 
 def killed(job: Callable[[str, Connection], None], url: str, seconds: float) -> None:
     """A process that does this to a store, killed so long after it said that it began."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.reliability.linearizable", "pytest"])
+    context = forkserver.context()
     here, there = context.Pipe()
     walker = context.Process(target=job, args=(url, there), daemon=True)
     walker.start()

@@ -6,29 +6,26 @@ at a time; several work at once, and any of them may be killed.
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from lakewarden.service.decision_service import DecisionService
+from tests import forkserver
 from tests.reliability.estate import plane_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _STOP = None
-_LOADED_BEFOREHAND = ["tests.reliability.acts", "tests.reliability.whole", "pytest"]
-"""So that a process is there in a few milliseconds; whatever starts one has these imported."""
 
 
 class Site:
     """The process. `start` and `result` apart, so that several sites work at the same time."""
 
     def __init__(self, url: str, kind: type[DecisionService] = DecisionService) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(_LOADED_BEFOREHAND)
+        context = forkserver.context()
         self._here, there = context.Pipe()
         self._process = context.Process(target=_serve, args=(url, kind, there), daemon=True)
         self._process.start()

@@ -28,6 +28,7 @@ def test_an_answer_of_each_kind_is_the_oracle_s(
     agrees(name, seed, way(harness.compiled_world(world, ask(world, seed, 25))))
 
 
+@pytest.mark.by_day(7)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["gravitino", "everything"])
 @few
@@ -43,6 +44,7 @@ def test_the_form_in_which_it_is_kept_changes_no_answer(
         agrees(name, seed, harness.walked(world, requests, harness.drawn(world, seed, 2)))
 
 
+@pytest.mark.by_day(4)
 @every_system
 @few
 @given(seed=seeds)

@@ -16,6 +16,7 @@ def fault(words: str) -> control.Fault:
     return next(fault for fault in control.FAULTS if words in fault.says)
 
 
+@pytest.mark.nightly
 def test_on_a_healthy_kernel_it_ends_well(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz.main(["--worlds", "3", "--seed", "1", "--system", "gravitino"]) == 0
     assert "0 disagreement(s)" in capsys.readouterr().out
@@ -70,6 +71,7 @@ def test_without_a_fault_nothing_is_found() -> None:
     assert control.look_for(control.NONE, seed=1, seconds=60, most=2)[1] is None
 
 
+@pytest.mark.nightly
 def test_a_survivor_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

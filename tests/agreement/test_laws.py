@@ -55,6 +55,7 @@ def with_statements(facts: Facts, statements: Sequence[Statement]) -> Facts:
     return replace(facts, statements=tuple(statements))
 
 
+@pytest.mark.by_day(4)
 @every_system
 @few
 @given(seed=seeds)
@@ -67,6 +68,7 @@ def test_without_an_allow_only_a_deny_takes_anything_away(name: str, seed: int) 
         assert after <= before if effect is Effect.ALLOW else after >= before
 
 
+@pytest.mark.by_day(4)
 @every_system
 @few
 @given(seed=seeds)
@@ -81,6 +83,7 @@ def test_one_allow_less_adds_nothing_and_one_deny_less_removes_nothing(
         assert after <= before if left.effect is Effect.ALLOW else after >= before
 
 
+@pytest.mark.by_day(4)
 @every_system
 @few
 @given(seed=seeds)
@@ -123,6 +126,7 @@ def test_metadata_more_takes_a_privilege_away_only_by_not_equals(seed: int) -> N
     assert allowed(world.system, poor, requests) <= allowed(world.system, rich, requests)
 
 
+@pytest.mark.by_day(4)
 @every_system
 @few
 @given(seed=seeds)

@@ -53,6 +53,7 @@ def requests(facts: Facts) -> list[Request]:
     return [Request(user, act, on, NOW) for user in users for act in acts for on in aims]
 
 
+@pytest.mark.by_day(14)
 @pytest.mark.parametrize("of", [SYSTEM, OPEN], ids=["closed", "open"])
 @pytest.mark.parametrize("way", harness.WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("form", ["as shipped", "bitmaps", "arrays", "one by one"])
@@ -88,6 +89,7 @@ def nested(first: Sequence[Principal], count: int) -> Facts:
     )
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(
     ("first", "asker", "sent", "most"),
     [

@@ -117,6 +117,7 @@ def test_the_kernel_binds_whom_the_oracle_binds(name: str, seed: int) -> None:
         assert found in (None, oracle.obligations(request, effect)), (request, effect)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.usefixtures("forms")
 @every_system
 @few

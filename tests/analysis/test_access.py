@@ -87,6 +87,7 @@ def check(before: Matrix, after: Matrix) -> None:
     )
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", SYSTEMS)
 @few
 @given(seed=st.integers(0, 2**32 - 1))

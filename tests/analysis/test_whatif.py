@@ -115,6 +115,7 @@ def rewritten(facts: Facts, other: Facts, seed: int) -> Facts:
     )
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)
@@ -132,6 +133,7 @@ def test_other_statements_and_memberships_differ_as_the_decisions_do(name: str, 
     somebodys(before, after)
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)
@@ -147,6 +149,7 @@ def test_changes_of_every_kind_differ_as_the_decisions_do(name: str, seed: int) 
     check(before, compiled(system, facts))
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)
@@ -160,6 +163,7 @@ def test_without_classes_the_same_is_counted(name: str, seed: int) -> None:
         check(before, after)
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)

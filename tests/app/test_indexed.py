@@ -210,6 +210,7 @@ def _of_another_store(lake: Lake) -> None:
     lake.told(store=f"1:{'0' * 64}")
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(
     ("harm", "message"),
     [

@@ -33,6 +33,7 @@ def _estate(realm: str) -> Estate:
     return MAKERS[realm](3, random.Random(1), load_system(realm))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("realm", MAKERS)
 def test_the_truth_is_what_the_kernel_answers_and_follows_writes(realm: str) -> None:
     estate = _estate(realm)

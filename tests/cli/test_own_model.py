@@ -116,6 +116,7 @@ QUESTIONS: Final = {
 }
 
 
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize(("words", "answer"), QUESTIONS.items(), ids=str)
 def test_every_question_is_answered_from_the_store_and_from_the_directory(
     stored: Admin, ingested: str, words: tuple[str, ...], answer: bool | list[str]

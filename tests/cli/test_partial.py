@@ -90,6 +90,7 @@ def realms_of(answer: Any) -> set[str]:
     return {str(name) for name in ALL if name in json.dumps({**answer, "left_out": []})}
 
 
+@pytest.mark.by_day(6)
 @pytest.mark.parametrize("verb", QUESTIONS)
 @pytest.mark.parametrize(
     ("user", "hidden"), [("boss", []), ("clerk", ["datahub"]), ("gate", ["cdap", "datahub"])]

@@ -82,6 +82,7 @@ def wait_for(address: str) -> None:
     raise TimeoutError(address)
 
 
+@pytest.mark.by_day(18)
 @pytest.mark.parametrize(
     "words",
     [

@@ -175,6 +175,7 @@ def test_there_is_a_store_of_every_schema() -> None:
     assert sorted(compatibility.known() - {compatibility.newest()} - set(SCHEMAS)) == []
 
 
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_a_store_is_migrated_and_answers_as_before(
     schema: str,
@@ -196,6 +197,7 @@ def test_a_store_is_migrated_and_answers_as_before(
     check_answers(url, script, monkeypatch, capsys)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.postgres
 @pytest.mark.parametrize(
     "schema",

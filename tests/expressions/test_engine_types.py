@@ -57,6 +57,7 @@ def test_types_are_read_as_mysql_has_them() -> None:
     }
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("server", ["mariadb_url", "mysql_url"])
 def test_masks_of_columns_of_all_types(server: str, request: pytest.FixtureRequest) -> None:
     """A real server takes the casts, and shows what masks mean."""

@@ -120,6 +120,7 @@ def test_a_lookup_table_is_bounded() -> None:
         render(expression, "trino", TABLE, USER, {"pairs": rows})
 
 
+@pytest.mark.nightly
 def test_a_whole_lookup_table_is_within_what_engines_take() -> None:
     rows = [(f"r{place}", f"o'{place}") for place in range(MAX_ROWS)]
     types = {"s": Type.STRING, "t": Type.STRING}

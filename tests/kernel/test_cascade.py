@@ -89,6 +89,7 @@ def renamed(facts: Facts, old: Entity, new: Entity) -> Facts:
     )
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", SYSTEMS)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_steps_of_a_drop_come_to_the_drop(name: str, seed: int) -> None:

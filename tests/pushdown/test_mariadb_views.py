@@ -96,6 +96,7 @@ def test_people_see_what_filters_and_masks_leave(mariadb_url: str) -> None:
     assert counts["1 rows"] + counts["2 rows"] > 5, counts
 
 
+@pytest.mark.nightly
 def test_so_they_do_in_mysql(mysql_url: str) -> None:
     assert sum(check_rows(mysql_url, DAY[0]).values()) > 5
 
@@ -506,6 +507,7 @@ def both(server: str, *, is_back: bool) -> Iterator[tuple[MariadbEstate, Mariadb
         yield (second, first) if is_back else (first, second)
 
 
+@pytest.mark.nightly
 def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mariadb_url: str) -> None:
     with both(mariadb_url, is_back=False) as worlds:
         assert check_cuts(*worlds, (2, 6, 9)) == 3

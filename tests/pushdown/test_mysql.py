@@ -76,6 +76,7 @@ def test_hostile_names_are_exact_or_left_out(mysql_url: str) -> None:
         assert (why, "schema:lk:c.b\\c") in {(one.why, one.entity) for one in wish.residues}
 
 
+@pytest.mark.nightly
 def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mysql_url: str) -> None:
     """Also between making a role and marking it."""
     check_cuts(mysql_url, DAY[1], 5, most=1, is_back=False)
@@ -213,6 +214,7 @@ def test_what_everybody_has_by_mandatory_roles_is_shown(made: MariadbEstate) -> 
     }
 
 
+@pytest.mark.nightly
 def test_an_account_is_told_what_it_lacks(made: MariadbEstate) -> None:
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER pusher IDENTIFIED WITH mysql_native_password BY 'secret'")

@@ -67,6 +67,7 @@ def steps() -> list[Callable[[WriteTransaction], object]]:
     ]
 
 
+@pytest.mark.by_day(12)
 @pytest.mark.parametrize("error", [Cancelled, Conflict, MemoryError])
 @pytest.mark.parametrize("at", range(6))
 def test_a_write_that_is_broken_off_anywhere_leaves_nothing(
@@ -173,6 +174,7 @@ def _bring(transaction: WriteTransaction, many: int, *last: Entity) -> None:
     transaction.change(REALM, *(EntityAdded(each, SCHEMA) for each in (*tables, *last)))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 def test_a_great_many_rows_are_all_there(store: SqlStore, many: int) -> None:
     service, other = opened(store), opened(store)
@@ -185,6 +187,7 @@ def test_a_great_many_rows_are_all_there(store: SqlStore, many: int) -> None:
         assert len(reading.ids(REALM, [table(number) for number in range(many)])) == many
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 def test_of_a_great_many_rows_with_a_wrong_one_none_is_there(store: SqlStore, many: int) -> None:
     service = opened(store)

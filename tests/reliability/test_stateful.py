@@ -226,6 +226,7 @@ def machine(url: str) -> Iterator[type[Lake]]:
         yield type("LakeOnStore", (Lake,), {"store": store})
 
 
+@pytest.mark.by_day(1)
 def test_whatever_is_done_store_and_planes_say_what_the_model_says(machine: type[Lake]) -> None:
     run_state_machine_as_test(
         machine,

@@ -61,6 +61,7 @@ def groups_of(rows: Mapping[str, Facts]) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("by", sorted(ROWS))
 @pytest.mark.parametrize("operations", [None, ()], ids=["ways", "operations"])
 @a_share_of_the_examples(3, by_day=9)

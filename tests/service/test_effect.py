@@ -38,6 +38,7 @@ def fed(encoded: tuple[str, str, str, str | None]) -> FeedRow:
     return FeedRow(1, 0, "lake", *encoded)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_whatever_happens_to_a_world_is_read_back_as_it_was(name: str, seed: int) -> None:

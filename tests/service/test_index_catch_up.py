@@ -103,6 +103,7 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
         yield found
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
 @few

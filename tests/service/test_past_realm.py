@@ -42,6 +42,7 @@ def _stored(statement: Statement) -> Statement:
     return replace(statement, owners=None) if statement.owners == NO_OWNERS else statement
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
 @a_share_of_the_examples(40)

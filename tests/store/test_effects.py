@@ -101,6 +101,7 @@ def decoded(rows: list[FeedRow], system: System | None) -> list[Effect]:
     return [decode(row, system) for row in rows]
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_happens_to_a_world_is_stored(store: SqlStore, name: str, seed: int) -> None:

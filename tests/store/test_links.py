@@ -34,6 +34,7 @@ def table(name: str) -> Entity:
     return Entity("table", f"lk:c.s.{name}")
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_are_the_links_that_the_effects_come_to(store: SqlStore, seed: int) -> None:
     rng = random.Random(seed)

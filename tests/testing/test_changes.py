@@ -19,6 +19,7 @@ from lakewarden.testing.worlds import make
 from tests.agreement import harness
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", ["gravitino", "cdap", "datahub", "everything"])
 def test_a_change_is_possible_and_leaves_rows_that_the_kernel_takes(name: str) -> None:
     system = harness.system(name)

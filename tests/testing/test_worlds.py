@@ -35,6 +35,7 @@ def some(name: str, count: int, first: int = 0) -> Iterator[World]:
     return (make(system(name), seed) for seed in range(first, first + count))
 
 
+@pytest.mark.by_day(4)
 @every_system
 def test_a_world_is_made_of_rows_that_the_kernel_takes(name: str) -> None:
     for world in some(name, 20):
@@ -152,6 +153,7 @@ def test_each_class_of_operations_is_allowed_and_denied_often_enough(name: str) 
         assert 0.05 <= share <= 0.95, (kind, counts)
 
 
+@pytest.mark.nightly
 def test_every_form_of_a_rule_comes_out_true_and_false(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[tuple[type, bool]] = set()
     meets = oracles._Question.meets
@@ -247,6 +249,7 @@ def statement_features(world: World) -> Iterator[str]:
             yield "on what is stored" if stored else "on what is only named"
 
 
+@pytest.mark.nightly
 def test_the_questions_bring_everything_that_a_request_may_bring() -> None:
     seen: Counter[str] = Counter()
     for world, request, allowed in answers("everything_open", 80):

@@ -19,7 +19,7 @@ from lakewarden.http.admin.dialect import ENDPOINTS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
 
-CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 AXE: Final = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 

@@ -41,6 +41,7 @@ def test_g_and_a_letter_lead_to_a_page(visit: Visits) -> None:
             found.settle()
 
 
+@pytest.mark.nightly
 def test_the_letter_after_g_does_nothing_else(visit: Visits, steward: str) -> None:
     with visit(steward) as found:
         found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
@@ -89,6 +90,7 @@ def test_policies_are_made_edited_and_switched_by_key(visit: Visits) -> None:
         found.settle()
 
 
+@pytest.mark.nightly
 def test_t_goes_from_tab_to_tab(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/asset", realm="gravitino", e=FORECASTS)
@@ -145,6 +147,7 @@ def test_the_matrix_is_enlarged_and_its_cell_read(visit: Visits) -> None:
         assert page.evaluate("document.activeElement.role") == "application"
 
 
+@pytest.mark.nightly
 def test_rows_are_chosen(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/links/suggestions", realm="gravitino", other="datahub")
@@ -154,6 +157,7 @@ def test_rows_are_chosen(visit: Visits) -> None:
         page.get_by_role("button", name="Link these 2").wait_for()
 
 
+@pytest.mark.nightly
 def test_single_letters_do_nothing_in_a_field_or_when_switched_off(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/findings")

@@ -112,6 +112,7 @@ def test_a_token_is_exchanged_and_a_wrong_one_told(browser: Browser, guarded: Se
         is_signed_in(found, "admin")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("view", VIEWS)
 def test_only_what_the_server_offers_is_there(browser: Browser, guarded: Served, view: str) -> None:
     with tab(browser, guarded.address, **VIEWS[view]) as found:

@@ -145,6 +145,7 @@ def test_a_locked_policy_is_read_and_copied(visit: Visits, served: Served) -> No
         assert page.get_by_label("Name", exact=True).input_value().startswith("Copy of ")
 
 
+@pytest.mark.nightly
 def test_what_was_typed_outlives_an_error_and_a_reload(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policy", urn="urn:li:dataHubPolicy:custodians-edit")
@@ -181,6 +182,7 @@ def test_tokens_are_added_and_removed_with_the_keyboard(visit: Visits) -> None:
         page.evaluate("sessionStorage.clear()")
 
 
+@pytest.mark.nightly
 def test_privileges_are_offered_under_the_types_that_they_are_about(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policy/new")
@@ -294,6 +296,7 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
     assert (stored["description"], stored["actors"]) == ("mine", WHOLE["actors"])
 
 
+@pytest.mark.nightly
 def test_the_list_is_narrowed_and_sorted_by_the_server(visit: Visits, served: Served) -> None:
     path = "/api/v1/realms/datahub/statements?id_prefix=urn:li:dataHubPolicy:&page.limit=1"
     answer = served.ask("GET", path, user="admin").json()
@@ -344,6 +347,7 @@ def _rows(page: Page) -> list[Locator]:
     return page.locator("tbody tr").all()
 
 
+@pytest.mark.nightly
 def test_who_may_not_manage_policies_is_offered_none(visit: Visits, served: Served) -> None:
     with visit("ana") as found:
         assert found.page.get_by_role("link", name="Policies").count() == 0

@@ -48,6 +48,7 @@ def test_suggested_links_are_made_one_by_one_and_page_by_page(
     assert {(one["one"]["entity"], one["other"]["entity"]) for one in (first, *rest)} <= ends
 
 
+@pytest.mark.nightly
 def test_the_rules_that_would_make_them_are_a_file(
     own_visit: Visits, own_served: Served, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_the_rules_that_would_make_them_are_a_file(
     assert [one.name for one in read(file).rules] == [one["name"] for one in rules]
 
 
+@pytest.mark.nightly
 def test_a_link_is_made_by_hand_and_taken_away(own_visit: Visits, own_served: Served) -> None:
     with own_visit("admin") as found:
         page = found.page
@@ -99,6 +101,7 @@ def test_a_setting_says_what_it_leaves_open_before_it_is_saved(
     assert call_api(own_served, "GET", "/realms/datahub")["settings"]["view_authorization"] == "off"
 
 
+@pytest.mark.nightly
 def test_a_realm_is_exported_and_dropped_by_its_name(own_visit: Visits, own_served: Served) -> None:
     call_api(own_served, "POST", "/realms", {"name": "passing", "model": "gravitino"})
     with own_visit("admin") as found:

@@ -10,6 +10,7 @@ from tests.ui.browser import Visits
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.nightly
 def test_settings_have_meaning_and_source_and_what_weakens_is_on_top(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/settings/server")
@@ -49,6 +50,7 @@ def test_all_that_is_bundled_is_listed_with_its_licence(visit: Visits) -> None:
         assert "SIL OPEN FONT LICENSE" in font.inner_text().upper()
 
 
+@pytest.mark.nightly
 def test_whoever_has_no_right_on_the_server_sees_what_is_their_own(visit: Visits) -> None:
     with visit("ana") as found:
         found.open("/ui/settings")

@@ -79,6 +79,7 @@ def test_a_target_is_planned_pushed_and_looked_at(own_visit: Visits, target: Any
         found.check()
 
 
+@pytest.mark.nightly
 def test_a_target_is_added_with_its_style_and_followed(
     own_visit: Visits, own_served: Served, target: Any
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_target_is_added_with_its_style_and_followed(
     call_api(own_served, "DELETE", "/realms/gravitino/targets/far")
 
 
+@pytest.mark.nightly
 def test_it_fits_a_phone_in_the_dark_and_needs_no_mouse(own_visit: Visits, target: Any) -> None:
     target.execute("GRANT TRUNCATE ON finance.invoices TO jane")
     with own_visit("admin", "narrow") as found:
@@ -122,6 +124,7 @@ def test_it_fits_a_phone_in_the_dark_and_needs_no_mouse(own_visit: Visits, targe
         found.check()
 
 
+@pytest.mark.nightly
 def test_what_is_proposed_is_opened_as_a_plan(own_visit: Visits, target: Any) -> None:
     target.execute("GRANT INSERT ON finance.invoices TO jane")
     with own_visit("admin") as found:

@@ -86,6 +86,7 @@ def test_a_draft_of_a_policy_shows_what_it_gives(visit: Visits, served: Served) 
     assert stored["active"] is False
 
 
+@pytest.mark.nightly
 def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
     visit: Visits, served: Served
 ) -> None:
@@ -193,6 +194,7 @@ def test_a_role_is_assigned_and_taken_back(visit: Visits, served: Served, stewar
         back.wait_for(state="detached")
 
 
+@pytest.mark.nightly
 def test_an_asset_gets_another_owner(visit: Visits, served: Served, steward: str) -> None:
     table = "table:quillmere:lake.finance.invoices"
     path = f"/realms/gravitino/entity?entity={quote(table)}"
@@ -215,6 +217,7 @@ def test_an_asset_gets_another_owner(visit: Visits, served: Served, steward: str
     call_api(served, "PUT", "/realms/gravitino/entity", body)
 
 
+@pytest.mark.nightly
 def test_a_privilege_of_cdap_is_granted_and_revoked(visit: Visits, served: Served) -> None:
     def held() -> set[str]:
         path = "/realms/cdap/statements?to=user%3Aana&on=namespace%3Asales"
@@ -240,6 +243,7 @@ def test_a_privilege_of_cdap_is_granted_and_revoked(visit: Visits, served: Serve
     assert held() == set()
 
 
+@pytest.mark.nightly
 def test_a_file_with_an_error_shows_its_line_and_is_kept(visit: Visits, served: Served) -> None:
     text = "\n" * 6 + "statement = [\n"
     with visit("admin") as found:
@@ -313,6 +317,7 @@ def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served)
     )
 
 
+@pytest.mark.nightly
 def test_findings_that_are_new_are_told_apart(visit: Visits, served: Served) -> None:
     trail = call_api(served, "GET", "/audit?last=1")
     before = trail["rows"][-1]["revision"]
@@ -335,6 +340,7 @@ def test_findings_that_are_new_are_told_apart(visit: Visits, served: Served) -> 
     call_api(served, "DELETE", "/realms/gravitino/statements/new-finding")
 
 
+@pytest.mark.nightly
 def test_a_finding_is_dismissed_with_a_reason(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/findings", realm="gravitino")
@@ -370,6 +376,7 @@ def test_the_matrix_is_walked_with_the_keyboard(visit: Visits, served: Served) -
         assert page.get_by_role("region", name="Matrix as a table").count() == 1
 
 
+@pytest.mark.nightly
 def test_the_matrix_marks_what_was_gained_since_a_revision(visit: Visits, served: Served) -> None:
     before = call_api(served, "GET", "/audit?last=1")["rows"][-1]["revision"]
     body = {
@@ -392,6 +399,7 @@ def test_the_matrix_marks_what_was_gained_since_a_revision(visit: Visits, served
     call_api(served, "DELETE", "/realms/gravitino/statements/gained")
 
 
+@pytest.mark.nightly
 def test_the_matrix_shows_what_a_plan_would_change(visit: Visits, served: Served) -> None:
     policy = """
 [[statement]]
@@ -418,6 +426,7 @@ valid_until = 2100-01-01T00:00:00Z
         page.get_by_text("pairs of user and entity are allowed").wait_for()
 
 
+@pytest.mark.nightly
 def test_who_may_is_grouped_by_reason(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         query = {"do": "table.load", "on": "table:quillmere:lake.people.salaries"}
@@ -430,6 +439,7 @@ def test_who_may_is_grouped_by_reason(visit: Visits, served: Served) -> None:
         assert found.page.get_by_role("row").count() == 13
 
 
+@pytest.mark.nightly
 def test_a_scenario_with_a_wrong_expectation_is_told(visit: Visits, served: Served) -> None:
     before = call_api(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"]
     with visit("ana") as found:
@@ -466,6 +476,7 @@ def test_a_link_brings_the_scenario_along(visit: Visits, served: Served) -> None
         page.wait_for_function("document.querySelector('textarea').value === '# only this\\n'")
 
 
+@pytest.mark.nightly
 def test_an_asset_shows_its_rows_and_values_as_somebody_sees_them(
     visit: Visits, served: Served
 ) -> None:
@@ -493,6 +504,7 @@ def test_an_asset_shows_its_rows_and_values_as_somebody_sees_them(
         card.get_by_text("All rows and all values are seen.").wait_for()
 
 
+@pytest.mark.nightly
 def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         table = "table:quillmere:lake.sales.forecasts"
@@ -502,6 +514,7 @@ def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> 
         assert "the role marts_only may not USE_SCHEMA" in told
 
 
+@pytest.mark.nightly
 def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/principal", realm="gravitino", p="user:ana")
@@ -518,6 +531,7 @@ def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:
         assert "ana can no longer" in effect(found)
 
 
+@pytest.mark.nightly
 def test_an_asset_of_which_the_systems_do_not_agree(visit: Visits, served: Served) -> None:
     table = "table:quillmere:lake.finance.invoices"
     with visit("admin") as found:

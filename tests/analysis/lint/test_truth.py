@@ -91,6 +91,7 @@ def single(facts: Facts, rule: str) -> Facts:
     return replace(facts, statements=statements)
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("rule", EVERY_ANSWER)
 @every_world
@@ -101,6 +102,7 @@ def test_without_it_every_answer_stays(name: str, rule: str, seeds: range) -> No
         check(system, make(system, seed, SIZE).facts, [RULES[rule]], names[seed % STEP :: STEP])
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("rule", EVERY_OPERATION)
 def test_without_it_every_operation_stays(rule: str, times: int) -> None:

@@ -41,6 +41,7 @@ def snapshot(loaded: Loaded, facts: Facts | None = None) -> Snapshot:
     return compile(facts or loaded.facts, system.model, system.spelling, now=NOW)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_oracle_answers_aimed_questions_as_the_kernel_does(
     kind: str, loaded: Mapping[str, Loaded]
@@ -53,6 +54,7 @@ def test_the_oracle_answers_aimed_questions_as_the_kernel_does(
         assert oracle.check(request) is matrix.decide(request).allow, request
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_good_part_of_every_aim_hits(kind: str, loaded: Mapping[str, Loaded]) -> None:
     kernel = snapshot(loaded[kind])

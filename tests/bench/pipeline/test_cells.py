@@ -73,6 +73,7 @@ def ran(log: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
+@pytest.mark.nightly
 def test_stages_are_measured_one_after_the_other(log: Path) -> None:
     [found] = bench(log, FIRST, SECOND).cells([CELL])
     assert ran(log) == ["index", "review"]
@@ -87,6 +88,7 @@ def test_stages_are_measured_one_after_the_other(log: Path) -> None:
     assert found["void"] is None
 
 
+@pytest.mark.nightly
 def test_a_stage_whose_verb_is_not_there_is_left_out_with_a_note(log: Path) -> None:
     [found] = bench(log, FIRST, MISSING, AFTER_MISSING).cells([CELL])
     note = {"skipped": "there is no `lakewarden pipeline no-such-verb` yet"}
@@ -95,6 +97,7 @@ def test_a_stage_whose_verb_is_not_there_is_left_out_with_a_note(log: Path) -> N
     assert ran(log) == ["index"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_cell_that_is_finished_is_not_measured_again_unless_it_is_asked_for(log: Path) -> None:
     [first] = bench(log, FIRST, MISSING).cells([CELL])
@@ -105,6 +108,7 @@ def test_a_cell_that_is_finished_is_not_measured_again_unless_it_is_asked_for(lo
     assert ran(log) == ["index", "index"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_cell_is_measured_again_once_there_is_more_to_measure(log: Path) -> None:
     bench(log, FIRST).cells([CELL])
@@ -125,6 +129,7 @@ def test_a_stage_that_fails_is_noted_and_the_cell_measured_again(log: Path) -> N
     assert "failed" not in found["stages"]["index"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_index_with_another_answer_voids_its_cell(log: Path) -> None:
     def differing(world: Path, index: Path, seed: int) -> dict[str, Any]:
@@ -137,6 +142,7 @@ def test_an_index_with_another_answer_voids_its_cell(log: Path) -> None:
     assert found["void"] is None
 
 
+@pytest.mark.nightly
 def test_answers_that_cannot_be_compared_are_noted(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +151,7 @@ def test_answers_that_cannot_be_compared_are_noted(
     assert found["agreement"] == {"skipped": "too many"}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_worlds_and_outputs_are_gone_after_a_cell_unless_they_are_kept(log: Path) -> None:
     bench(log, FIRST).cells([CELL])

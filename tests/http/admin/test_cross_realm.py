@@ -268,6 +268,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.by_day(31)
 @pytest.mark.parametrize("word", WRONG, ids=range(len(WRONG)))
 @pytest.mark.parametrize("member", ["asset", "realm", "rows", "columns", "limit", "token", "row"])
 def test_a_wrong_word_is_bad_input_that_names_its_field(

@@ -220,6 +220,7 @@ def _run(fuzzed: Fuzzed, caller: str, folder: Path, *arguments: str) -> None:
     assert not unforeseen, unforeseen[:3]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("caller", "phases", "examples"),

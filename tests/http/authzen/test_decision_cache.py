@@ -54,6 +54,7 @@ def _plain(request: Request) -> Request:
     return Request(request.principal, request.operation, request.target, NOW)
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", [0, 1, *BY_NIGHT])
 def test_answers_in_random_worlds_are_those_of_explanations(model: str, seed: int) -> None:

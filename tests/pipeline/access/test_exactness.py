@@ -23,6 +23,7 @@ def named(*by_day: str) -> list[object]:
     return [n if n in by_day else pytest.param(n, marks=night) for n in SHIPPED]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", named("gravitino", "datahub"))
 def test_every_table_agrees_with_the_kernel(name: str, tmp_path: Path) -> None:
     (world,) = some(name, 9_130, 1)

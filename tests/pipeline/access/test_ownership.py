@@ -85,6 +85,7 @@ MOVES = [(USERS[1:], USERS[2:]), (USERS[1:3], USERS[1:]), ([], USERS[:2]), (USER
 """Who is in the crew, before and now."""
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("before", "now"), MOVES)
 def test_changes_of_owners_are_found_by_list(
     before: Sequence[Principal], now: Sequence[Principal], tmp_path: Path

@@ -97,6 +97,7 @@ def test_the_command_may_be_submitted_as_a_file(cluster: Cluster) -> None:
     assert asked.returncode == BAD_INPUT
 
 
+@pytest.mark.nightly
 def test_every_block_has_a_file_of_its_own(local: Local) -> None:
     index = open_index(local.made / "index")
     files = [pq.ParquetFile(file) for file in sorted((index.folder / BLOCKS).iterdir())]

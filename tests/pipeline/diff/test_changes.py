@@ -119,6 +119,7 @@ def rewritten(facts: Facts, other: Facts, seed: int) -> Facts:
     )
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)
@@ -137,6 +138,7 @@ def test_other_statements_people_and_owners_differ_as_the_decisions_do(
     check(after, before)
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)
@@ -154,6 +156,7 @@ def test_asked_only_about_privileges_that_changed_the_same_differs(name: str, se
     assert triples(found, users, before) == triples(whole, users, before)
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=seeds)

@@ -12,6 +12,7 @@ from tests.pipeline.review.whole import compiled, some
 FORMS = [*((name, "as shipped") for name in harness.SYSTEMS), ("everything", "bitmaps")]
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(("name", "form"), FORMS)
 def test_the_views_are_exact(name: str, form: str) -> None:
     (world,) = some(name, 9_000, 1)

@@ -118,6 +118,7 @@ PLACES = {
 }
 
 
+@pytest.mark.by_day(14)
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("name", sorted(PLACES))
 def test_what_breaks_anywhere_leaves_everything_as_it_was(
@@ -134,6 +135,7 @@ def test_what_breaks_anywhere_leaves_everything_as_it_was(
     assert kept.content() == before
 
 
+@pytest.mark.by_day(10)
 @pytest.mark.parametrize(
     ("name", "changes", "code", "said"),
     [

@@ -141,6 +141,7 @@ def arguments(name: str, address: str, folder: Path) -> list[str]:
     return given
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("name", "is_older"),
     [

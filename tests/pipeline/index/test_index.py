@@ -65,6 +65,7 @@ def written(folder: Path, system: System, facts: Facts, **told: object) -> tuple
     return open_index(folder), whole
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", SHIPPED)
 @few
 @given(seed=seeds)
@@ -79,6 +80,7 @@ def test_a_snapshot_from_an_index_is_the_kernel_s_in_every_array(name: str, seed
             assert snapshot(index, revision=7).revision == 7
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["gravitino", "datahub"])
 @few
 @given(seed=seeds)
@@ -101,6 +103,7 @@ def test_filters_and_masks_bind_as_without_an_index(name: str, seed: int) -> Non
                 assert len({tuple(one) for one in bound}) <= 1, (moved, effect)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["gravitino", "datahub"])
 @few
 @given(seed=seeds)

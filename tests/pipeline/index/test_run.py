@@ -56,6 +56,7 @@ def made(spark: SparkSession, folder: Path, bits: int = BITS) -> Result:
     return make_index(folder / "lake", folder / "index", spark=spark, now=NOW, bits=bits)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "asked"), [(1, 300), pytest.param(101, 10_000, marks=pytest.mark.nightly)]

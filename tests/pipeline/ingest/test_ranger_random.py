@@ -104,6 +104,7 @@ def questions(oracle: Oracle, user: str) -> Iterable[tuple[str, str, bool]]:
         yield "table.create", f"schema:lk:hive1.{schema}", creates
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("plain", [True, False])
 def test_random_policies_never_give_more_than_ranger_does(plain: bool) -> None:
     draw = random.Random(20_261_121 + plain)

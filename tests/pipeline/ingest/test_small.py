@@ -73,6 +73,7 @@ def lake(folder: Path) -> Tabular:
 SELDOM = [pytest.param(k, marks=pytest.mark.nightly) for k in ("gravitino", "cdap", "parquet")]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", ["datahub", "csv", *SELDOM])
 def test_a_small_input_comes_to_what_spark_makes_of_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

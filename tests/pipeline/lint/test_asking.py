@@ -64,6 +64,7 @@ def test_every_rule_finds_what_it_finds_with_all_names_at_hand(rule: str) -> Non
         check(worlds.context(worlds.example(rule, example)))
 
 
+@pytest.mark.by_day(3)
 @every_system
 @few
 @given(seed=st.integers(0, 2**32 - 1))

@@ -85,6 +85,7 @@ def denying(draft: WorldDraft, column: Entity, number: int) -> Statement:
     )
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("name", "first", "count"), [("gravitino", 9_000, 3), ("datahub", 9_200, 1)]
 )
@@ -95,6 +96,7 @@ def test_columns_are_told_with_who_reads_their_values(name: str, first: int, cou
     assert bound or name != "gravitino"
 
 
+@pytest.mark.by_day(1)
 def test_nobody_is_told_to_read_what_a_deny_closes() -> None:
     found = [told(review(world)) for world in denied(9_300, 3)]
     bound, closed = map(sum, zip(*found, strict=True))

@@ -18,6 +18,7 @@ from tests.agreement import harness
 from tests.pipeline.review.whole import compiled, some
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 def test_owners_are_counted_once_as_they_are_question_by_question(name: str) -> None:
     counted = 0

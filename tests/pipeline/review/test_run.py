@@ -151,6 +151,7 @@ def made(
     return Made(world, matrix, result, folder_of(folder / "review", result.manifest))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 def test_every_table_is_there_with_its_columns(made: Made) -> None:
     assert set(made.result.manifest.tables) == set(SCHEMAS)
@@ -206,6 +207,7 @@ def _people_are_those_who_may(made: Made) -> None:
                 assert (row[way], row[f"{way}_n"]) == (may, len(may))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 def test_users_may_on_as_many_entities_as_they_are_listed(made: Made) -> None:
     principals = {row["principal"]: row for row in made.rows("principals")}
@@ -231,6 +233,7 @@ def _pairs(row: Mapping[str, Any], column: str) -> dict[int, int]:
     return dict(zip(row["matters"], row[column], strict=True))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 def test_classes_have_the_members_and_users_that_they_count(made: Made) -> None:
     assert not any(row["coarse"] for row in made.rows("questions"))

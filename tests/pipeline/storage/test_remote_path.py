@@ -152,6 +152,7 @@ def test_a_file_that_is_written_while_it_is_read_is_a_conflict(bucket: RemotePat
                 stream.read()
 
 
+@pytest.mark.nightly
 def test_large_files_leave_the_memory(bucket: RemotePath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_path, "_IN_MEMORY", 100)
     content = bytes(range(256)) * 40_000  # of several parts

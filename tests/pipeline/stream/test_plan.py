@@ -117,6 +117,7 @@ def told(text: str) -> list[Any]:
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
 @few
@@ -140,6 +141,7 @@ def test_it_comes_to_what_compiling_everything_comes_to(name: str, seed: int, co
         assert wrong(index, made, expected) == []
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gravitino", "datahub"])
 @few

@@ -91,6 +91,7 @@ def snapshots(out: Path, format: TableFormat) -> set[int]:
     return {2}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("format", "place", "name", "calls"), WINDOWS)
 def test_a_kill_is_repaired(
     tmp_path: Path, format: TableFormat, place: str, name: str, calls: int

@@ -22,6 +22,7 @@ few = a_share_of_the_examples(40)
 SHIPPED = [name for name in harness.SYSTEMS if not name.startswith("everything")]
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", SHIPPED)
 @few
 @given(seed=seeds)
@@ -29,6 +30,7 @@ def test_what_was_done_is_allowed_still_and_nothing_new_is(name: str, seed: int)
     check(harness.system(name), seed)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["everything", "everything_open"])
 @few
 @example(seed=2)  # a DENY to whoever is in any group

@@ -309,6 +309,7 @@ CHANGES: Mapping[str, Callable[[], Two]] = {
 """Realms before and after changes that move access, filters and masks at once."""
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["mask for filter", "a reader goes as limits do"])
 def test_a_push_that_is_killed_opens_nothing_and_goes_on(name: str) -> None:
     """Killed at a few requests; by night at each."""

@@ -145,6 +145,7 @@ def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: 
     assert found == wanted, asked
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("seed", [0, 1, *BY_NIGHT])
 def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
     server = Server(store, seed, SETTINGS if seed % 2 == 0 else OPEN)

@@ -185,6 +185,7 @@ grants = st.lists(
 )
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("system", SYSTEMS)
 @a_share_of_the_examples(4, by_day=3)
 @given(made=grants)

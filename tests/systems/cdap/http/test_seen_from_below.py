@@ -162,6 +162,7 @@ def everywhere(seen: dict[str, bool]) -> bool:
     return next(iter(seen.values()))
 
 
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("action", ["READ", "EXECUTE"])
 @pytest.mark.parametrize("id", CHILDREN)
 def test_grants_on_a_dropped_child_still_show_what_was_above_it(
@@ -181,6 +182,7 @@ def test_grants_on_a_dropped_child_still_show_what_was_above_it(
     assert not everywhere(namespace_seen(wire, "dana", "sales"))
 
 
+@pytest.mark.by_day(6)
 @pytest.mark.parametrize("id", AHEAD)
 def test_grants_on_what_is_not_there_yet_show_the_namespace(shared: Wire, id: str) -> None:
     shared.grant("ahead", id, "EXECUTE")

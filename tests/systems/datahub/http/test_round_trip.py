@@ -109,6 +109,7 @@ def without_cycles(rows: Sequence[MembershipRow]) -> list[MembershipRow]:
     return kept
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("seed", range(4))
 def test_of_a_generated_world(wire: Wire, seed: int, way: Way) -> None:

@@ -822,6 +822,7 @@ def test_a_logical_parent_takes_the_right_to_both_sides(service: DecisionService
     send(service, linked)
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize(
     ("child", "above", "told"),
     [

@@ -15,7 +15,6 @@ from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 
-@pytest.mark.nightly
 def test_jobs_outlive_a_worker_and_write_what_they_write_here(
     cluster: Cluster, connect: str, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:

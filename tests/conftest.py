@@ -31,7 +31,7 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from xdist.remote import Producer
 from xdist.scheduler.loadgroup import LoadGroupScheduling
 
-from tests import servers
+from tests import by_day, servers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,25 +160,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 group = "spark" if mark == "cluster" else mark
                 item.add_marker(pytest.mark.xdist_group(group))
                 break
-    _leave_to_the_night(items)
+    by_day.leave_rest_to_the_night(items)
     # What takes longest begins first, so that no worker is left alone with it at the end.
     items.sort(key=_place_in_run)
-
-
-def _leave_to_the_night(items: list[pytest.Item]) -> None:
-    """Of a test that is marked `by_day(n)` only n rows run by day, from all over its table."""
-    rows: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("by_day"):
-            rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for of_one_test in rows.values():
-        marker = of_one_test[0].get_closest_marker("by_day")
-        assert marker is not None
-        by_day = min(marker.args[0], len(of_one_test))
-        chosen = {n * len(of_one_test) // by_day for n in range(by_day)}
-        for n, item in enumerate(of_one_test):
-            if n not in chosen:
-                item.add_marker("nightly")
 
 
 @functools.cache

@@ -32,6 +32,8 @@ has mariadbd mariadb-install-db my_print_defaults ||
 # The browser without windows does the same pages for two thirds of the processor time.
 has chromium-headless-shell || has chromium || has chromium-browser || has google-chrome ||
     packages="$packages chromium-headless-shell"
+# Pictures of the pages are drawn and compared, by night, with the one that can show windows.
+[ "${TRINO_TIER:-}" != night ] || has chromium || packages="$packages chromium"
 if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # a word for each package
     install_packages $packages

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
 
 CHROMIUM: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+WITH_WINDOWS: Final = CHROMIUM[1:]
+"""What can show windows draws letters as people see them; the shell does not."""
 AXE: Final = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 
@@ -50,9 +52,9 @@ _DESCRIBED: Final = [
 _BESIDE: Final = re.compile(r"^/(ui(/|$)|r/[^/]+/|openapi\.json$|readyz$)")
 
 
-def chromium() -> str | None:
+def chromium(names: Sequence[str] = CHROMIUM) -> str | None:
     """The browser of this machine."""
-    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    return next((found for name in names if (found := shutil.which(name))), None)
 
 
 VIEWS: Final[dict[str, dict[str, Any]]] = {

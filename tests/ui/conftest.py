@@ -13,7 +13,7 @@ import pytest
 from lakewarden.ui.built import is_built
 from tests.app.serving import Served, server
 from tests.sample.estate import estate
-from tests.ui.browser import AXE, Visits, chromium
+from tests.ui.browser import AXE, CHROMIUM, Visits, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -22,15 +22,16 @@ __all__ = ["estate"]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, without a window.
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """Chromium, without a window; a module that needs another kind of it names its `BROWSERS`.
 
     It has an event loop of its own in this thread as long as it is there, beside which no other
     can run; so it ends with the module, before tests that have theirs.
     """
-    path = chromium()
+    wanted = getattr(request.module, "BROWSERS", CHROMIUM)
+    path = chromium(wanted)
     if path is None:
-        pytest.skip("no Chromium here: scripts/install-test-tools.sh installs Debian's")
+        pytest.skip(f"no {wanted[0]} here: scripts/install-test-tools.sh installs Debian's")
     if not (is_built() and AXE.is_file()):
         pytest.skip("the pages are not built: make ui")
     from playwright.sync_api import sync_playwright

@@ -18,12 +18,13 @@ import pytest
 
 from tests.app.serving import Served
 from tests.ui import frozen
-from tests.ui.browser import chromium, tab
+from tests.ui.browser import WITH_WINDOWS, chromium, tab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
+BROWSERS = WITH_WINDOWS
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 FOLDER: Final = DOCS / "pictures" / "pages"
@@ -148,7 +149,7 @@ def test_a_picture_with_another_word_differs(browser: Browser) -> None:
 @pytest.fixture(scope="module")
 def is_debians() -> bool:
     """Whether the browser is the one that the pictures were drawn with."""
-    path = chromium()
+    path = chromium(BROWSERS)
     assert path is not None
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     return "Debian" in version.stdout

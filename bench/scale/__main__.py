@@ -36,6 +36,17 @@ OTHER_CORES = (1, 4)
 
 SEED = 1
 
+BITS = {
+    Size(160_000, statements=1_000): 13,
+    Size(200_000, statements=10_000, owned=0.3): 13,
+    Size(250_000, owned=0.8): 15,
+    Size(100_000, columns=3): 16,
+    Size(60_000, columns=8, statements=2_000): 14,
+    Size(150_000, columns=2, owned=0.5): 14,
+    Size(180_000, columns=1, owned=0.4, statements=6_000): 15,
+}
+"""The estates with smaller blocks than usual: so their number does not go with that of entities."""
+
 FITTED = (
     Size(140_000),
     Size(160_000, statements=1_000),
@@ -78,7 +89,13 @@ def known(size: Size, world: Path) -> dict[str, float]:
     """What the costs are a function of, in millions, thousands of statements, and cores."""
     rows = {name: content.rows for name, content in read_manifest(world).tables.items()}
     columns = rows["entities"] - _people(size) - size.entities
-    return features(size.entities, columns, size.statements, rows["owners"])
+    blocks = -(-rows["entities"] >> bits_of(size))
+    return features(size.entities, columns, size.statements, rows["owners"], blocks)
+
+
+def bits_of(size: Size) -> int:
+    """A block of the estate holds 2 to the power of so many entities."""
+    return BITS.get(size, BLOCK_BITS)
 
 
 def _people(size: Size) -> int:
@@ -86,15 +103,17 @@ def _people(size: Size) -> int:
     return size.roles + 3 * size.groups + sum(round(size.users * share) for share in USERS)
 
 
-def features(entities: float, columns: float, statements: float, owners: float) -> dict[str, float]:
+def features(
+    entities: float, columns: float, statements: float, owners: float, blocks: float
+) -> dict[str, float]:
     """The terms of a cost; `blocks of statements`: every block looks at every statement."""
-    blocks = (entities + columns) / (1 << BLOCK_BITS)
     return {
         "run": 1.0,
         "million entities": entities / 1e6,
         "million columns": columns / 1e6,
         "million owners": owners / 1e6,
         "thousand statements": statements / 1e3,
+        "blocks": blocks,
         "blocks of a thousand statements": blocks * statements / 1e3,
     }
 
@@ -108,7 +127,8 @@ def runs(sizes: Sequence[Size], cores: int, place: Path) -> list[dict[str, Any]]
     worlds = [_world(size, place) for size in sizes]
     out = place / "indexes"
     shutil.rmtree(out, ignore_errors=True)
-    command = [sys.executable, "-m", "bench.scale.run", str(cores), str(out), *map(str, worlds)]
+    named = [f"{world}:{bits_of(size)}" for world, size in zip(worlds, sizes, strict=True)]
+    command = [sys.executable, "-m", "bench.scale.run", str(cores), str(out), *named]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     found = [
         {"size": asdict(size), "cores": cores, "known": known(size, world), **told}
@@ -172,7 +192,8 @@ def checks(
 
 def at(fits: Mapping[str, Mapping[str, Cost]], estate: Mapping[str, float]) -> dict[str, Any]:
     """What the fits say of an estate on a cluster, where tasks go to all cores."""
-    terms = {**features(**estate), "cores": 1.0}
+    blocks = (estate["entities"] + estate["columns"]) / (1 << BLOCK_BITS)
+    terms = {**features(**estate, blocks=blocks), "cores": 1.0}
     stages = {}
     for name, by in fits.items():
         cost = {measure: by[measure].of(terms) for measure in MEASURES}

@@ -25,6 +25,7 @@ _UNITS = {
     "million columns": "a million columns",
     "million owners": "a million owners",
     "thousand statements": "a thousand statements",
+    "blocks": "a block",
     "blocks of a thousand statements": "a block and a thousand statements",
     "cores": "a core",
 }

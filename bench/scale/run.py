@@ -1,14 +1,16 @@
 """Indexes made in one process, with what each stage took: printed as JSON.
 
-    python -m bench.scale.run CORES OUT WORLD ...
+    python -m bench.scale.run CORES OUT WORLD:BITS ...
+
+A block of a world holds 2 to the power of BITS entities.
 
 Seconds are those of processors, which the load of the machine changes least. `driver_s` are those
 of the Python that runs the job; `tasks_s` those of Java and of the Python workers. What Java does
 beside tasks (plans, compiling, garbage, sockets) is of the driver or of executors, which are one
 process here: it counts with the tasks.
 
-Containers are numbered, and tables digested, in Spark whatever their number, as those of a large
-estate are.
+Containers are numbered, guests followed, and tables digested, in Spark whatever their number, as
+those of a large estate are.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import Any
 
 from bench.pipeline.measure import family
 from lakewarden.pipeline import parquet_output
-from lakewarden.pipeline.index import containers, numbering
+from lakewarden.pipeline.index import containers, hosts, numbering
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.session import session
 from lakewarden.pipeline.storage.files import remove_tree
@@ -101,25 +103,25 @@ def _stat(process: int) -> tuple[str, list[int]]:
     return before.partition("(")[2], [int(cell) for cell in behind.split()[1:]]
 
 
-def measured(worlds: Sequence[Path], out: Path, cores: int) -> list[dict[str, Any]]:
-    """What each stage took, world by world, in one session.
+def measured(worlds: Sequence[tuple[Path, int]], out: Path, cores: int) -> list[dict[str, Any]]:
+    """What each stage took, world by world, in one session; a world has the bits of its blocks.
 
     The first and the last world are made before, and do not count then: what Java compiles of our
     queries, it compiles there. The last one is to have columns.
     """
     for module in (containers, numbering):
         vars(module)["ON_DRIVER"] = ON_DRIVER
-    vars(parquet_output)["_HERE"] = 0
+    vars(hosts)["ON_DRIVER"] = vars(parquet_output)["_HERE"] = 0
     events = out / EVENTS
     readable = (("spark.eventLog.compress", "false"),)
     runs = []
     with session("scale", f"local[{cores}]", None, events, readable) as spark:
-        for number, world in enumerate((worlds[0], worlds[-1], *worlds)):
+        for number, (world, bits) in enumerate((worlds[0], worlds[-1], *worlds)):
             meter, began = Meter(os.sysconf("SC_CLK_TCK")), time.time()
             meter.take()
             meter.stages.clear()
             place = out / str(number)
-            make_index(world, place, spark=spark, now=0.0, progress=meter.progress)
+            make_index(world, place, spark=spark, now=0.0, bits=bits, progress=meter.progress)
             meter.take()
             runs.append((meter.stages, began, time.time(), _files(place)))
             remove_tree(place)
@@ -180,4 +182,6 @@ def _files(out: Path) -> dict[str, int]:
 
 if __name__ == "__main__":
     cores, out, *worlds = sys.argv[1:]
-    print(json.dumps(measured([Path(world) for world in worlds], Path(out), int(cores))))
+    cut = (world.rpartition(":") for world in worlds)
+    told = measured([(Path(world), int(bits)) for world, _, bits in cut], Path(out), int(cores))
+    print(json.dumps(told))

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.result import LAST
-from bench.scale.__main__ import FITTED, LEFT_OUT, features
+from bench.scale.__main__ import FITTED, LEFT_OUT, bits_of, features
 from bench.scale.fitting import fitted
 from bench.scale.page import PAGE, page
 from bench.scale.run import PUBLISH, of_tasks
+from lakewarden.pipeline.index.numbering import BLOCK_BITS
 
 
 def test_a_sum_is_found_again_and_what_costs_nothing_has_no_factor() -> None:
@@ -32,7 +33,12 @@ def test_no_factor_is_below_zero() -> None:
 
 
 def test_costs_are_those_of_more_than_one_size_of_everything() -> None:
-    terms = [features(s.entities, s.entities * s.columns, s.statements, s.owned) for s in FITTED]
+    terms = [
+        features(
+            s.entities, s.entities * s.columns, s.statements, s.owned, 1 << BLOCK_BITS - bits_of(s)
+        )
+        for s in FITTED
+    ]
     for name in set(terms[0]) - {"run"}:
         assert len({one[name] for one in terms}) >= 3, name
     assert not set(FITTED) & set(LEFT_OUT)

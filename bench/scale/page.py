@@ -46,9 +46,16 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value else ""
 
 
+def _terms(result: Result) -> list[str]:
+    """What any cost of the result grows with."""
+    costs = [cost for by in result["factors"].values() for cost in by.values()]
+    return [name for name in _UNITS if any(name in cost for cost in costs)]
+
+
 def _factors(result: Result, measure: str, unit: float = 1.0) -> Iterator[Sequence[str]]:
+    terms = _terms(result)
     for stage, by in result["factors"].items():
-        yield (f"`{stage}`", *(_number(by[measure].get(name, 0) / unit) for name in _UNITS))
+        yield (f"`{stage}`", *(_number(by[measure].get(name, 0) / unit) for name in terms))
 
 
 def _checks(result: Result) -> Iterator[Sequence[str]]:
@@ -92,7 +99,7 @@ def figures(result: Result) -> Iterator[str]:
         f"Measured on {result['date']}: {result['machine']}, {result['cores']} cores, Python"
         f" {result['python']}, {result['runs']} runs; load {result['load'][0]:g} at the end."
     )
-    heads = ("Stage", *_UNITS.values())
+    heads = ("Stage", *(_UNITS[name] for name in _terms(result)))
     yield from ("", "Processor seconds of tasks, for each:", "")
     yield from _table(heads, _factors(result, "tasks_s"))
     yield from ("", "Processor seconds of the driver:", "")

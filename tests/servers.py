@@ -140,8 +140,9 @@ def mariadb() -> Iterator[str]:
             encoding="utf-8",
         )
         port = free_port()
+        # A server that starts clears the folder of temporary tables, also of those of others.
         command = [
-            *(server, "--no-defaults", data, *user),
+            *(server, "--no-defaults", data, f"--tmpdir={place}", *user),
             *(f"--socket={place}/socket", f"--pid-file={place}/pid"),
             *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
             *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"),
@@ -192,6 +193,7 @@ def mysql() -> Iterator[str]:
         port = free_port()
         command = [
             *(*server, f"--socket={place}/socket", f"--pid-file={place}/pid", "--mysqlx=OFF"),
+            f"--tmpdir={place}",
             *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
             *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", "--skip-name-resolve"),
         ]

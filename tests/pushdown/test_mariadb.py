@@ -282,6 +282,17 @@ def made(mariadb_url: str) -> Iterator[MariadbEstate]:
         yield made
 
 
+def test_a_push_that_is_over_keeps_no_other_one_out(made: MariadbEstate) -> None:
+    """The server takes its time to notice that a connection is closed."""
+    with connected(made.address) as one:
+        one.lock()
+        stays = one._connection
+        stays.close = lambda: None  # as if it was not noticed yet
+    with connected(made.address) as two:
+        two.lock()
+    stays._force_close()
+
+
 def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
     with connected(made.address) as one, connected(made.address) as two:
         one.lock()

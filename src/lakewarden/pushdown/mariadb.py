@@ -109,7 +109,9 @@ def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
     try:
         connection = pymysql.connect(**server, **own)
         try:
-            yield Database(connection, address)
+            database = Database(connection, address)
+            yield database
+            database.unlock()
         finally:
             if connection.open:
                 connection.close()
@@ -196,12 +198,20 @@ class Database:
 
     def lock(self) -> None:
         """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
-        name = self._address.old_mark[:_LONGEST_LOCK]
-        (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [name])
+        (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [self._lock])
         self._read = None
         if row["is_ours"] != 1:
             message = f"another push to the target `{self._address.target}` is under way"
             raise Conflict(f"{message}; try again when it is over")
+
+    def unlock(self) -> None:
+        """Lets other pushes in, which a server does by itself some time after the end."""
+        if self._connection.open:
+            self._rows("SELECT RELEASE_LOCK(%s)", [self._lock])
+
+    @property
+    def _lock(self) -> str:
+        return self._address.old_mark[:_LONGEST_LOCK]
 
     def objects(self) -> TargetObjects:
         """What is there: users, databases, tables and views with their columns."""

@@ -302,6 +302,7 @@ def _started(served: Served) -> list[object]:
     return [line["realm"] for line in lines if line["event"] == "started from an index"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_whole_way_leads_from_a_store_over_spark_to_a_server(
     lake: Lake, tmp_path: Path, spark: SparkSession, from_rows: list[str]

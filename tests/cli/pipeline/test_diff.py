@@ -40,6 +40,7 @@ def test_what_is_to_be_compared_has_to_be_clear(
     assert says in found.err
 
 
+@pytest.mark.nightly
 def test_a_policy_file_is_compared_and_the_index_is_linted(
     cli: Cli, spark: SparkSession, tmp_path: Path
 ) -> None:

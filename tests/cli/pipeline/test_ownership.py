@@ -38,6 +38,7 @@ def owned(folder: Path) -> set[tuple[str, str, str]]:
     return {(row.entity.name, row.owner.name, row.ownership) for row in load(folder).facts.owners}
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("spark")
 def test_the_owners_of_a_directory_change_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
     source, out, rules = tmp_path / "in", tmp_path / "out", tmp_path / "owners.toml"

@@ -39,6 +39,7 @@ def test_what_happened_is_written_once(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--after: expected a revision from 0" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_index_follows_and_says_what_is_missing(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -27,6 +27,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "index"
 
 
+@pytest.mark.nightly
 def test_a_store_s_counts_are_compared_with_what_it_grants(
     admin: Admin, index: Path, spark: SparkSession, tmp_path: Path
 ) -> None:

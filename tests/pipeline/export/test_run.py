@@ -109,6 +109,7 @@ def test_entities_say_where_they_lie_and_what_is_known_of_them(made: Made) -> No
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_run_that_fails_leaves_what_was_there_and_the_same_index_makes_no_version(
     made: Made, spark: SparkSession, monkeypatch: pytest.MonkeyPatch

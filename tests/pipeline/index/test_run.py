@@ -107,6 +107,7 @@ def nowhere() -> SparkSession:
     return cast("SparkSession", Deferred(start, is_here=True))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name",
     ["datahub", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("gravitino", "cdap"))],

@@ -330,6 +330,7 @@ def test_a_file_with_an_error_is_refused_as_a_whole(
     assert left(tmp_path / "out") == []
 
 
+@pytest.mark.nightly
 def test_owners_are_given_by_pattern(spark: SparkSession, tmp_path: Path) -> None:
     rules = tmp_path / "owners.toml"
     rules.write_text(

@@ -89,6 +89,7 @@ def coarse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mad
     return Made(world, matrix, result, folder_of(folder / "review", result.manifest))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_by_container_no_less_is_shown_than_there_is(coarse: Made) -> None:
     matrix, questions = coarse.matrix, coarse.rows("questions")
@@ -347,6 +348,7 @@ def _killed(*_: object) -> None:
     raise Killed
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_version(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -78,6 +78,7 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return Ran(realm, index, logs, mapping, out, made)
 
 
+@pytest.mark.nightly
 def test_rows_in_are_rows_out_and_quarantined(ran: Ran) -> None:
     touches = ran.made.report["touches"]
     assert touches == {"in": 22, "out": 12, "quarantined": 10}
@@ -196,6 +197,7 @@ def test_the_folder_of_statements_takes_the_proposal_too(ran: Ran, tmp_path: Pat
     check_less(ran, Matrix(compiled(loaded.system, loaded.facts)))
 
 
+@pytest.mark.nightly
 def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_version(
     ran: Ran, spark: SparkSession
 ) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.app.traces import SpanIds
 from lakewarden.service.audit_check import LOGGED, Anchor
+from lakewarden.telemetry.span_sender import SpanIds
 from tests.app.log_reference import Event, documented, undocumented
 
 SOURCE = Path(__file__).parents[2] / "src" / "lakewarden"

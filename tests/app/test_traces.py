@@ -15,11 +15,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from structlog.testing import capture_logs
 
 from lakewarden import __version__
-from lakewarden.app import request_pipeline, telemetry, traces
+from lakewarden.app import request_pipeline, traces
 from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.service.steps import step
+from lakewarden.telemetry import environment, span_sender
 from tests.app.asgi import AppClient, close
 from tests.app.otlp_collector import Collector, attributes, collector
 from tests.app.serving import server
@@ -33,7 +34,7 @@ ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @pytest.fixture(autouse=True)
 def unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*telemetry.ENDPOINTS, "OTEL_TRACES_EXPORTER", "OTEL_SDK_DISABLED"):
+    for name in (*environment.ENDPOINTS, "OTEL_TRACES_EXPORTER", "OTEL_SDK_DISABLED"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -230,7 +231,7 @@ def test_a_collector_that_never_answers_delays_neither_answers_nor_the_end(
         monkeypatch.setenv(ENDPOINT, f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
         monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "2")
-        monkeypatch.setattr(traces, "FLUSH_SECONDS", 0.1)
+        monkeypatch.setattr(span_sender, "FLUSH_SECONDS", 0.1)
         client = _client(tmp_path)
         assert {client.ask("GET", "/stub").status for _ in range(20)} == {200}
         close(client)
@@ -241,7 +242,7 @@ def test_a_wrong_address_of_the_collector_fails_no_request(
     endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ENDPOINT, endpoint)
-    monkeypatch.setattr(traces, "FLUSH_SECONDS", 0.1)
+    monkeypatch.setattr(span_sender, "FLUSH_SECONDS", 0.1)
     client = _client(tmp_path)
     assert client.ask("GET", "/stub").status == 200
     close(client)
@@ -278,7 +279,7 @@ def test_a_failure_of_the_library_fails_no_request(
 def test_traces_are_off_unless_a_variable_asks_for_them(
     variables: dict[str, str], is_wanted: bool
 ) -> None:
-    assert telemetry.is_wanted(variables) is is_wanted
+    assert environment.is_wanted(variables) is is_wanted
 
 
 @pytest.mark.parametrize(
@@ -295,17 +296,17 @@ def test_what_cannot_be_had_is_logged_and_left_out(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with capture_logs() as logged:
-        assert telemetry.tracing() is None
+        assert traces.tracing() is None
     assert [line["event"] for line in logged] == ["traces are not sent"]
     assert why in logged[0]["why"]
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
-    monkeypatch.delitem(sys.modules, "lakewarden.app.traces")
+    monkeypatch.delitem(sys.modules, "lakewarden.telemetry.span_sender")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     with capture_logs() as logged:
-        assert telemetry.tracing() is None
+        assert traces.tracing() is None
     assert "lakewarden[telemetry]" in logged[0]["why"]
 
 

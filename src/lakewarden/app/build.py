@@ -25,7 +25,7 @@ from weakref import WeakSet
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lakewarden.app import audit_anchor, health, indexed, log, metrics, telemetry
+from lakewarden.app import audit_anchor, health, indexed, log, metrics, traces
 from lakewarden.app.address import address_of
 from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Connections
@@ -172,7 +172,7 @@ class Application:
             proxies=networks(settings.trusted_proxies),
             origin=RequestOrigin(hosts, of_requests.public_url, addresses=not settings.is_loopback),
             limiter=RateLimiter(settings.rate_limits),
-            tracing=telemetry.tracing(),
+            tracing=traces.tracing(),
             principals=settings.tls_principals,
             local_engine=settings.engine_loopback,
             trusted_proxies={

@@ -109,7 +109,7 @@ class RequestContext:
         metrics.count(self.wire, self.rate_class, self.operation, status, self.model, seconds)
         if self.stale is not None:
             metrics.STALE.inc()
-        span = None if tracing is None else tracing.record(self, status, seconds)
+        span = None if tracing is None else tracing.record(self, status)
         level = logging.INFO if status >= 400 else logging.DEBUG
         if log.is_enabled(level):
             log.get().log(

@@ -64,7 +64,7 @@ def gateway(
 
         lakewarden gateway --backend sc://127.0.0.1:15002 --realm lake --database sqlite:///estate.db
     """
-    from lakewarden.app import log
+    from lakewarden.app import log, traces
     from lakewarden.app.open_store import open_for_writing
     from lakewarden.authn.authenticator import Authenticator
     from lakewarden.config.engines import SparkRealm
@@ -78,15 +78,18 @@ def gateway(
     spark = Backend(Address.read(backend), _token())
     spark.check()
     opened = open_for_writing(settings.database, makes=False)
+    spans = traces.span_sender("lakewarden-gateway")
     try:
         opened.service.open()
         authenticator = Authenticator("token", settings.admin)
         names = settings.spark.get(realm, SparkRealm())
-        calls = Gateway(opened.service, authenticator, spark, realm, names)
+        calls = Gateway(opened.service, authenticator, spark, realm, names, spans)
         calls.check()
         show_figures(listening.metrics)
         _run(calls, listening)
     finally:
+        if spans is not None:
+            spans.close()
         opened.close()
     return YES
 

@@ -17,6 +17,7 @@ from lakewarden.gateway.access import Name
 from lakewarden.gateway.inspection import MAX_BYTES
 from lakewarden.gateway.types import sql_type
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.service.steps import step
 
 SERVICE: Final = "spark.connect.SparkConnectService"
 DEFAULT_PORT: Final = 15_002
@@ -77,7 +78,8 @@ class Backend:
     def unary(self, method: str, request: Any, timeout: float | None) -> bytes:
         """The answer to a call; raises `grpc.RpcError`."""
         call = self.channel.unary_unary(f"/{SERVICE}/{method}")
-        answer: bytes = call(request.SerializeToString(), timeout, self._metadata)
+        with step("call Spark", calls="spark"):
+            answer: bytes = call(request.SerializeToString(), timeout, self._metadata)
         return answer
 
     def stream(self, method: str, request: Any, timeout: float | None) -> Any:
@@ -101,7 +103,8 @@ class Backend:
         """The rows of a plan, all at once; raises as `unary`."""
         request = base.ExecutePlanRequest(user_context=user, session_id=session)
         request.plan.root.CopyFrom(plan)
-        return local_rows.read(self.stream("ExecutePlan", request, _COLUMNS_SECONDS))
+        with step("call Spark", calls="spark"):
+            return local_rows.read(self.stream("ExecutePlan", request, _COLUMNS_SECONDS))
 
     def explained(self, user: base.UserContext, session: str, plan: relations.Relation) -> str:
         """How Spark explains a plan, with what its analyzer made of it; raises as `unary`."""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import grpc
 import structlog
-from prometheus_client import Counter
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import relations_pb2 as relations
 
@@ -25,6 +24,7 @@ from lakewarden.engines.mapping import ON
 from lakewarden.gateway.access import ENGINE, Access
 from lakewarden.gateway.backend import SERVICE, Backend
 from lakewarden.gateway.backend_errors import FETCH, deny, end_with, shown_details
+from lakewarden.gateway.call_record import DONE, CallRecord
 from lakewarden.gateway.config_calls import check_config
 from lakewarden.gateway.errors import Denied, Malformed, NoCredentials, TooManyCalls
 from lakewarden.gateway.following import Following, NotFollowed, is_complete, is_reattachable
@@ -39,12 +39,13 @@ from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.denials import Denials
 from lakewarden.service.state import RealmState
+from lakewarden.service.steps import Steps, recording
 from lakewarden.service.usage import Usage
 from lakewarden.service.write_transaction import WriteTransaction
 
-CALLS: Final = Counter(
-    "lakewarden_gateway_calls_total", "Calls of Spark Connect by outcome", ["call", "outcome"]
-)
+if TYPE_CHECKING:
+    from lakewarden.telemetry.span_sender import SpanSender
+
 _UNKNOWN: Final = f"{ENGINE}.unknown"
 """In the audit trail, what is denied to everybody."""
 
@@ -116,12 +117,14 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         backend: Backend,
         realm: str,
         settings: SparkRealm,
+        spans: SpanSender | None = None,
     ) -> None:
         self._service = service
         self._authenticator = authenticator
         self._backend = backend
         self._realm = realm
         self._settings = settings
+        self._spans = spans
         self._sessions = Sessions(settings.catalog, settings.database)
         self._denials = Denials()
         self._running = RunningCalls()
@@ -144,17 +147,28 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             return grpc.stream_unary_rpc_method_handler(partial(self._refuse, method))
         return None
 
+    @contextmanager
+    def _recorded(self, method: str, context: grpc.ServicerContext) -> Iterator[CallRecord]:
+        """The record of a call, which is sent as a span at its end if there are traces."""
+        record = CallRecord(method, None if self._spans is None else Steps())
+        try:
+            yield record
+        finally:
+            if self._spans is not None:
+                record.send(self._spans, self._realm, context)
+
     def _refuse(self, method: str, _: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         def refused() -> NoReturn:
-            actor = self._actor(context, self._realm_state())
+            actor = self._actor(context, self._realm_state(record))
             raise self._denied(actor, Denied(f"`{method}` is not permitted"))
 
-        answer: bytes = self._outcome(method, context, refused)
-        return answer
+        with self._recorded(method, context) as record:
+            answer: bytes = self._outcome(record, context, refused)
+            return answer
 
     def _unary(self, method: str, data: bytes, context: grpc.ServicerContext) -> bytes:
         def answered() -> bytes:
-            call = self._call(UNARY[method], data, context)
+            call = self._call(record, UNARY[method], data, context)
             if method == "ReleaseExecute" and call.session.was_refused(call.request.operation_id):
                 return _released(call.request)
             self._permit_or_audit(method, call)
@@ -165,24 +179,26 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
                     _log_unfollowed(following)
             return shown_details(answer) if method == FETCH else answer
 
-        answer: bytes = self._outcome(method, context, answered)
-        return answer
+        with self._recorded(method, context) as record:
+            answer: bytes = self._outcome(record, context, answered)
+            return answer
 
     def _stream(self, method: str, data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        with ExitStack() as running:
+        with self._recorded(method, context) as record, ExitStack() as running:
             call, answers = self._outcome(
-                method, context, lambda: self._started(method, data, context, running)
+                record, context, lambda: self._started(record, data, context, running)
             )
             context.add_callback(answers.cancel)
             plan = call.session.answer_of(call.request.operation_id)
             try:
-                for answer in self._followed(method, call, answers):
-                    yield answer if plan is None else named_plan(answer, plan)
+                with record.streaming():
+                    for answer in self._followed(method, call, answers):
+                        yield answer if plan is None else named_plan(answer, plan)
             except NotFollowed as error:
-                CALLS.labels(method, "undecided").inc()
+                record.end("undecided")
                 deny(context, grpc.StatusCode.PERMISSION_DENIED, str(error))
             except grpc.RpcError as error:
-                CALLS.labels(method, "failed").inc()
+                record.end("failed")
                 end_with(context, error)
 
     def _followed(self, method: str, call: Call, answers: Any) -> Iterator[bytes]:
@@ -223,9 +239,10 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
                 raise
 
     def _started(
-        self, method: str, data: bytes, context: grpc.ServicerContext, running: ExitStack
+        self, record: CallRecord, data: bytes, context: grpc.ServicerContext, running: ExitStack
     ) -> tuple[Call, Any]:
-        call = self._call(STREAMS[method], data, context)
+        method = record.method
+        call = self._call(record, STREAMS[method], data, context)
         running.enter_context(self._running.counted(call.actor.user))
         self._permit_or_audit(method, call)
         answers = self._backend.stream(method, call.request, _seconds(context))
@@ -306,12 +323,14 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         with suppress(Unavailable):
             self.usage.write(self._service.store)
 
-    def _call(self, kind: type[Any], data: bytes, context: grpc.ServicerContext) -> Call:
+    def _call(
+        self, record: CallRecord, kind: type[Any], data: bytes, context: grpc.ServicerContext
+    ) -> Call:
         """The call, by an authenticated user of the realm, with the user's own session."""
-        realm = self._realm_state()
+        realm = self._realm_state(record)
         actor = self._actor(context, realm)
         try:
-            request = parsed(kind, data)
+            request = record.request = parsed(kind, data)
         except Denied as error:
             raise self._denied(actor, error) from None
         # Spark keeps sessions and operations by user: those of others are out of reach.
@@ -325,8 +344,11 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             raise self._denied(actor, error) from None
         return call
 
-    def _realm_state(self) -> RealmState:
-        realm = self._service.catch_up().realm(self._realm)
+    def _realm_state(self, record: CallRecord | None = None) -> RealmState:
+        state = self._service.catch_up()
+        realm = state.realm(self._realm)
+        if record is not None:
+            record.model, record.revision = realm.system.model.name, state.revision
         if realm.system.model.settings.get(ENGINE) != ON:
             raise Unknown("realm", self._realm, f"does not serve Spark: set `{ENGINE}` to `on`")
         return realm
@@ -381,14 +403,19 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             return error
         return error.found_by(decision.id) if is_kept and decision is not None else error
 
-    def _outcome(self, method: str, context: grpc.ServicerContext, job: Callable[[], Any]) -> Any:
+    def _outcome(
+        self, record: CallRecord, context: grpc.ServicerContext, job: Callable[[], Any]
+    ) -> Any:
         """What the job returns; every error ends the call with a status."""
         try:
-            answer = job()
+            with recording(record.steps):
+                answer = job()
         except Exception as error:  # noqa: BLE001 — a call that fails is denied
-            CALLS.labels(method, _end_of(error)).inc()
+            if isinstance(error, Denied):
+                record.operation = error.operation
+            record.end(_end_of(error))
             _end(context, error)
-        CALLS.labels(method, "done").inc()
+        record.end(DONE)
         return answer
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.job_spans import stage_span
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import (
     Content,
@@ -133,10 +134,11 @@ class Job:
 
     def _run_stage(self, stage: Stage[Context], context: Context) -> None:
         self._readable = stage.inputs
-        with stage_of(self.spark, self.kind, stage.name):
-            self.draft.stage(
+        with stage_of(self.spark, self.kind, stage.name), stage_span(stage.name) as span:
+            span.counts = self.draft.stage(
                 stage.name, lambda folder: stage.function(context, folder), stage.message
             )
+            span.reused = self.draft.stages[stage.name].reused
         self._readable = None
         for name in stage.outputs:
             place(self.draft.stage_folder(stage.name) / name, self.version_folder / name)
@@ -185,7 +187,8 @@ class Job:
         """Reports a stage that the caller ran, since `began`, and that no later run takes over."""
         done = FinishedStage({}, round(time.monotonic() - began, 3), reused=False)
         (self._earlier if self._draft is None else self._draft.stages)[stage] = done
-        self.progress(stage, 1, 1, message)
+        with stage_span(stage, began):
+            self.progress(stage, 1, 1, message)
 
 
 def _files(folder: Location) -> dict[str, int | str]:

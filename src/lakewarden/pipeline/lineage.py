@@ -86,11 +86,14 @@ def _content(path: Location) -> tuple[str, int | None]:
 @contextmanager
 def recorded(
     job: str, reads: Sequence[str | Location], out: Location, *, warn: Warn = lambda _: None
-) -> Iterator[None]:
-    """Tells of a run of the job: that it starts, then that it is complete or failed, and why."""
+) -> Iterator[str]:
+    """Tells of a run of the job: that it starts, then that it is complete or failed, and why.
+
+    Yields the id of the run; it is empty where nothing is told.
+    """
     client = _client(warn)
     if client is None:
-        yield
+        yield ""
         return
     from openlineage.client.uuid import generate_new_uuid
 
@@ -98,7 +101,7 @@ def recorded(
     run = _Run(client, name, id, tuple(map(dataset, reads)), out, warn)
     run.tell("START")
     try:
-        yield
+        yield id
     except BaseException as error:
         run.tell("FAIL", str(error) or type(error).__name__)
         raise

@@ -19,6 +19,7 @@ from lakewarden.pipeline import directory_manifest, link_rules
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import RunResult
+from lakewarden.pipeline.job_spans import stage_span
 from lakewarden.pipeline.link_directory import (
     COLUMNS,
     Input,
@@ -128,16 +129,13 @@ def link(
     with draft(out) as link_draft:
         entities = {name: _entities(spark, realm, parsed_rules) for name, realm in read.items()}
         progress("read", 1, 1, f"{len(read)} realms")
-        matches = _materialized(_matches(entities, parsed_rules), link_draft, "matches")
-        pairs = _materialized(_pairs(matches, parsed_rules, spark), link_draft, "pairs")
+        with stage_span("check"):
+            matches = _materialized(_matches(entities, parsed_rules), link_draft, "matches")
+            pairs = _materialized(_pairs(matches, parsed_rules, spark), link_draft, "pairs")
         progress("check", 1, 1, "compared")
-        _write(pairs, link_draft)
-        rows = rows_of(link_draft.links)
-        clashes = clashing(rows, parsed_rules.never)
-        if clashes:
-            pairs = _materialized(_marked(pairs, clashes, link_draft), link_draft, "marked")
-            _write(pairs, link_draft)
-            rows = rows_of(link_draft.links)
+        with stage_span("write") as span:
+            pairs, rows, clashes = _written(pairs, parsed_rules, link_draft)
+            span.counts = {"links": len(rows), "clashes": len(clashes)}
         progress("write", 0, 1, f"{len(rows)} links")
         status = _materialized(_status(entities, matches, pairs), link_draft, "status")
         report = replace(_report(rows, status, parsed_rules), clashes=clashes[:MAX_CLASHES])
@@ -155,6 +153,20 @@ def link(
         manifest, is_new = link_draft.finish(manifest, report.table())
     progress("write", 1, 1, f"version {manifest.version}{'' if is_new else ', as before'}")
     return Result(manifest, report, is_new)
+
+
+def _written(
+    pairs: DataFrame, rules: Rules, link_draft: LinkDraft
+) -> tuple[DataFrame, list[Row], list[list[Row]]]:
+    """The pairs, the links that are written of them, and classes that contradict themselves."""
+    _write(pairs, link_draft)
+    rows = rows_of(link_draft.links)
+    clashes = clashing(rows, rules.never)
+    if clashes:
+        pairs = _materialized(_marked(pairs, clashes, link_draft), link_draft, "marked")
+        _write(pairs, link_draft)
+        rows = rows_of(link_draft.links)
+    return pairs, rows, clashes
 
 
 def _opened(name: str, path: Location) -> _Realm:

@@ -13,6 +13,7 @@ from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.status_line import bars, is_quiet
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
+from lakewarden.pipeline.job_spans import traced
 from lakewarden.pipeline.lineage import recorded
 from lakewarden.pipeline.session import session
 from lakewarden.pipeline.storage.location import Location
@@ -37,12 +38,16 @@ def running(
 ) -> Iterator[tuple[Session, Progress]]:
     """A session for a job of `lakewarden pipeline VERB`, and what shows its `stages`.
 
-    Whoever follows lineage is told that it reads from the places `reads` and writes to `out`.
+    Whoever follows lineage is told that it reads from the places `reads` and writes to `out`;
+    whoever follows traces gets the job as a span.
     The version that counts is committed in the format of `tables` before the job, for an earlier
     run may have been killed between the two, and after it.
     """
     target = tables.target()
-    with recorded(verb, reads, out, warn=complain):
+    with (
+        recorded(verb, reads, out, warn=complain) as run_id,
+        traced(verb, out, run_id, warn=complain),
+    ):
         _say_committed(verb, target, target.commit(out))
         with (
             session(

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden import __version__
+from lakewarden.pipeline.job_spans import stage_span
 from lakewarden.pipeline.session import stage_of
 from lakewarden.pipeline.storage.files import (
     files_below,
@@ -77,6 +78,19 @@ class Stages:
         given the empty folder, `place` if it is not the usual one. `lasts`: how many seconds
         an earlier result may be taken.
         """
+        with stage_span(name) as span:
+            span.counts = self._run(name, key, work, place, lasts)
+            span.reused = name in self.reused
+            return span.counts
+
+    def _run(
+        self,
+        name: str,
+        key: str | None,
+        work: Callable[[Location], Counts],
+        place: Location | None,
+        lasts: float | None,
+    ) -> Counts:
         folder = self.scratch / name if place is None else place
         if key is not None:
             marker = self._finished(name, key, folder, lasts)

@@ -1,4 +1,4 @@
-"""Whether the server sends traces: the environment variables of OpenTelemetry say so.
+"""Whether a process sends traces: the environment variables of OpenTelemetry say so.
 
 Nothing of OpenTelemetry is imported before one of them asks for traces.
 """
@@ -6,13 +6,11 @@ Nothing of OpenTelemetry is imported before one of them asks for traces.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.app import log
-
 if TYPE_CHECKING:
-    from lakewarden.app.traces import Tracing
+    from lakewarden.telemetry.span_sender import SpanSender
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 """Where traces go; one of them switches them on."""
@@ -24,24 +22,25 @@ _OTLP: Final = "otlp"
 _PROTOBUF: Final = "http/protobuf"
 
 
-def tracing() -> Tracing | None:
-    """What records requests as spans in this process; None where nothing asks for it.
+def span_sender(service: str, warn: Callable[[str], None]) -> SpanSender | None:
+    """What sends the spans of this process; None where nothing asks for it.
 
-    Where it is asked for and cannot be had, the log says why, and the server serves without.
+    `service` is the name of the service, unless a variable gives another one. Where traces are
+    asked for and cannot be had, `warn` is told why, and the process goes on without.
     """
     if not is_wanted(os.environ):
         return None
     why = unsupported(os.environ)
     if not why:
         try:
-            from lakewarden.app.traces import Tracing
+            from lakewarden.telemetry.span_sender import SpanSender
 
-            return Tracing()
+            return SpanSender(service)
         except ModuleNotFoundError as error:
             why = f"`{error.name}` is not installed; run: pip install 'lakewarden[telemetry]'"
-        except Exception as error:  # noqa: BLE001 — traces are no reason not to serve
+        except Exception as error:  # noqa: BLE001 — traces are no reason not to work
             why = str(error)
-    log.get().warning("traces are not sent", why=why)
+    warn(why)
     return None
 
 
@@ -60,7 +59,7 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 
 
 def unsupported(environment: Mapping[str, str]) -> str:
-    """What the variables ask for and this server does not have; empty: nothing.
+    """What the variables ask for and lakewarden does not have; empty: nothing.
 
     >>> unsupported({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
     'traces are sent by `http/protobuf`, not by `grpc`'

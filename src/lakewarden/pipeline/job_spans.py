@@ -1,0 +1,144 @@
+"""A job and its stages as spans of OpenTelemetry, if its variables ask for traces.
+
+A stage is sent as soon as it has ended, so the trace of a job that is killed has what was done.
+Told are names of stages, counts and kinds of errors: no path, no name of a user, no message. What
+fails of it is told once and stops no job.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from lakewarden.pipeline.lineage import Warn, dataset
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.telemetry import environment
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from lakewarden.telemetry.span_sender import SpanSender
+
+SERVICE: Final = "lakewarden-pipeline"
+"""The name of the service, unless a variable gives another one."""
+
+Told = dict[str, str | int]
+"""The attributes of a span."""
+
+
+@dataclass(slots=True)
+class _Trace:
+    """The spans of a job that go on, the innermost last; None: one that could not be begun."""
+
+    sender: SpanSender
+    warn: Warn
+    going_on: list[Span | None] = field(default_factory=list)
+    has_failed: bool = False
+
+    def begin(self, name: str, ago: float) -> None:
+        span = None
+        try:
+            span = self.sender.begin(name, self.going_on[-1] if self.going_on else None, ago=ago)
+        except Exception as error:  # noqa: BLE001 — traces are no reason not to work
+            self._fail(error)
+        self.going_on.append(span)
+
+    def end(self, told: Told) -> None:
+        span = self.going_on.pop()
+        if span is None:
+            return
+        try:
+            self.sender.end(span, told)
+        except Exception as error:  # noqa: BLE001 — traces are no reason not to work
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if not self.has_failed:
+            self.has_failed = True
+            self.warn(f"the trace is not whole: {error}")
+
+
+_current: ContextVar[_Trace | None] = ContextVar("trace", default=None)
+
+
+@contextmanager
+def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator[None]:
+    """Around a job that makes a version of `out`; `run_id` is that of OpenLineage's events."""
+    sender = environment.span_sender(SERVICE, lambda why: warn(f"no traces are sent: {why}"))
+    if sender is None:
+        yield
+        return
+    token = _current.set(_Trace(sender, warn))
+    try:
+        with _span(f"pipeline {job}") as told:
+            told["lakewarden.job"] = job
+            if run_id:
+                told["openlineage.run_id"] = run_id
+            yield
+            with suppress(Exception):  # what cannot be read now is not told
+                told.update(_made(out))
+    finally:
+        _current.reset(token)
+        sender.close()
+
+
+def _made(out: Location) -> Told:
+    """The version of the output that counts now, and the rows of its tables."""
+    made = dataset(out)
+    if made.rows is None:
+        return {}
+    return {"lakewarden.version": int(made.version), "lakewarden.rows": made.rows}
+
+
+@contextmanager
+def _span(name: str, ago: float = 0.0) -> Iterator[Told]:
+    """What is done inside is a span, with what is told of it."""
+    told: Told = {}
+    trace = _current.get()
+    if trace is None:
+        yield told
+        return
+    trace.begin(name, ago)
+    try:
+        yield told
+    except BaseException as error:
+        told["error.type"] = type(error).__name__
+        raise
+    finally:
+        trace.end(told)
+
+
+@dataclass(slots=True)
+class StageSpan:
+    """What is told of a stage once it is done; `reused`: an earlier run did it."""
+
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    reused: bool = False
+
+
+@contextmanager
+def stage_span(name: str, began: float | None = None) -> Iterator[StageSpan]:
+    """Around a stage of the job, or after it, if it `began` at that moment of `time.monotonic`."""
+    stage = StageSpan()
+    with _span(name, 0.0 if began is None else time.monotonic() - began) as told:
+        yield stage
+        told["lakewarden.reused"] = stage.reused
+        told.update({f"lakewarden.count.{key}": n for key, n in sums(stage.counts).items()})
+
+
+def sums(counts: Mapping[str, Any]) -> dict[str, int]:
+    """The counts that are numbers, and the sums of tables of them, whose keys may be names.
+
+    >>> sums({"rows": 7, "here": True, "reasons": {"no type": 2, "no name": 3}, "missing": ["x"]})
+    {'rows': 7, 'reasons': 5}
+    """
+    found = {}
+    for key, value in counts.items():
+        values = list(value.values()) if isinstance(value, Mapping) else [value]
+        if values and all(type(number) is int for number in values):
+            found[key] = sum(values)
+    return found

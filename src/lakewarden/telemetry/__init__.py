@@ -1,0 +1,1 @@
+"""Traces of OpenTelemetry: whether they are asked for, and what sends spans."""

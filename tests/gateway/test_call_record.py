@@ -5,7 +5,7 @@ A server of this process takes the place of Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -157,14 +157,14 @@ def test_a_client_that_leaves_is_no_error(collected: Collector) -> None:
     spans = SpanSender("warden-of-tests")
     record = CallRecord("ExecutePlan", None)
 
-    def answers() -> Iterator[int]:
+    def answers() -> Generator[int]:
         with record.streaming():
             yield from range(3)
 
     taken = answers()
     next(taken)
     taken.close()
-    record.send(spans, REALM, _Context())  # type: ignore[arg-type]  # no more is asked of it
+    record.send(spans, REALM, _Context())
     spans.close()
     (span,) = collected.spans()
     assert about(span)["lakewarden.outcome"] == "cancelled"

@@ -28,6 +28,7 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service import decisions, questions
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.control import Denied
+from tests.app.otlp_collector import collector
 from tests.app.test_tls import Authority
 from tests.gateway import spark_server
 from tests.gateway.estate import REALM, Estate
@@ -234,7 +235,7 @@ def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_p
 
 
 @pytest.mark.usefixtures("logs_as_before")
-def test_no_token_is_in_the_log(
+def test_no_token_is_in_the_log_or_the_traces(
     estate: Estate,
     spark_port: int,
     tmp_path: Path,
@@ -268,7 +269,11 @@ def test_no_token_is_in_the_log(
     command = ["gateway", "--realm", REALM, "--backend", f"sc://127.0.0.1:{spark_port}"]
     command += ["--database", f"sqlite:///{estate.folder}/store.db"]
     command += ["--config", str(tmp_path / "lakewarden.toml")]
-    assert main(command) == 0
+    with collector() as collected:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collected.address)
+        assert main(command) == 0
+    assert {one["service.name"] for one in collected.resources()} == {"lakewarden-gateway"}
+    traces = b"".join(collected.bodies)
     code = grpc.StatusCode
     assert called[:2] == [code.OK, code.UNAUTHENTICATED]
     assert code.OK not in called[1:]
@@ -279,6 +284,7 @@ def test_no_token_is_in_the_log(
     assert "KeyError" in failed["exception"]
     for secret in (token, token[1:], spark_server.TOKEN):
         assert secret not in written
+        assert secret.encode() not in traces
 
 
 class Defective:

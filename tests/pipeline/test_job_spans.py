@@ -80,7 +80,9 @@ def test_jobs_and_their_stages_are_spans_that_name_nobody(
             assert stage.end_time_unix_nano <= job.end_time_unix_nano
     assert about(ingested[1]) == {
         "lakewarden.reused": False,
-        "lakewarden.count.passed": 2,
+        "lakewarden.count.passed": 3,
+        "lakewarden.count.failed": 0,
+        "lakewarden.count.reasons": 0,
     }
     assert {one["service.name"] for one in collected.resources()} == {"lakewarden-pipeline"}
     assert b"hidden" not in b"".join(collected.bodies)

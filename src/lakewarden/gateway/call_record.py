@@ -112,7 +112,7 @@ class CallRecord:
 
 def _plan(request: Any) -> str:
     """The kind of what is executed or analyzed, as Spark Connect calls it; else empty."""
-    kind = None
+    kind: str | None = None
     if isinstance(request, base.ExecutePlanRequest):
         kind = request.plan.WhichOneof("op_type")
         if kind == "command":

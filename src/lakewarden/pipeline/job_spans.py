@@ -139,6 +139,6 @@ def sums(counts: Mapping[str, Any]) -> dict[str, int]:
     found = {}
     for key, value in counts.items():
         values = list(value.values()) if isinstance(value, Mapping) else [value]
-        if values and all(type(number) is int for number in values):
+        if all(type(number) is int for number in values):
             found[key] = sum(values)
     return found

@@ -13,6 +13,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from lakewarden.cli import main
+from lakewarden.pipeline.ingest.stages import Stages
 from lakewarden.pipeline.job_spans import stage_span, traced
 from lakewarden.telemetry import environment, span_sender
 from tests.app.otlp_collector import Collector, attributes, collector
@@ -99,6 +100,18 @@ def test_a_job_that_fails_says_by_which_kind_of_error(
         assert span.status.code == span.status.STATUS_CODE_ERROR
     assert "lakewarden.version" not in about(job)
     assert b"hidden" not in b"".join(collected.bodies)
+
+
+def test_a_stage_that_an_earlier_run_did_is_told_as_reused(
+    tmp_path: Path, collected: Collector
+) -> None:
+    for _ in range(2):
+        with traced("ingest", tmp_path, warn=lambda _: None):
+            Stages(tmp_path / "scratch").run("read", "key", lambda _: {"rows": 7})
+    stages = [about(span) for span in collected.spans() if span.parent_span_id]
+    assert stages == [
+        {"lakewarden.reused": reused, "lakewarden.count.rows": 7} for reused in (False, True)
+    ]
 
 
 def test_a_trace_has_the_id_of_the_run_in_openlineage(

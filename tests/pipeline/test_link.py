@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +18,13 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.pipeline import link_rules
+from lakewarden.pipeline.job_spans import traced
 from lakewarden.pipeline.link import ALONE, AMBIGUOUS, OUTSIDE, Result, link
 from lakewarden.pipeline.link_directory import is_links, read
 from lakewarden.service.link import Asset, Link, Links
 from lakewarden.service.link import link as linked
 from lakewarden.service.link_rules import Rules, links_of
+from tests.app.otlp_collector import Collector, attributes, collector
 from tests.cli.realms import write_realm
 
 if TYPE_CHECKING:
@@ -107,11 +109,33 @@ class Linked(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Linked:
+def collected() -> Iterator[Collector]:
+    """What gets the trace of the run of `small`."""
+    with collector() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def small(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, collected: Collector
+) -> Linked:
     """A few entities of which each shows something; nothing is to be changed in its folder."""
     folder = tmp_path_factory.mktemp("small")
     realms = made(folder)
-    return Linked(ENTITIES, realms, folder, run(spark, folder, realms))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collected.address)
+        with traced("link", folder / "links", warn=pytest.fail):
+            return Linked(ENTITIES, realms, folder, run(spark, folder, realms))
+
+
+def test_its_stages_are_in_its_trace(small: Linked, collected: Collector) -> None:
+    job, *stages = collected.spans()
+    assert [(one.name, one.parent_span_id) for one in stages] == [
+        ("check", job.span_id),
+        ("write", job.span_id),
+    ]
+    counts = attributes(list(stages[1].attributes))
+    assert counts["lakewarden.count.links"] == small.result.manifest.rows
 
 
 @pytest.fixture

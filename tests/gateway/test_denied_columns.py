@@ -82,6 +82,20 @@ def test_whom_a_deny_on_a_column_binds_is_denied_the_act_on_the_table(
             assert refused(estate, "olga", texts) == []
 
 
+@pytest.mark.parametrize("column", ["notes.text", "notes.not_stored"])
+def test_whom_a_deny_on_a_column_binds_takes_no_table_out_of_its_name(
+    estate: Estate, column: str
+) -> None:
+    """What is there by the new name has no DENY, unless the realm follows."""
+    rename, add = "alter table notes rename to tmp", "alter table notes add columns (n int)"
+    alters = {"privileges": ["MODIFY_TABLE"], "on": f"table:{SALES}.notes", "to": ["user:bo"]}
+    with stated(estate, alters):
+        assert refused(estate, "bo", [rename, add]) == []
+        with stated(estate, {**denying(column, "SELECT_COLUMN", "MODIFY_TABLE"), "id": "no"}):
+            assert refused(estate, "bo", [rename, add]) == [rename]
+            assert refused(estate, "olga", [rename, add]) == []
+
+
 @pytest.mark.parametrize("column", ["iban", "IBAN", "Iban"])
 def test_a_column_is_masked_in_whatever_case_spark_names_it(estate: Estate, column: str) -> None:
     access = estate.access("ana")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -102,6 +102,18 @@ class Engine:
     config: Mapping[str, tuple[str, ...]]
     guarded: Mapping[str, tuple[str, ...]]
     guarding: str
+
+    def closing(self, act: Act) -> Sequence[Act]:
+        """The acts of which none may be closed inside for this one to be done.
+
+        That is the act itself where it takes values, and all that do where it takes a table or its
+        columns out of their names.
+
+        >>> [one.name for one in load("spark").closing(load("spark").acts["DropTable"])]
+        []
+        """
+        acts = [one for one in self.acts.values() if one.values] if act.renames else []
+        return [act, *acts] if act.takes_values else acts
 
     def guards(self, kind: str, name: str) -> bool:
         """Whether a name of that kind takes the act `guarding`, too, in whatever case.

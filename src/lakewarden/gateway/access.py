@@ -75,6 +75,18 @@ class Access:
             self._counted(self._act(act), False)
             raise self._denial(self._act(act), name, "without a row filter or column mask on it")
 
+    def require_renamable(self, act: str, name: Name) -> None:
+        """As `require_writable`; also denies where a DENY on one of its columns binds the user.
+
+        The act takes the table out of the name by which it does.
+        """
+        self.require_writable(act, name)
+        asked = self._act(act)
+        entity = self._table(asked, name)
+        if entity is None or self._answers.withholds(asked, entity):
+            self._counted(asked, False)
+            raise self._denial(asked, name, "without a DENY on one of its columns")
+
     def _note_used(self, act: Act, name: Name) -> None:
         is_table = act.resource == "table"
         entity = self._table(act, name) if is_table else self._answers.target(act, _named(name))

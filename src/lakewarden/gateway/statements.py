@@ -195,7 +195,8 @@ class Statements:
         return True
 
     def _rename(self, statement: sql.Rename) -> relations.Relation:
-        name, new = self._writable(("AlterTable",), statement.table), self.name(statement.new)
+        name, new = self.name(statement.table), self.name(statement.new)
+        self._access.require_renamable("AlterTable", name)
         if new[0] != name[0]:
             raise Denied("a table stays in its catalog")
         self._access.require("CreateTable", new[:-1])

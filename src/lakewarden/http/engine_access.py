@@ -102,15 +102,15 @@ class EngineAccess:
         Or takes it out of its names, where a DENY on one of its columns binds the user.
         """
         return (act.whole and self.is_limited(entity)) or (
-            act.renames and self._is_denied_anything(entity)
+            act.renames and self._is_denied_anything(act, entity)
         )
 
-    def _is_denied_anything(self, entity: Entity) -> bool:
-        """Whether a DENY on something inside closes any act that takes values."""
+    def _is_denied_anything(self, act: Act, entity: Entity) -> bool:
+        """Whether a DENY on something inside closes any act that must not be closed there."""
         return any(
-            self.is_denied_inside(act, entity)
-            for act in self.mapping.engine.acts.values()
-            if act.values and entity.type in self._rules(act)
+            self.is_denied_inside(one, entity)
+            for one in self.mapping.engine.closing(act)
+            if entity.type in self._rules(one)
         )
 
     def is_denied_inside(

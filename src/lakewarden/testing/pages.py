@@ -145,6 +145,8 @@ def _act_remarks(answered: EngineMapping, act: Act, operation: Operation) -> Ite
         yield "allowed on what every client reads"
     if act.whole:
         yield "denied to whom a row filter or a column mask binds"
+    if act.renames:
+        yield "denied to whom a DENY on a column binds"
     if act.enters:
         yield f"and {_code(act.enters)} where it comes to lie, or on what it is put"
     if engine.recorded and not act.recorded:

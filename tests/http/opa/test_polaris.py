@@ -259,7 +259,8 @@ def test_one_may_rotate_ones_own_credentials_and_those_of_nobody_else(realm: Tri
 def test_credentials_for_files_are_not_for_whom_a_filter_or_mask_binds(
     realm: Trino, kind: str, on: str, expression: str
 ) -> None:
-    handing_out = [name for name, act in ACTS.items() if act.whole and not act.second]
+    of_tables = [act for act in ACTS.values() if act.whole and not act.second]
+    handing_out = [act.name for act in of_tables if "VIEW" not in act.name]
     assert "LOAD_TABLE_WITH_READ_DELEGATION" in handing_out
     path = f"/api/v1/realms/gravitino/{kind}s/limit"
     body = {"on": on, "expression": expression, "except": ["user:olga"]}

@@ -133,7 +133,8 @@ class Guard:
         # That something is limited is said to those alone who might do it otherwise.
         is_limited = (
             entity is not None
-            and self._access.withholds(act, entity)
+            and act.whole
+            and self._access.is_limited(entity)
             and self._access.decides_on(act, entity)
         )
         reason = LIMITED if is_limited else ""

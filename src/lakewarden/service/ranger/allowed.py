@@ -83,18 +83,22 @@ class Allowed:
 
     def _denied_inside(self, principal: Principal, ids: BitMap, acts: Sequence[str]) -> BitMap:
         """Of these, those on a column of which a DENY closes one of the acts: policies name all."""
-        found, snapshot = BitMap(), self._matrix.snapshot
-        for act in acts if snapshot.table.deny else ():
-            operation = self._operation(act)
-            if not self._service.engine.acts[act].takes_values or NONE in operation.rules:
-                continue
-            request = Request(principal, operation.name, NO_RESOURCE, self._now)
-            for type in operation.rules:
-                some = ids & snapshot.of_type(type)
-                some = with_denied_inside(self._matrix, request, some)
-                if some:
-                    self.closed[act] = self.closed.get(act, BitMap()) | some
-                    found |= some
+        found, engine = BitMap(), self._service.engine
+        for act in acts if self._matrix.snapshot.table.deny else ():
+            closing = (one.name for one in engine.closing(engine.acts[act]))
+            some = BitMap.union(BitMap(), *(self._closed(principal, ids, one) for one in closing))
+            if some:
+                self.closed[act] = self.closed.get(act, BitMap()) | some
+                found |= some
+        return found
+
+    def _closed(self, principal: Principal, ids: BitMap, act: str) -> BitMap:
+        """Of these, those on a column of which a DENY closes the act."""
+        operation, found = self._operation(act), BitMap()
+        request = Request(principal, operation.name, NO_RESOURCE, self._now)
+        for type in operation.rules if NONE not in operation.rules else ():
+            some = ids & self._matrix.snapshot.of_type(type)
+            found |= with_denied_inside(self._matrix, request, some)
         return found
 
     def _limited(self, principal: Principal, ids: BitMap) -> BitMap:

@@ -29,7 +29,7 @@ GROUP: Final = "lakewarden.systems"
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
     *("search", "dbt", "owner_rules", "passwords", "policies", "documents", "locations"),
-    *("column_types", "column_name", "push_styles"),
+    *("column_types", "column_name", "column_spelling", "push_styles"),
 )
 """The parts of a system that are one reference each."""
 
@@ -60,6 +60,8 @@ class SystemDefinition:
     - `column_types`: a `lakewarden.service.column_types.ColumnTypes`
     - `column_name`: a function of a column that returns what expressions call it, where that is not
       the last part of its name
+    - `column_spelling`: a function of a table and what expressions call a column of it that returns
+      the name of the column, where that is not the table's with a dot and the column's
     - `push_styles`: by kinds of targets, the `lakewarden.pushdown.style.Style` of its own plug-in
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
@@ -92,6 +94,7 @@ class SystemDefinition:
     locations: str = ""
     column_types: str = ""
     column_name: str = ""
+    column_spelling: str = ""
     push_styles: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import MAPPING
-from tests.pushdown.test_postgresql_inheritance import IBANS, ORDERS, denied, facts
+from tests.pushdown.test_postgresql_inheritance import IBANS, ORDERS, bound, denied, facts
 
 TABLES: Mapping[Path, Mapping[str, str]] = {
     ("s", name): {"iban": "text"} for name in ("orders", "part", "secret")
@@ -69,3 +69,29 @@ def test_a_deny_on_a_column_that_the_realm_does_not_store_narrows_the_table() ->
         assert holders(made, Grant(("s", "orders"), act)) == {"bo"}
         assert holders(made, Grant(("s", "orders", "iban"), act)) == {"ana"}
         assert holders(made, Grant(("s", "orders"), "INSERT")) == {"ana", "bo"}
+
+
+@pytest.mark.parametrize("name", ["IBAN", "Iban.country"])
+def test_a_column_is_not_granted_that_is_denied_by_another_name(name: str) -> None:
+    """MariaDB takes both for one, as engines above PostgreSQL do."""
+    other = Entity("column", f"{ORDERS.name}.{name}")
+    for right, act in (("UPDATE_ROWS", "UPDATE"), ("SELECT_COLUMN", "SELECT")):
+        made = told(THERE, denied(right, other))
+        assert holders(made, Grant(("s", "orders"), act)) == {"bo"}
+        assert not holders(made, Grant(("s", "orders", "iban"), act))
+        assert holders(made, Grant(("s", "orders"), "INSERT")) == {"ana", "bo"}
+        why = "it is denied on a column whose name differs in case alone, or is part of it"
+        assert {one.principal for one in made.residues if one.why == why} == {"user:ana"}
+
+
+@pytest.mark.parametrize(("name", "there"), [("IBAN", "iban"), ("mail", "MAIL"), ("m.a", "M")])
+def test_a_mask_on_a_column_that_is_not_stored_hides_it_by_all_its_names(
+    name: str, there: str
+) -> None:
+    columns = {**TABLES, ("s", "orders"): {there: "text"}}
+    mask = bound(Effect.MASK, Entity("column", f"{ORDERS.name}.{name}"), "null")
+    made = told(replace(THERE, columns=columns), mask)
+    assert holders(made, Grant(("s", "orders"), "SELECT")) == {"bo"}
+    (view,) = {view for role in made.roles for view in role.views}
+    assert view.columns[0][0] == there
+    assert view.columns[0][1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.request import Request
 from lakewarden.service.limited_read import limited_read
 from lakewarden.service.sight import denied_notes, sight, unmasked_users
@@ -33,16 +34,47 @@ def test_whom_a_deny_binds_does_not_see_the_values() -> None:
     assert names == ["bo", "mia", "olga"]
 
 
-@pytest.mark.parametrize("name", ["iban", "IBAN", "iban.country"])
-def test_a_column_of_rows_has_the_masks_and_denials_of_all_its_names(name: str) -> None:
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("iban", "iban"),
+        ("IBAN", "iban"),
+        ("iban", "IBAN"),
+        ("Iban", "iBAN"),
+        ("iban.country", "iban"),
+        ("iban.country", "IBAN"),
+        ("iban.country", "Iban.Country"),
+        ("stra\xdfe", "STRASSE"),
+        ("\u0130ban", "iban"),
+        ("\u03a3\u0391\u03a3", "\u03c3\u03b1\u03c2"),
+    ],
+)
+def test_a_column_of_rows_has_the_masks_and_denials_of_all_its_names(
+    name: str, column: str, stored: bool
+) -> None:
     on = f"column:lk:c.s.orders.{name}"
     mask = {"effect": "mask", "on": on, "expression": "null", "to": ["user:ana"]}
-    realm = lake(mask, denying(on, "SELECT_COLUMN", to=["user:bo"]))
-    columns = {"iban": "VARCHAR", "other": "VARCHAR"}
+    more = [on] if stored and name != "iban" else []
+    realm = lake(mask, denying(on, "SELECT_COLUMN", to=["user:bo"]), more=more)
+    columns = {column: "VARCHAR", "other": "VARCHAR"}
     read = limited_read(realm, question(realm, "ana"), "duckdb", columns)
     assert read.masks is not None
-    assert read.masks["iban"] is not None
+    assert read.masks[column] is not None
     assert read.masks["other"] is None
     assert not limited_read(realm, question(realm, "bo"), "duckdb", columns).may_read
-    del columns["iban"]
+    del columns[column]
+    assert limited_read(realm, question(realm, "bo"), "duckdb", columns).may_read
+
+
+def test_a_mask_on_a_stored_column_that_is_not_there_is_told() -> None:
+    realm = lake({"effect": "mask", "on": IBAN, "expression": "null", "to": ["user:ana"]})
+    with pytest.raises(BadInput, match=r"no column is `lk:c\.s\.orders\.iban`, which has a mask"):
+        limited_read(realm, question(realm, "ana"), "duckdb", {"other": "VARCHAR"})
+
+
+def test_a_column_that_the_realm_cannot_name_could_be_any() -> None:
+    realm = lake(denying(IBAN, "SELECT_COLUMN"))
+    columns = {"": "VARCHAR"}
+    assert not limited_read(realm, question(realm, "ana"), "duckdb", columns).may_read
     assert limited_read(realm, question(realm, "bo"), "duckdb", columns).may_read

@@ -133,10 +133,7 @@ class Access:
 
     def mask(self, name: Name, column: str, type: str) -> str | None:
         """What is shown instead of a column, in Spark's SQL; None: its values."""
-        entities = self._answers.columns(_named(name), column) or [
-            # A column that the realm cannot name has the masks of its table.
-            *filter(None, [self._table(self._act("SelectFromTable"), name)])
-        ]
+        entities = self._answers.columns(_named(name), column)
         if not entities:
             return "NULL"
         requests = [self._answers.request("", one) for one in entities]

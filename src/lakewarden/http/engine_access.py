@@ -23,7 +23,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import OBLIGING
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Index
-from lakewarden.service.column_names import columns_alike
+from lakewarden.service.column_names import ColumnNames
 from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.state import RealmState
 from lakewarden.service.steps import step
@@ -82,7 +82,7 @@ class EngineAccess:
         self._places = mapping.placed(settings.metalake, settings.parts)
         self._own_order = _orders(mapping, settings.metalake)
         self._listed: dict[str, BitMap] = {}
-        self._alike: dict[Entity, Mapping[str, Sequence[Entity]]] = {}
+        self._columns: dict[Entity, ColumnNames] = {}
 
     def decides(self, act: Act, names: Names) -> bool:
         """Whether the act is allowed on what the names name most exactly.
@@ -276,22 +276,26 @@ class EngineAccess:
         return self.places_of({name for name, type in types.items() if type.filtered})
 
     def columns(self, names: Names, column: str) -> Sequence[Entity]:
-        """What an engine means by a column of a table or view, by all names that the realm has.
+        """What an engine may mean by a column of a table or view (`ColumnNames.meant`).
 
-        The first is that of the name itself; none where no entity can have it.
+        The first is that of the name itself, or the table where no entity can have it; none where
+        the table has no name either.
         """
-        spelt = dict.fromkeys((column, column.lower()))
-        named = [self.stored(self.column_places, {**names, "column": one}) for one in spelt]
-        exact = [one for one in named if one is not None]
-        if not exact:
-            return ()
-        if not self.limits_anybody and not self.denies_anything:
-            return exact
-        table = self.stored(self.places_with_rows, names)
-        if table is not None and table not in self._alike:
-            self._alike[table] = columns_alike(self.realm, table)
-        alike = () if table is None else self._alike[table].get(column.lower(), ())
-        return [*dict.fromkeys((*exact, *alike))]
+
+        def named(name: str) -> Entity | None:
+            return self.stored(self.column_places, {**names, "column": name})
+
+        table, exact = self.stored(self.places_with_rows, names), None
+        if table is None or not (self.limits_anybody or self.denies_anything):
+            exact = named(column)
+        if table is None and exact is not None:
+            table = next(self.realm.matrix.snapshot.coded.ancestors(exact), None)
+        if table is None or not (self.limits_anybody or self.denies_anything):
+            found = exact or table
+            return () if found is None else (found,)
+        if table not in self._columns:
+            self._columns[table] = ColumnNames(self.realm, table, named)
+        return self._columns[table].meant(column)
 
     def indexes(
         self, act: Act, catalog: str, schema: str, part: str = "table"

@@ -13,7 +13,7 @@ from typing import Final
 from pyroaring import BitMap
 
 from lakewarden.engines.mapping import EngineMapping
-from lakewarden.kernel.denied_inside import with_denied_inside
+from lakewarden.kernel.denied_inside import denied_inside, with_denied_inside
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
@@ -32,6 +32,7 @@ from lakewarden.pushdown.grants import (
 )
 from lakewarden.service.alike_places import alike_places
 from lakewarden.service.alike_users import Readers, alike_users
+from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.lasting import lasting
 from lakewarden.service.limited_read import LimitedRead, limited_read
 from lakewarden.service.limited_tables import touched
@@ -41,6 +42,8 @@ from lakewarden.service.state import RealmState
 _TABLE: Final = 2
 _COLUMN: Final = 3
 """The parts of the paths of a table and of a column."""
+
+_ALIKE: Final = "it is denied on a column whose name differs in case alone, or is part of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,7 @@ class _Builder:
         )
         self._given: dict[frozenset[str], _Given] = {}
         self._reads: dict[tuple[int, Principal], LimitedRead | None] = {}
+        self._names: dict[Entity, ColumnNames] = {}
 
     def wanted(self) -> Wanted:
         """The roles of everybody."""
@@ -310,6 +314,9 @@ class _Builder:
                     self._leave_out_for(group, why, table, act)
                 allowed &= there
                 self._tell_ending(group, act, allowed | partly, there)
+                for column in self._denied_by_other_names(group, act, allowed, partly):
+                    self._leave_out_for(group, _ALIKE, column, act)
+                    allowed.discard(column)
                 allowed = self._sayable(group, act, allowed)
                 if allowed:
                     yield act, number, allowed
@@ -330,10 +337,33 @@ class _Builder:
         denied &= BitMap.union(BitMap(), *map(self._snapshot.of_type, kinds))
         parents = self._snapshot.coded.tree.parents
         partly = BitMap(int(parents[id]) for id in denied)
-        for type in operation.rules if self._mapping.engine.acts[act].takes_values else ():
-            ids = allowed & matrix.snapshot.of_type(type)
-            partly |= with_denied_inside(matrix, request, ids)
+        for one in self._mapping.engine.closing(self._mapping.engine.acts[act]):
+            operation = matrix.operation(self._mapping.operation(one.name))
+            closed = replace(request, operation=operation.name)
+            for type in operation.rules if NONE not in operation.rules else ():
+                ids = allowed & matrix.snapshot.of_type(type)
+                partly |= with_denied_inside(matrix, closed, ids)
         return allowed - partly - (inside - self._inside(partly)), partly
+
+    def _denied_by_other_names(
+        self, group: Readers, act: str, allowed: BitMap, partly: BitMap
+    ) -> BitMap:
+        """Of the allowed columns those that some engine takes for one that a DENY closes."""
+        found = BitMap()
+        operation = self._realm.matrix.operation(self._mapping.operation(act)).name
+        for table in partly if self._mapping.engine.acts[act].takes_values else ():
+            entity = self._snapshot.coded.tree.entity(table)
+            request = Request(group.any, operation, entity, self._now)
+            for column in allowed & self._columns.get(table, BitMap()):
+                meant = self._names_of(entity).meant(self._paths[column][-1])
+                if denied_inside(self._realm.matrix, request, meant):
+                    found.add(column)
+        return found
+
+    def _names_of(self, table: Entity) -> ColumnNames:
+        if table not in self._names:
+            self._names[table] = ColumnNames(self._realm, table, column_of(self._realm, table))
+        return self._names[table]
 
     def _inside(self, tables: BitMap) -> BitMap:
         """The stored columns of those of them that are tables."""

@@ -1,28 +1,43 @@
 """What columns are called, and which of them an engine means by a name.
 
 Engines fold names, and ask about a structure as a whole: a mask on `Email` or on `address.city`
-is one on `email` and on `address` where they ask.
+is one on `email` and on `address` where they ask, and one on `email` is one on `Email`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
+from typing import Final, NamedTuple, cast
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.reached_inside import namesakes
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.statement import Effect, On
+from lakewarden.kernel.statement import Condition, Effect, Matching, On, Scope, Where
+from lakewarden.kernel.wildcard import matches
+from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.registry import registry
 from lakewarden.service.state import RealmState
 
 _OF_TYPES: Final = re.compile(r"\[[^\[\]]*\]")
-_ANCHORS: Final = "columns that statements name in another way than engines"
+_STATED: Final = "columns that statements name"
+_ANYWHERE: Final = ""
+"""Stands for the table of columns whose names do not say it."""
 
-Anchors = Mapping[str, Sequence[Entity]]
-"""Columns by the name of their table."""
+Path = tuple[str, ...]
+"""A name of a column in folded steps: what it is inside, from the outermost, and its own."""
+
+
+class _Stated(NamedTuple):
+    """The columns that masks and DENYs in force name.
+
+    Whole names by that of the table, and the last parts of names with wildcards.
+    """
+
+    whole: Mapping[str, Sequence[Entity]]
+    wildcards: Sequence[str]
 
 
 def column_namer(realm: RealmState) -> Callable[[Entity], str]:
@@ -35,35 +50,93 @@ def column_namer(realm: RealmState) -> Callable[[Entity], str]:
     return lambda column: parts(column)[-1]
 
 
-def columns_alike(realm: RealmState, table: Entity) -> Mapping[str, Sequence[Entity]]:
-    """By the name that engines have: the columns of a table whose own name is another.
+def column_of(realm: RealmState, table: Entity) -> Callable[[str], Entity | None]:
+    """The column of a table by its name, stored or not; None where no entity can have it."""
+    system = registry().shipping(realm.realm.model)
+    spelt: Callable[[Entity, str], str] = (
+        system.load(system.column_spelling)
+        if system is not None and system.column_spelling
+        else lambda table, name: f"{table.name}.{name}"
+    )
+    declared = realm.matrix.snapshot.model.types.items()
+    types = [type for type, one in declared if one.masked]
 
-    Those that are stored, and those on which a mask or a DENY in force lies.
-    COST: 1 µs for each column of the table.
+    def column(name: str) -> Entity | None:
+        for type in types:
+            try:
+                return realm.system.spelling.parse(type, spelt(table, name))
+            except WardenError:
+                continue
+        return None
+
+    return column
+
+
+class ColumnNames:
+    """The columns of one table, by the names that engines have for them.
+
+    `named` says which entity a name is, stored or not: `column_of`, or the templates of an engine.
+    COST: some µs for each column of the table.
     """
-    snapshot, called = realm.matrix.snapshot, column_namer(realm)
-    anchors = snapshot.memos.derived.get(_ANCHORS)
-    if anchors is None:
-        anchors = snapshot.memos.derived[_ANCHORS] = _anchors(snapshot, called)
-    named = cast("Anchors", anchors).get(table.name, ())
-    found: dict[str, list[Entity]] = {}
-    for column in chain(_stored(snapshot, table), named):
-        name = called(column)
-        if name != _folded(name):
-            found.setdefault(_folded(name), []).append(column)
-    return found
+
+    def __init__(
+        self, realm: RealmState, table: Entity, named: Callable[[str], Entity | None]
+    ) -> None:
+        snapshot, called = realm.matrix.snapshot, column_namer(realm)
+        self._table, self._named, self._called = table, named, called
+        stated = _stated(snapshot)
+        self._wildcards = stated.wildcards
+        known = (stated.whole.get(name, ()) for name in (table.name, _ANYWHERE))
+        self._by_first: dict[str, list[tuple[Path, Entity]]] = {}
+        for column in chain(_stored(snapshot, table), *known):
+            for path in self._paths(column):
+                self._by_first.setdefault(path[0], []).append((path, column))
+
+    def meant(self, name: str) -> list[Entity]:
+        """What an engine may mean by a name: the column of that name, then all others.
+
+        Others have a name that differs in case alone, are a part of it, or it is a part of them:
+        those that are stored, and those on which a mask or a DENY in force lies. Where no
+        entity can have the name the table comes first, for it could be any of its columns.
+        """
+        spelt = map(self._named, dict.fromkeys((name, name.lower())))
+        exact = [one for one in spelt if one is not None]
+        asked = dict.fromkeys((_path(name), *(_path(self._called(one)) for one in exact)))
+        others = chain.from_iterable(map(self._alike, asked))
+        matched = self._matched(same_but_for_case(name)) if self._wildcards else ()
+        return [*dict.fromkeys((*(exact or [self._table]), *others, *matched))]
+
+    def _paths(self, column: Entity) -> Iterator[Path]:
+        called, table = self._called(column), self._table.name
+        yield _path(called)
+        # A name without parts, such as a plain one, usually begins with that of the table.
+        if called == column.name and called.startswith(table):
+            yield _path(called[len(table) + 1 :])
+
+    def _alike(self, asked: Path) -> Iterator[Entity]:
+        for path, column in self._by_first.get(asked[0], ()):
+            if all(own == other for own, other in zip(path, asked, strict=False)):
+                yield column
+
+    def _matched(self, folded: str) -> Iterator[Entity]:
+        """By each wildcard that matches a name of other case, a column that it matches as it is."""
+        for pattern in self._wildcards:
+            if matches(same_but_for_case(pattern), folded):
+                example = self._named(pattern.replace("*", "x").replace("?", "x"))
+                if example is not None:
+                    yield example
 
 
-def _folded(name: str) -> str:
-    """The name that engines have: that of the whole, in small letters.
+def _path(name: str) -> Path:
+    """The steps of a name as engines may have them.
 
     Without what paths of DataHub's version 2 say of types.
 
-    >>> _folded("Address.City"), _folded("[version=2.0].[type=struct].[type=string].iban")
-    ('address', 'iban')
+    >>> _path("Address.City"), _path("[version=2.0].[type=struct].[type=string].iban")
+    (('address', 'city'), ('iban',))
     """
-    plain = (step for step in _OF_TYPES.sub("", name).split(".") if step)
-    return next(plain, name).lower()
+    steps = (step for step in _OF_TYPES.sub("", name).split(".") if step)
+    return tuple(map(same_but_for_case, steps)) or (same_but_for_case(name),)
 
 
 def _stored(snapshot: Snapshot, table: Entity) -> Iterator[Entity]:
@@ -76,19 +149,51 @@ def _stored(snapshot: Snapshot, table: Entity) -> Iterator[Entity]:
                 yield column
 
 
-def _anchors(snapshot: Snapshot, called: Callable[[Entity], str]) -> Anchors:
-    """Of masks and DENYs in force on a column whose name is not the one that engines have."""
-    types, found = snapshot.model.types, dict[str, list[Entity]]()
+def _stated(snapshot: Snapshot) -> _Stated:
+    """What masks and DENYs in force name; remembered."""
+    found = snapshot.memos.derived.get(_STATED)
+    if found is None:
+        found = snapshot.memos.derived[_STATED] = _fresh_stated(snapshot)
+    return cast("_Stated", found)
+
+
+def _fresh_stated(snapshot: Snapshot) -> _Stated:
+    whole, wildcards = dict[str, dict[Entity, None]](), dict[str, None]()
     grants = chain(
         snapshot.table.obligations(Effect.MASK),
         (grant for grouped in snapshot.table.deny.values() for grant in grouped.every),
     )
-    for grant in grants:
-        scope = grant.statement.scope
-        declared = types.get(scope.entity.type) if isinstance(scope, On) else None
-        if not isinstance(scope, On) or declared is None or not declared.masked:
+    for scope in dict.fromkeys(grant.statement.scope for grant in grants):
+        if isinstance(scope, Matching):
+            if _is_column(snapshot, scope.type):
+                wildcards[scope.parts[-1]] = None
             continue
-        name, above = called(scope.entity), next(snapshot.coded.ancestors(scope.entity), None)
-        if above is not None and name != _folded(name):
-            found.setdefault(above.name, []).append(scope.entity)
-    return found
+        for column in _columns_of(snapshot, scope):
+            above = next(snapshot.coded.ancestors(column), None)
+            whole.setdefault(above.name if above else _ANYWHERE, {})[column] = None
+    return _Stated({name: [*columns] for name, columns in whole.items()}, [*wildcards])
+
+
+def _columns_of(snapshot: Snapshot, scope: Scope) -> Iterator[Entity]:
+    """The columns that a scope names, be it by a criterion."""
+    if isinstance(scope, On) and _is_column(snapshot, scope.entity.type):
+        yield scope.entity
+    for one in scope.criteria if isinstance(scope, Where) else ():
+        is_name = snapshot.model.fields[one.field].origin == ("name",)
+        if is_name and one.condition is Condition.EQUALS:
+            yield from _called(snapshot, one.values)
+
+
+def _called(snapshot: Snapshot, names: Iterable[str]) -> Iterator[Entity]:
+    """The columns of these names, which do not say of which type they are."""
+    types = [name for name in snapshot.model.types if _is_column(snapshot, name)]
+    for name, type in product(names, types):
+        try:
+            yield snapshot.coded.spelling.parse(type, name)
+        except WardenError:
+            continue
+
+
+def _is_column(snapshot: Snapshot, type: str) -> bool:
+    declared = snapshot.model.types.get(type)
+    return declared is not None and declared.masked

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.explain import lacking
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Request
-from lakewarden.service.column_names import columns_alike
+from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.read_limits import column_mask, row_filters
 from lakewarden.service.sight import denied_columns, sight
 from lakewarden.service.state import RealmState
-from lakewarden.service.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,9 @@ def limited_read(
 ) -> LimitedRead:
     """How the request's target may be read with an engine.
 
+    It may not be read where a DENY closes one of the columns. One that the realm cannot name could
+    be any, and has the masks of the table.
+
     Args:
         realm: The realm that the target is in.
         request: Who asks, and about what; its operation does not matter.
@@ -52,52 +53,26 @@ def limited_read(
 
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
-
-    It may not be read where a DENY closes one of the columns.
     """
-    system, matrix = realm.system, realm.matrix
+    matrix, table = realm.matrix, request.target
     seen = sight(matrix, request)
     if not seen.may_read:
         return LimitedRead(False, seen.operation, _missing(matrix, request, seen.operation))
-    entities = {name: _column(system, matrix, request.target, name) for name in columns}
-    alike = columns_alike(realm, request.target)
-
-    def _alike(name: str) -> Sequence[Entity]:
-        return alike.get(name.lower(), ())
-
-    # A column that the realm cannot name could be any.
-    others = {one for name in columns for one in _alike(name)}
-    named = None if request.target in entities.values() else {*entities.values(), *others}
-    if seen.denied and denied_columns(matrix, replace(request, operation=seen.operation), named):
+    names = ColumnNames(realm, table, column_of(realm, table))
+    meant = {name: names.meant(name) for name in columns}
+    read = {column for each in meant.values() for column in each}
+    if denied_columns(matrix, replace(request, operation=seen.operation), read):
         return LimitedRead(False, seen.operation)
-    unmatched = {one.column for one in seen.columns} - set(entities.values())
+    unmatched = {one.column for one in seen.columns} - read
     if unmatched:
         raise BadInput(f"no column is `{min(unmatched).name}`, which has a mask")
-    return LimitedRead(
-        True,
-        seen.operation,
-        filters=tuple(row_filters(realm, request, engine, columns if typed else None)),
-        masks={
-            name: column_mask(
-                *(realm, [replace(request, target=one) for one in (entity, *_alike(name))]),
-                *(engine, name, columns[name]),
-                columns if typed else None,
-            )
-            for name, entity in entities.items()
-        },
-    )
-
-
-def _column(system: System, matrix: Matrix, table: Entity, name: str) -> Entity:
-    """The column's entity; one that the realm cannot name has the masks of its table."""
-    model = matrix.snapshot.model
-    for type in (type for type, declared in model.types.items() if declared.masked):
-        try:
-            column = system.spelling.parse(type, f"{table.name}.{name}")
-        except WardenError:
-            continue
-        return column
-    return table
+    beside = columns if typed else None
+    masks = {}
+    for name, type in columns.items():
+        about = [replace(request, target=column) for column in meant[name]]
+        masks[name] = column_mask(realm, about, engine, name, type, beside)
+    filters = tuple(row_filters(realm, request, engine, beside))
+    return LimitedRead(True, seen.operation, filters=filters, masks=masks)
 
 
 def _missing(matrix: Matrix, request: Request, operation: str) -> tuple[str, ...]:

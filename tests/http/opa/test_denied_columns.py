@@ -125,6 +125,28 @@ def test_a_column_that_has_no_name_in_the_realm_could_be_any() -> None:
     assert who(lake(), "UpdateTableColumns", ["id", "a.b"]) == EVERYBODY
 
 
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize(("name", "asked"), [("IBAN", "iban"), ("tax", "TAX"), ("Tax.No", "tAX")])
+def test_a_column_is_denied_by_all_its_names(name: str, asked: str, stored: bool) -> None:
+    on = f"column:lk:c.s.orders.{name}"
+    realm = lake(denying(on, "SELECT_COLUMN"), more=[on] if stored else [])
+    assert who(realm, "SelectFromColumns", [asked]) == "bo mia olga"
+    assert who(realm, "SelectFromColumns", ["id"]) == EVERYBODY
+    columns = [Resource(table=Table("c", "s", "orders", ["id", asked]))]
+    shown = evaluator(realm, "ana", "FilterColumns", filter_resources=columns)
+    assert list(shown.allowed_indices()) == [0]
+
+
+@pytest.mark.parametrize("name", ["IBAN", "Iban.Country"])
+def test_a_column_that_is_allowed_by_itself_is_denied_by_all_its_names(name: str) -> None:
+    """Whom nothing allows the whole table."""
+    allowed = {"effect": "allow", "privileges": ["SELECT_COLUMN"], "on": IBAN, "to": ["user:ana"]}
+    table = denying(ORDERS, "SELECT_TABLE")
+    assert "ana" in who(lake(table, allowed), "SelectFromColumns", ["iban"])
+    on = denying(f"column:lk:c.s.orders.{name}", "SELECT_COLUMN")
+    assert "ana" not in who(lake(table, allowed, on), "SelectFromColumns", ["iban"])
+
+
 def test_the_decision_behind_a_no_is_that_about_the_column() -> None:
     realm = lake(denying(IBAN, "UPDATE_ROWS", "INSERT_ROWS"))
     for act, columns in (("UpdateTableColumns", ["iban"]), ("InsertIntoTable", None)):

@@ -241,8 +241,7 @@ class Guard:
         if access.withheld or "table" not in self._names or not self._access.limits_anybody:
             return access.withheld
         for column in answers.columns(answer):
-            entity = self._access.entity("column", {**self._names, "column": column})
-            if entity is not None and self._access.is_limited(entity):
+            if any(map(self._access.is_limited, self._access.columns(self._names, column))):
                 return LIMITED
         return ""
 

@@ -214,10 +214,7 @@ class Evaluator:
         names = parts(resource)
         if self._is_declared(names):
             return None
-        entities = self._access.columns(names, column.column_name) or [
-            # A column that the realm cannot name has the masks of its table.
-            *filter(None, [self._access.stored(self._access.places_with_rows, names)])
-        ]
+        entities = self._access.columns(names, column.column_name)
         if not entities:
             return MaskedColumn(HIDING, None)
         requests = [self._access.request("", one) for one in entities]

@@ -20,6 +20,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Matching, On, Statement, Where
 from lakewarden.kernel.wildcard import matches
 from lakewarden.service.alike_users import Readers
+from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.limited_tables import touched
 from lakewarden.service.read_limits import (
     HIDDEN_ROWS,
@@ -94,6 +95,7 @@ class Limits:
         self._column_types = [name for name, type in declared.items() if type.masked]
         self._masks = [g.statement for g in snapshot.table.obligations(Effect.MASK)]
         self.tables = touched(snapshot, snapshot)
+        self._names: dict[Entity, ColumnNames] = {}
 
     def bound(self, readers: Readers, table: int) -> Mapping[Principal, Bound] | None:
         """How each of the readers reads the table; None: they may not, as it cannot be said."""
@@ -271,17 +273,19 @@ class Limits:
 
     def _masking(self, principal: Principal, table: Entity, name: str) -> Sequence[Statement]:
         """The masks on a column. Those on what has no columns of its own, a view, count too."""
-        spelling = self._realm.system.spelling
-        columns = [Entity(type, f"{table.name}.{name}") for type in self._column_types]
-        inside = [column for column in columns if spelling.parent(column) == table]
-        asked = inside or [*columns, table]
-        return [
-            statement
+        if table not in self._names:
+            self._names[table] = ColumnNames(self._realm, table, column_of(self._realm, table))
+        asked = self._names[table].meant(name)
+        if self._realm.system.spelling.parent(asked[0]) != table:
+            asked = [*asked, table]
+        found = {
+            statement.id: statement
             for entity in asked
             for statement in obligations(
                 self._realm.matrix, self._ask(principal, entity), Effect.MASK
             )
-        ]
+        }
+        return [*found.values()]
 
     def _ask(self, principal: Principal, entity: Entity) -> Request:
         return Request(principal, "", entity, self._now)

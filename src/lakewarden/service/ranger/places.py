@@ -14,6 +14,7 @@ from lakewarden.engines.place import placeholders
 from lakewarden.engines.ranger_service import CATALOG, Level, RangerService
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Operation
+from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
@@ -23,10 +24,6 @@ _SAID: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
 
 _SAID_EXACTLY: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
 """The same where the engine tells capital letters from small ones."""
-
-
-_DOT_ABOVE: Final = "\u0307"
-"""What folding leaves of a capital I with a dot, which Java takes for an i."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +205,9 @@ class Places:
         return frozenset(folded for folded, each in names.items() if len(each) > 1)
 
     def _folded(self, entity: Entity) -> tuple[str, ...]:
-        """The parts of a name, the same for all that Java takes for equal but for case."""
+        """The parts of a name, the same for all that differ in case alone."""
         parts = self._realm.system.spelling.parts(entity)
-        return tuple(part.upper().casefold().replace(_DOT_ABOVE, "") for part in parts)
+        return tuple(map(same_but_for_case, parts))
 
     def _place(self, level: Level, id: int, entity: Entity) -> Place | None:
         """The entity's name in the engine; None for what cannot be named, or is not below it."""

@@ -20,6 +20,7 @@ from lakewarden.kernel.obligations import obligations_anywhere
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Condition, Effect, Statement, Where
+from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.service.ranger.definition import named
 from lakewarden.service.ranger.limits import COLUMN_EXACTLY
 from lakewarden.service.ranger.places import Places
@@ -123,7 +124,7 @@ class TagMasks:
         return names
 
     def _folded(self, tag: Entity) -> str:
-        return self._realm.system.spelling.parts(tag)[-1].casefold()
+        return same_but_for_case(self._realm.system.spelling.parts(tag)[-1])
 
     # --- where they lie ---
 

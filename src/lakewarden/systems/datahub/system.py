@@ -28,6 +28,7 @@ SYSTEM: Final = SystemDefinition(
     documents="use_cases.policy_document",
     column_types="use_cases.column_types:column_types",
     column_name="use_cases.column_types:column_name",
+    column_spelling="use_cases.column_types:column_spelling",
     internal_users=frozenset({"__datahub_system"}),
     operator_users=frozenset({"datahub"}),
 )

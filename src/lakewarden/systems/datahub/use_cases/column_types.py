@@ -16,8 +16,7 @@ def column_types(dataset: Entity, document: Document) -> Iterator[ColumnType]:
     """The columns that are no parts of others, with the types that their platform names."""
     schema = stored_aspects(document).get(field_types.ASPECT)
     for path, native in field_types.field_types(None if schema is None else schema.value):
-        urn = f"urn:li:schemaField:({dataset.name},{path})"
-        yield ColumnType(Entity("schemaField", urn), path, native)
+        yield ColumnType(Entity("schemaField", column_spelling(dataset, path)), path, native)
 
 
 def column_name(column: Entity) -> str:
@@ -28,3 +27,13 @@ def column_name(column: Entity) -> str:
     'iban'
     """
     return datahub.key_parts(column.name)[-1]
+
+
+def column_spelling(dataset: Entity, path: str) -> str:
+    """The URN of the field at a path, which may be no well-formed one.
+
+    >>> dataset = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,sales,PROD)")
+    >>> column_spelling(dataset, "iban").removeprefix("urn:li:schemaField:")
+    '(urn:li:dataset:(urn:li:dataPlatform:hive,sales,PROD),iban)'
+    """
+    return f"urn:li:schemaField:({dataset.name},{path})"

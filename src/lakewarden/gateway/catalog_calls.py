@@ -57,7 +57,7 @@ class CatalogCalls:
 
     def use(self, names: Sequence[str]) -> relations.Relation:
         """Makes a database the current one, if the user may."""
-        catalog, database = self._schema(names)
+        catalog, database = self._session.qualified_schema(names)
         self._access.require("UseSchema", (catalog, database))
         self._session.catalog, self._session.database = catalog, database
         return _value(database)
@@ -77,7 +77,7 @@ class CatalogCalls:
     def _tables(self, plan: relations.Relation) -> relations.Relation:
         asked = plan.catalog.list_tables
         names = identifiers.split(asked.db_name) if asked.HasField("db_name") else ()
-        catalog, database = self._schema(names)
+        catalog, database = self._session.qualified_schema(names)
         self._access.require("UseSchema", (catalog, database))
         asked.db_name = identifiers.join((catalog, database))
         visible = _is_one_of(self._access.tables(catalog, database))
@@ -98,20 +98,9 @@ class CatalogCalls:
         return plan
 
     def _database(self, text: str) -> str:
-        name = self._schema(identifiers.split(text))
+        name = self._session.qualified_schema(identifiers.split(text))
         self._access.require("UseSchema", name)
         return identifiers.join(name)
-
-    def _schema(self, names: Sequence[str]) -> tuple[str, str]:
-        match names:
-            case []:
-                return self._session.catalog, self._session.database
-            case [database]:
-                return self._session.catalog, database
-            case [catalog, database]:
-                return catalog, database
-            case _:
-                raise Denied("a name of a database has at most two parts")
 
     def _one(self, names: Sequence[str]) -> Sequence[str]:
         if len(names) != 1:

@@ -102,15 +102,7 @@ class Listings:
         return local({"namespace": str}, [(name,) for name in _matching(there, pattern)])
 
     def _tables(self, names: Name, show: Show) -> relations.Relation:
-        match names:
-            case []:
-                catalog, schema = self._session.catalog, self._session.database
-            case [schema]:
-                catalog = self._session.catalog
-            case [catalog, schema]:
-                pass
-            case _:
-                raise Denied("a name of a schema has at most two parts")
+        catalog, schema = self._session.qualified_schema(names)
         self._access.require("UseSchema", (catalog, schema))
         plan = relations.Relation()
         plan.catalog.list_tables.db_name = identifiers.join((catalog, schema))

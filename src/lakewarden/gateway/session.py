@@ -61,6 +61,21 @@ class Session:
             case _:
                 raise Denied("a name of a table has at most three parts")
 
+    def qualified_schema(self, names: Sequence[str]) -> tuple[str, str]:
+        """The complete name of a schema: catalog, database; of no parts the current one.
+
+        Raises `Denied`.
+        """
+        match names:
+            case []:
+                return self.catalog, self.database
+            case [database]:
+                return self.catalog, database
+            case [catalog, database]:
+                return catalog, database
+            case _:
+                raise Denied("a name of a schema has at most two parts")
+
     def keep_view(self, name: str, plan: relations.Relation) -> None:
         """Adds or replaces a view; raises `Malformed` where there is too much."""
         with self.lock:

@@ -98,6 +98,9 @@ class Statements:
         """The complete name of a table, as Spark's session catalog has it."""
         return self._session.qualified(identifiers.split(identifiers.join(written)))
 
+    def _schema_name(self, written: Name) -> Name:
+        return self._session.qualified_schema(identifiers.split(identifiers.join(written)))
+
     def _insert(self, statement: sql.Insert) -> relations.Relation:
         acts = ("InsertIntoTable", *(("DeleteFromTable",) if statement.overwrites else ()))
         name = self._writable(acts, statement.table)
@@ -164,7 +167,7 @@ class Statements:
     def _drop(self, statement: sql.Drop) -> relations.Relation:
         there = "IF EXISTS " if statement.if_there else ""
         if statement.kind == "schema":
-            schema = self._schema(statement.name)
+            schema = self._schema_name(statement.name)
             self._access.require("DropSchema", schema)
             self.done = Done(SCHEMA, gone=schema)
             return _plain(f"DROP SCHEMA {there}{_join(schema)} RESTRICT")
@@ -178,7 +181,7 @@ class Statements:
         return _plain(f"DROP {kind.upper()} {there}{_join(name)}")
 
     def _create_schema(self, statement: sql.CreateSchema) -> relations.Relation:
-        schema = self._schema(statement.schema)
+        schema = self._schema_name(statement.schema)
         self._access.require("CreateSchema", schema[:-1])
         is_new = self._makes(SCHEMA, schema, statement.unless_there)
         there = "IF NOT EXISTS " if statement.unless_there and not is_new else ""
@@ -203,14 +206,6 @@ class Statements:
         self.done = Done(TABLE, made=new, gone=name)
         # Spark takes the new name as one of the same catalog.
         return _plain(f"ALTER TABLE {_join(name)} RENAME TO {_join(new[1:])}")
-
-    def _schema(self, written: Name) -> Name:
-        match identifiers.split(identifiers.join(written)):
-            case (schema,):
-                return self._session.catalog, schema
-            case (catalog, schema):
-                return catalog, schema
-        raise Denied("a name of a schema has at most two parts")
 
     def _writable(self, acts: Sequence[str], written: Name) -> Name:
         name = self.name(written)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 SERVICE: Final = "lakewarden-pipeline"
 """The name of the service, unless a variable gives another one."""
 
-Told = dict[str, str | int]
-"""The attributes of a span."""
+SpanAttributes = dict[str, str | int]
+"""The attributes of a span, by their names."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class _Trace:
             self._fail(error)
         self.going_on.append(span)
 
-    def end(self, told: Told) -> None:
+    def end(self, told: SpanAttributes) -> None:
         span = self.going_on.pop()
         if span is None:
             return
@@ -86,7 +86,7 @@ def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator
         sender.close()
 
 
-def _made(out: Location) -> Told:
+def _made(out: Location) -> SpanAttributes:
     """The version of the output that counts now, and the rows of its tables."""
     made = dataset(out)
     if made.rows is None:
@@ -95,9 +95,9 @@ def _made(out: Location) -> Told:
 
 
 @contextmanager
-def _span(name: str, ago: float = 0.0) -> Iterator[Told]:
+def _span(name: str, ago: float = 0.0) -> Iterator[SpanAttributes]:
     """What is done inside is a span, with what is told of it."""
-    told: Told = {}
+    told: SpanAttributes = {}
     trace = _current.get()
     if trace is None:
         yield told

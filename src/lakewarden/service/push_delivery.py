@@ -34,7 +34,7 @@ T = TypeVar("T")
 BUSY_SECONDS = 2.0
 """The pause where another push to the target is under way."""
 
-Told = Callable[[PushTarget, int, str], None]
+DeliveryListener = Callable[[PushTarget, int, str], None]
 """Hears of each delivery: how many statements it took, or why it failed."""
 
 
@@ -54,7 +54,7 @@ class Delivery:
     sealing: Sealing | None
     connect: Connect
     hosts: Collection[str]
-    told: Told = _nobody
+    told: DeliveryListener = _nobody
     holder: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def due(self) -> list[PushTarget]:

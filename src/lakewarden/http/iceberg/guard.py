@@ -19,7 +19,7 @@ from lakewarden.http.iceberg.backend import Backend, BackendAnswer
 from lakewarden.http.iceberg.bookkeeping import TYPES, keep_books
 from lakewarden.http.iceberg.errors import IcebergError, error_reply, type_of
 from lakewarden.http.iceberg.json_body import Json
-from lakewarden.http.iceberg.questions import Asked, Questions, Requested, questions
+from lakewarden.http.iceberg.questions import AskedAct, Questions, Requested, questions
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.audit import AuditEvent
@@ -120,7 +120,7 @@ class Guard:
     def _body(self) -> Json | None:
         return json_body.read_object(self._exchange.body) if self._exchange.body else None
 
-    def _require(self, asked: Asked) -> None:
+    def _require(self, asked: AskedAct) -> None:
         """Raises `IcebergError` for an act that is denied, and audits it."""
         act, names = asked.act, asked.names
         if act.name == "chooseLocation" and self._settings.locations == "catalog":
@@ -286,7 +286,7 @@ class Guard:
         keep_books(self._exchange, self._access, self._act, asked)
 
 
-def denial(exchange: Exchange, access: EngineAccess, asked: Asked, reason: str = "") -> str:
+def denial(exchange: Exchange, access: EngineAccess, asked: AskedAct, reason: str = "") -> str:
     """What the user is told of a refused act, which is then part of the audit trail.
 
     It names the act, what it is about, and what it takes, or the `reason`; and the id by which the

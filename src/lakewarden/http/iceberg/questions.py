@@ -16,7 +16,7 @@ _UPDATES: Final = "updates"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedAct:
     """An act, and the names of what it is about."""
 
     act: Act
@@ -30,7 +30,7 @@ class Questions:
     `made`, `gone` are a type of resource with its names; `moved` has the names before and after.
     """
 
-    asked: Sequence[Asked]
+    asked: Sequence[AskedAct]
     made: Sequence[tuple[str, Names]] = ()
     gone: Sequence[tuple[str, Names]] = ()
     moved: Sequence[tuple[str, Names, Names]] = ()
@@ -51,9 +51,9 @@ class Requested:
         """The name of the catalog alone."""
         return {"catalog": self.names["catalog"]}
 
-    def asks(self, act: str, names: Names) -> Asked:
+    def asks(self, act: str, names: Names) -> AskedAct:
         """A question with another act of the engine."""
-        return Asked(self.engine.acts[act], names)
+        return AskedAct(self.engine.acts[act], names)
 
 
 def questions(requested: Requested) -> Questions:
@@ -63,7 +63,7 @@ def questions(requested: Requested) -> Questions:
         return reader(requested)
     act, names = requested.act, requested.names
     gone = ((act.resource, names),) if act.does == "drop" else ()
-    return Questions((Asked(act, names),), gone=gone)
+    return Questions((AskedAct(act, names),), gone=gone)
 
 
 def _of_new_namespace(requested: Requested) -> Questions:
@@ -71,14 +71,14 @@ def _of_new_namespace(requested: Requested) -> Questions:
     made = {**requested.catalog, "schema": json_body.namespace(body)}
     chooses = _chooses(requested, json_body.member(body, "properties"))
     placing = (requested.asks("chooseLocation", requested.catalog),) if chooses else ()
-    return Questions((Asked(act, requested.names), *placing), made=(("namespace", made),))
+    return Questions((AskedAct(act, requested.names), *placing), made=(("namespace", made),))
 
 
 def _of_properties(requested: Requested) -> Questions:
     body = requested.body
     touched = {*json_body.member(body, _UPDATES), *json_body.texts(body, "removals")}
     placing = _placing(requested, requested.names, is_chosen=_chooses(requested, touched))
-    return Questions((Asked(requested.act, requested.names), *placing))
+    return Questions((AskedAct(requested.act, requested.names), *placing))
 
 
 def _of_new(requested: Requested) -> Questions:
@@ -93,7 +93,7 @@ def _of_new(requested: Requested) -> Questions:
     if not isinstance(is_staged, bool):
         raise BadInput("expected true or false", where="body.stage-create")
     return Questions(
-        (Asked(act, requested.names), *placing), made=() if is_staged else ((act.makes, made),)
+        (AskedAct(act, requested.names), *placing), made=() if is_staged else ((act.makes, made),)
     )
 
 
@@ -109,7 +109,7 @@ def _of_transaction(requested: Requested) -> Questions:
     changes = json_body.objects(requested.body, "table-changes")
     if not changes:
         raise BadInput("expected at least one change", where="body.table-changes")
-    asked: list[Asked] = []
+    asked: list[AskedAct] = []
     made: list[tuple[str, Names]] = []
     for number, change in enumerate(changes):
         where = f"body.table-changes[{number}]"
@@ -140,7 +140,7 @@ def _of_change(requested: Requested, names: Names, change: Json, where: str) -> 
         asked = (requested.asks("createTable", container), *placing)
         return Questions(asked, made=(("table", names),))
     placing = _placing(requested, names, is_chosen=is_chosen)
-    return Questions((Asked(requested.act, names), *placing))
+    return Questions((AskedAct(requested.act, names), *placing))
 
 
 def _of_rename(requested: Requested) -> Questions:
@@ -148,14 +148,14 @@ def _of_rename(requested: Requested) -> Questions:
     source = _identifier(requested, requested.body, "source", kind)
     target = _identifier(requested, requested.body, "destination", kind)
     container = {key: target[key] for key in ("catalog", "schema")}
-    asked = (Asked(requested.act, source), requested.asks(requested.act.enters, container))
+    asked = (AskedAct(requested.act, source), requested.asks(requested.act.enters, container))
     return Questions(asked, moved=((kind, source, target),))
 
 
 def _of_drop(requested: Requested) -> Questions:
     act, names = requested.act, requested.names
     keeps = requested.query.get("purgeRequested", "false").lower() == "false"
-    asked = Asked(act, names) if keeps else requested.asks("purgeTable", names)
+    asked = AskedAct(act, names) if keeps else requested.asks("purgeTable", names)
     return Questions((asked,), gone=((act.resource, names),))
 
 
@@ -172,7 +172,7 @@ def _identifier(
     }
 
 
-def _placing(requested: Requested, names: Names, *, is_chosen: bool) -> Sequence[Asked]:
+def _placing(requested: Requested, names: Names, *, is_chosen: bool) -> Sequence[AskedAct]:
     return (requested.asks("chooseLocation", names),) if is_chosen else ()
 
 

@@ -18,7 +18,6 @@ from lakewarden.pipeline.directory_manifest import (
     Input,
     Manifest,
     read_manifest,
-    write_manifest,
 )
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
 from lakewarden.pipeline.tables import COLUMNS
@@ -107,7 +106,7 @@ class World:
             statements=_write_statements(version, drawn.statements),
             options=options,
         )
-        write_manifest(part, manifest)
+        (part / MANIFEST).write_text(manifest.text(), "utf-8")
         part.rename(out)
         return manifest
 

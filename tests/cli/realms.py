@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.cli import main
-from lakewarden.pipeline.directory_manifest import Manifest, write_manifest
+from lakewarden.pipeline.directory_manifest import Manifest
 from lakewarden.pipeline.directory_statements import lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
+from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.system import load_system
 
 Statement = Mapping[str, object]
@@ -70,7 +71,7 @@ def write_realm(
         tables={name: content_of(version / name, name) for name in COLUMNS},
         statements=lines_content(lines),
     )
-    write_manifest(folder, manifest)
+    (folder / MANIFEST).write_text(manifest.text(), "utf-8")
     return folder
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.pipeline.directory_manifest import Input, Manifest, write_manifest
+from lakewarden.pipeline.directory_manifest import Input, Manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
-from lakewarden.pipeline.version_folder import VERSIONS
+from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 
 Cells = Sequence[str | None]
 
@@ -58,3 +58,8 @@ def write_directory(
     )
     write_manifest(path, manifest)
     return manifest
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Makes `manifest` the one that counts."""
+    (path / MANIFEST).write_text(manifest.text(), "utf-8")

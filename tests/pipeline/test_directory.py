@@ -15,11 +15,11 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import EntityRow, MembershipRow, OwnerRow
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.directory_manifest import FORMAT, Manifest, read_manifest, write_manifest
+from lakewarden.pipeline.directory_manifest import FORMAT, Manifest, read_manifest
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.warden import Warden
-from tests.pipeline.directories import Cells, write_directory, write_table
+from tests.pipeline.directories import Cells, write_directory, write_manifest, write_table
 
 TABLES: dict[str, list[Cells]] = {
     "entities": [

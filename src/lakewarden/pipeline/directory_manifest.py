@@ -11,7 +11,6 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.models import own
 from lakewarden.models.own import ModelText
-from lakewarden.pipeline.storage.files import write_whole
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.pipeline.version_folder import MANIFEST
@@ -143,8 +142,3 @@ def _content(section: Section) -> Content:
     content = Content(count(section, "rows"), _sha256(section))
     section.close()
     return content
-
-
-def write_manifest(path: Location, manifest: Manifest) -> None:
-    """Makes `manifest` the one that counts, in one step: a reader sees the old or the new one."""
-    write_whole(path / MANIFEST, manifest.text())

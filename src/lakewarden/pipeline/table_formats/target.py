@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.location import Location, on_this_machine
@@ -75,6 +75,3 @@ class Target:
                 with open_catalog(self.catalog, out) as opened:
                     tables = commit_iceberg(opened, self.namespace or version.kind, version)
         return Committed(version.number, tuple(tables))
-
-
-PARQUET: Final = Target()

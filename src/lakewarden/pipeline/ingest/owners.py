@@ -7,6 +7,7 @@ the owners are computed. What people wrote beside the tables goes along into a n
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import BadInput, Conflict
@@ -61,9 +62,7 @@ def own(
     ruled = hashlib.sha256(rules.read_bytes()).hexdigest()
     options = {"ownership": ruled, "semantics": ownership.semantics}
     with draft(out, fresh=fresh) as directory_draft:
-        if directory_draft.previous is not None and directory_draft.previous.model != before.model:
-            message = f"holds a realm of the model `{directory_draft.previous.model}`"
-            raise BadInput(message, where=str(out))
+        directory_draft.check_model(before.model)
         stages = Stages(directory_draft.scratch, spark)
         version = folder_of(directory, before)
         key = digest(before.text(), options)
@@ -81,19 +80,7 @@ def own(
             return _written(version, before, rows, counts["total"], directory_draft, progress)
 
         written = stages.run("write", key, write, place=directory_draft.folder)
-        manifest = Manifest(
-            model=before.model,
-            settings=before.settings,
-            realm=before.realm,
-            source=KIND,
-            version=0,
-            inputs=(Input(str(directory), hashlib.sha256(before.text().encode()).hexdigest()),),
-            tables={name: Content(*written["tables"][name]) for name in COLUMNS},
-            statements=before.statements,
-            options=options,
-            deleted=before.deleted,
-            model_text=before.model_text,
-        )
+        manifest = _manifest(directory, before, written, options)
         report = _report(before, counts, stages)
         # Before the version counts: it must never be seen without the denials of people.
         _take_along(directory / STATEMENTS, out / STATEMENTS, directory_draft.previous)
@@ -101,6 +88,24 @@ def own(
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
     return Result(manifest, report, is_new)
+
+
+def _manifest(
+    directory: Location, before: Manifest, written: Counts, options: Mapping[str, str]
+) -> Manifest:
+    return Manifest(
+        model=before.model,
+        settings=before.settings,
+        realm=before.realm,
+        source=KIND,
+        version=0,
+        inputs=(Input(str(directory), hashlib.sha256(before.text().encode()).hexdigest()),),
+        tables={name: Content(*written["tables"][name]) for name in COLUMNS},
+        statements=before.statements,
+        options=options,
+        deleted=before.deleted,
+        model_text=before.model_text,
+    )
 
 
 def _write_owners(

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.errors import Conflict
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.expectations import Expectations, check, read_expectations
@@ -103,12 +103,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
         rules = read_owner_rules(system, ownership, spark)
         ruled = {"ownership": hashlib.sha256(ownership.read_bytes()).hexdigest()}
     with draft(out, fresh=fresh) as directory_draft:
-        if (
-            directory_draft.previous is not None
-            and directory_draft.previous.model != system.model.name
-        ):
-            message = f"holds a realm of the model `{directory_draft.previous.model}`"
-            raise BadInput(message, where=str(out))
+        directory_draft.check_model(system.model.name)
         run = _Run(spark, system, directory_draft, Stages(directory_draft.scratch, spark), progress)
         local = _fetched(source, run)
         read = _read(local, run, for_spark=rules is not None)

@@ -69,6 +69,12 @@ class DirectoryDraft:
         """Where the version is written."""
         return self.new.folder
 
+    def check_model(self, model: str) -> None:
+        """Raises `BadInput` where the version that counts now is of another model."""
+        if self.previous is not None and self.previous.model != model:
+            message = f"holds a realm of the model `{self.previous.model}`"
+            raise BadInput(message, where=str(self.out))
+
     def report_before(self) -> Mapping[str, Any] | None:
         """The report of the version that counts now. Raises `BadInput` where it cannot be read."""
         if self.previous is None:

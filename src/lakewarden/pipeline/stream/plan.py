@@ -106,22 +106,11 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     numbers = np.array(
         [memberships.ids.get(p, -1) for p in before.memberships.principals], np.int64
     )
-    pairs = affected_blocks.guests_now(
-        nodes, tree, shift, edges, _common(nodes, shift, anchors), bits
-    )
+    common = _common(nodes, shift, anchors)
+    pairs = affected_blocks.guests_now(nodes, tree, shift, edges, common, bits)
     touched = affected_blocks.touched(nodes, tree, (edges, owners), shift)
     dirty = affected_blocks.dirty(touched, pairs, bones, tree.removed, shift, bits)
-    context = TaskContext(
-        model=known.system.model.name,
-        settings=known.system.model.settings,
-        model_text=known.system.text,
-        memberships=memberships,
-        ownerships=ownerships,
-        statements=policy.everything(),
-        now=moment,
-        bits=bits,
-        count=shift.count,
-    )
+    context = _next_context(known, policy, memberships, ownerships, moment, shift)
     rewritten = (
         frozenset(range(context.blocks))
         if tree.is_any
@@ -147,6 +136,28 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
         anew=anew,
         stated_anew=_stating(table, frozenset(anew.values())),
         loses=len(reused_scopes) < len(old.scopes),
+    )
+
+
+def _next_context(
+    known: Index,
+    policy: Policy,
+    memberships: Memberships,
+    ownerships: tuple[str, ...],
+    moment: float,
+    shift: Shift,
+) -> TaskContext:
+    system = known.system
+    return TaskContext(
+        model=system.model.name,
+        settings=system.model.settings,
+        model_text=system.text,
+        memberships=memberships,
+        ownerships=ownerships,
+        statements=policy.everything(),
+        now=moment,
+        bits=int(known.manifest.facts["bits"]),
+        count=shift.count,
     )
 
 

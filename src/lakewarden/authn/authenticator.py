@@ -93,7 +93,7 @@ class Authenticator:
         """The actor of the credentials.
 
         `realm` is the one that the request is for, None where that is still to be read;
-        `anonymous` whom the dialect lets in without credentials.
+        `anonymous` whom the dialect accepts without credentials.
         """
         if isinstance(credentials, Nothing) and dialect in self.open_to:
             home = DIRECTORY if realm is None else realm.directory

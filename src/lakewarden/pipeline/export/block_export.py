@@ -53,7 +53,7 @@ ABOVE: Final = 6
 WIDE: Final = 7
 
 ELSEWHERE: Final = "elsewhere"
-"""In place of a need: who is let in by owning, or being, what a relation leads to."""
+"""In place of a need: who is allowed by owning, or being, what a relation leads to."""
 
 TO_OWNERS: Final = "owners"
 """The effect of an ALLOW as far as it speaks to owners, whoever they are."""
@@ -164,7 +164,7 @@ class _Unroller:
             yield from self._meets(need, np.asarray(bits.to_array(), dtype=np.int32))
 
     def _members(self, column: Column, ids: Ids) -> Iterator[tuple[int, Ids]]:
-        """The residues by which anybody may be let in, and their entities."""
+        """The residues by which anybody may be allowed, and their entities."""
         distinct = sorted(set(column.of))
         places = np.searchsorted(distinct, column.of).astype(small(len(distinct)))[column.codes]
         order = np.argsort(places, kind="stable")
@@ -213,7 +213,7 @@ class _Unroller:
         )
 
     def _let_in(self, residue: int) -> Mapping[str, BitMap]:
-        """The users who are let in, by what they need."""
+        """The users who are allowed, by what they need."""
         users_by_need = {need_text(need): users for need, users in self._needs.of(residue).items()}
         nothing, stated = need_text(NOTHING), self._audience.stated(residue)
         beside = users_by_need.pop(nothing, BitMap()) - stated

@@ -1,6 +1,6 @@
-"""What it takes to be let in: of whom which ties to the entity are needed, class by class.
+"""What it takes to be allowed: of whom which ties to the entity are needed, class by class.
 
-A class is what is left of a rule on some entities. Statements let in the same people on all of
+A class is what is left of a rule on some entities. Statements allow the same people on all of
 them; owners, and whoever the entity itself is, differ from one entity to the next. So a class
 is read as pairs: a *need*, ties that a user must have to the entity, and the users for whom
 these are enough. Who has the ties is listed entity by entity, see `meeting`.
@@ -48,7 +48,7 @@ class Needs:
     def of(self, number: int) -> UsersByNeed:
         """What a residue needs; remembered. With `NOTHING` come those who need no tie.
 
-        Those are let in by statements, or by owning, or being, what a relation leads to.
+        Those are allowed by statements, or by owning, or being, what a relation leads to.
         """
         known = self._known.get(number)
         if known is None:
@@ -94,9 +94,9 @@ def _both(first: UsersByNeed, second: UsersByNeed) -> UsersByNeed:
 
 
 def _least(users_by_need: UsersByNeed) -> UsersByNeed:
-    """The same without needs that let in nobody whom less does not.
+    """The same without needs that allow nobody whom less does not.
 
-    Who is let in by less stays with the others: a crowd is easier to say whole than with holes.
+    Who is allowed by less stays with the others: a crowd is easier to say whole than with holes.
     """
     minimal: dict[Need, BitMap] = {}
     for need in sorted(users_by_need, key=len):

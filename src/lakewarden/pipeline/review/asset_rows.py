@@ -76,7 +76,7 @@ class Listing:
         )
 
     def _reached(self, column: Column | None, ids: Ids) -> tuple[pa.Array, pa.Array]:
-        """The class of each entity for one way, and how many users statements let in."""
+        """The class of each entity for one way, and how many users statements allow."""
         if column is None:
             return pa.nulls(len(ids), pa.binary()), pa.nulls(len(ids), pa.int64())
         residues = self._reduction.residues

@@ -40,7 +40,7 @@ FINDING_COLUMNS: Final = ("id", "type", "text", "container", "owners", "keys", "
 """What is needed of the assets that blocks found."""
 
 Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMap]]]
-"""By way and type of what is coarse, and by container: a group, and who is let in on any of it.
+"""By way and type of what is coarse, and by container: a group, and who is allowed on any of it.
 
 Where nobody ever is, there is no group."""
 

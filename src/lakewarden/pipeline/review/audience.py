@@ -116,7 +116,7 @@ class Audience:
         self._opened: dict[int, tuple[str, ...]] = {}
 
     def stated(self, number: int) -> BitMap:
-        """Those whom statements alone let in: nobody owns anything. Not to be changed."""
+        """Those whom statements alone allow: nobody owns anything. Not to be changed."""
         users = self._known.get(number)
         if users is None:
             users = self._known[number] = self._users(number, None)
@@ -189,7 +189,7 @@ class Audience:
                 return BitMap()
 
     def opens(self, number: int) -> tuple[str, ...]:
-        """What lets in somebody more: owning, or being, the entity at which place.
+        """What allows somebody more: owning, or being, the entity at which place.
 
         Where nothing does so alone but all of it together, that is said as one.
         """

@@ -53,7 +53,7 @@ class Class:
 class Group:
     """Entities of one type that lie in `container`, as a matter of too many classes has them.
 
-    `some` are the users whom statements let in on any of them, `every` those on all of them;
+    `some` are the users whom statements allow on any of them, `every` those on all of them;
     `atoms` is what is said there.
     """
 
@@ -67,7 +67,7 @@ class Group:
 
     @property
     def opens(self) -> tuple[str, ...]:
-        """What may let in somebody more: owning, or being, the entity at which place."""
+        """What may allow somebody more: owning, or being, the entity at which place."""
         own = (atom for atom in self.atoms if isinstance(atom, (Owned, Itself)))
         return tuple(sorted({spoken(atom) for atom in own}))
 
@@ -77,7 +77,7 @@ class MergedFindings:
     """The findings of a review.
 
     `census` counts the entities of each type; `classes` and `gains` are by matter: for each
-    principal, on how many entities it is let in by ownership alone (of matters that are `coarse`
+    principal, on how many entities it is allowed by ownership alone (of matters that are `coarse`
     at most). `removed_users` are ids of users. `names` are those of the first entities of
     classes and groups.
     """

@@ -216,7 +216,7 @@ class _Finder:
             every=[canonical(judged_class.every) for judged_class in classes],
             keys=[self._atom_digests(judged_class) for judged_class in classes],
         )
-        # Whoever owning, or being, anything lets in meets one of the atoms about that.
+        # Whoever is allowed by owning, or being, anything meets one of the atoms about that.
         gains = self._ownership_bounds(groups).gains(
             [judged_class.atoms for judged_class in classes]
         )
@@ -250,7 +250,7 @@ class _Finder:
 
 
 def _gained(kind: int, type: str, matter: int, gains: Codes) -> Iterator[pa.RecordBatch]:
-    """On how many entities each principal is let in by ownership, those on any."""
+    """On how many entities each principal is allowed by ownership, those on any."""
     users = np.flatnonzero(gains)
     if len(users):
         yield batch(

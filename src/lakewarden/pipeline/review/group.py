@@ -1,8 +1,8 @@
 """Groups of entities: those of one type that lie in one container.
 
-Of a matter that distinguishes too many entities, a review says of each group who is let in on any
+Of a matter that distinguishes too many entities, a review says of each group who is allowed on any
 of its entities, and who on all of them. Both are exact. Bounds come first: statements that touch
-a group let in at most those to whom they speak, statements that cover the whole group at least
+a group allow at most those to whom they speak, statements that cover the whole group at least
 those. Where the bounds are apart, the entities are asked one after the other, those in the
 fewest scopes first, until nothing can change any more.
 """
@@ -52,7 +52,7 @@ _FIRST: Final = 4
 
 
 class Group(NamedTuple):
-    """What a matter comes to on one group: who is let in on any of its entities, and on all."""
+    """What a matter comes to on one group: who is allowed on any of its entities, and on all."""
 
     some: BitMap
     every: BitMap

@@ -1,4 +1,4 @@
-"""Groups of entities, those of one type that lie in one container, and bounds for who is let in.
+"""Groups of entities, those of one type that lie in one container, and bounds for who is allowed.
 
 What is said of a group is much alike from one question to the next, and who owns what in it is
 the same for all of them. So owners are counted once, by group and by the conditions they meet.
@@ -56,7 +56,7 @@ class Groups:
 
 
 class Sides(NamedTuple):
-    """For each group: users let in on any of its entities at least, and at most; and on all.
+    """For each group: users allowed on any of its entities at least, and at most; and on all.
 
     `atoms` are what is said there.
     """
@@ -86,7 +86,7 @@ def groups_of(
 
 
 def either(first: Sides, second: Sides) -> Sides:
-    """Bounds for whom one of two lets in."""
+    """Bounds for whom one of two allows."""
     return Sides(
         [a | b for a, b in zip(first.some, second.some, strict=True)],
         [a | b for a, b in zip(first.upper, second.upper, strict=True)],
@@ -96,8 +96,8 @@ def either(first: Sides, second: Sides) -> Sides:
 
 
 def both(first: Sides, second: Sides) -> Sides:
-    """Bounds for whom both of two let in."""
-    # Somebody is let in on one entity by both where one of them lets in on all of them.
+    """Bounds for whom both of two allow."""
+    # Both allow somebody on one entity where one of them allows it on all of them.
     some = [
         (a & d) | (b & c)
         for a, b, c, d in zip(first.some, first.every, second.some, second.every, strict=True)
@@ -111,7 +111,7 @@ def both(first: Sides, second: Sides) -> Sides:
 
 
 class OwnershipBounds:
-    """Counts, over the groups of one type, whom owning or being any of their entities lets in."""
+    """Counts, over the groups of one type, whom owning or being any of their entities allows."""
 
     def __init__(self, owning: Owning, residues: Residues, groups: Groups) -> None:
         self._owning = owning
@@ -120,7 +120,7 @@ class OwnershipBounds:
         self._known: dict[tuple[Clause, ...], list[Standing]] = {}
 
     def gains(self, atoms: Sequence[Atoms]) -> Codes:
-        """For each principal, on how many entities it may be let in; `atoms` of each group."""
+        """For each principal, on how many entities it may be allowed; `atoms` of each group."""
         plain: list[frozenset[Clause]] = []
         named: list[int] = []
         for of_class in atoms:
@@ -135,7 +135,7 @@ class OwnershipBounds:
         return self._owning.gains(column, self._groups.ids) + self._by_clauses(plain)
 
     def _by_clauses(self, clause_sets: Sequence[frozenset[Clause]]) -> Codes:
-        """The same where each group lets in whoever meets any of its clauses."""
+        """The same where each group allows whoever meets any of its clauses."""
         counts = np.zeros(self._owning.size, dtype=np.int64)
         wanted_at_all = frozenset[Clause]().union(*clause_sets)
         if not wanted_at_all:

@@ -1,4 +1,4 @@
-"""Whom ownership lets in, beyond what statements do: counted user by user.
+"""Whom ownership allows, beyond what statements do: counted user by user.
 
 The answer for a user depends on a class and on which of its rule's conditions about ownership,
 its *clauses*, the user meets: the *mask*. Around an entity there are owners on several levels
@@ -105,7 +105,7 @@ class Owning:
         self._met: dict[tuple[Clause, int], BitMap] = {}
 
     def gains(self, column: Column, ids: Ids) -> Codes:
-        """For each principal, on how many of the entities it is let in by ownership alone."""
+        """For each principal, on how many of the entities it is allowed by ownership alone."""
         counts = np.zeros(self.size, dtype=np.int64)
         by_clauses: dict[tuple[Clause, ...], list[int]] = {}
         for code, number in enumerate(column.of):
@@ -166,7 +166,7 @@ class Owning:
     def _by_level(
         self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
     ) -> BitMap:
-        """Those of a level whom the later of two masks lets in, and the earlier one does not."""
+        """Those of a level whom the later of two masks allows, and the earlier one does not."""
         after, before = (self._let_in(number, mask, clauses) for mask in masks)
         return (after & level.people) - before
 
@@ -184,7 +184,7 @@ class Owning:
             yield np.flatnonzero(inside), first, table
 
     def _let_in(self, number: int, mask: int, clauses: tuple[Clause, ...]) -> BitMap:
-        """Those who are let in, if they meet the clauses of the mask. Not to be changed."""
+        """Those who are allowed, if they meet the clauses of the mask. Not to be changed."""
         known = self._known.get((number, mask))
         if known is None:
             everyone, nobody = self._people.users.everyone, BitMap()

@@ -52,7 +52,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a class, or a group, comes to: whom statements let in on any of it, and on all.
+    """What a class, or a group, comes to: whom statements allow on any of it, and on all.
 
     `sets` are the role sets of the former.
     """

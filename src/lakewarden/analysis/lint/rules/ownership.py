@@ -81,7 +81,7 @@ def owns(model: Model) -> bool:
     title="A container without an owner, where its siblings have one",
     severity=Severity.WARNING,
     why="Nobody looks after it: copies that were to be gone tomorrow stay there for years, and"
-    " nobody is asked before somebody is let in.",
+    " nobody is asked before somebody is granted access.",
     mend="Give it an owner, or drop it.",
     source="Gravitino 1.1.0, access control page: ownership; DataHub Policies Guide: ownership",
     applies=owns,

@@ -314,6 +314,25 @@ def test_every_kind_of_source_gives_the_same(estate: Estate, tmp_path: Path) -> 
             assert sorted(found.duckdb().fetchall()) == seen
 
 
+def test_columns_that_differ_in_case_alone_are_refused(estate: Estate, tmp_path: Path) -> None:
+    """DuckDB would call the second one `IBAN_1`, which has no mask."""
+    place = pa.array([{"iban": 1, "IBAN": 2}])
+    nested = pa.table({"id": [1], "place": place, "iban": ["x"]})
+    rows = nested.append_column("IBAN", pa.array(["y"]))
+    for number, one in enumerate((nested, rows)):
+        pyarrow.parquet.write_table(one, tmp_path / f"{number}.parquet")
+    frame = pl.DataFrame(rows)
+    sources = (rows, str(tmp_path / "*.parquet"), rows.to_pandas(), frame, frame.lazy())
+    for source in sources:
+        with (
+            estate.guard("open", {ORDERS: source}) as guard,
+            pytest.raises(BadInput, match="the columns `iban` and `IBAN` differ in case alone"),
+        ):
+            guard.table(ORDERS, user="olga")
+    with estate.guard("open", {ORDERS: tmp_path / "0.parquet"}) as guard:
+        assert guard.table(ORDERS, user="olga").arrow().column_names == nested.column_names
+
+
 def test_sources_that_cannot_be_read_are_refused(estate: Estate) -> None:
     for source in (7, "/nowhere/x.parquet"):
         with estate.guard("open", {ORDERS: source}) as guard, pytest.raises(BadInput):

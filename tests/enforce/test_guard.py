@@ -286,7 +286,7 @@ def test_an_answer_that_is_none_refuses(answer: object) -> None:
 
 
 def test_a_masked_column_that_has_no_match_refuses(estate: Estate) -> None:
-    renamed = ROWS.rename_columns(["id", "region", "IBAN", "note"])
+    renamed = ROWS.rename_columns(["id", "region", "account", "note"])
     with estate.guard("open", {ORDERS: renamed}) as guard, pytest.raises(BadInput, match="iban"):
         guard.table(ORDERS, user="ana")
 

@@ -79,7 +79,7 @@ DENY = {"effect": "deny", "privileges": ["READ"]}
 MASK = {"effect": "mask", "expression": "null"}
 
 
-def access(name: str, act: str, user: str, limit: Mapping[str, Any] = DENY) -> EngineAccess:
+def split(name: str, act: str, limit: Mapping[str, Any] = DENY) -> RealmState:
     """`ana` and `bo` read and alter a table, a column of which is denied to `ana`, or masked."""
     text = own.of_text(MODEL + ENGINE.format(engine=name, read=READING[name], alter=act))
     system = load_system("split", {name: "on"}, text)
@@ -95,9 +95,13 @@ def access(name: str, act: str, user: str, limit: Mapping[str, Any] = DENY) -> E
         statements=read_statements(stated, system.model, system.spelling, "test"),
     )
     matrix = Matrix(compile(facts, system.model, system.spelling))
-    realm = RealmState(Realm("one", "split"), system, matrix, People())
+    return RealmState(Realm("one", "split"), system, matrix, People())
+
+
+def access(name: str, act: str, user: str, limit: Mapping[str, Any] = DENY) -> EngineAccess:
+    realm = split(name, act, limit)
     asking = vouched(realm, user, (), 0.0)
-    return EngineAccess(realm, system.engines[name], EngineRealm(metalake="one"), asking)
+    return EngineAccess(realm, realm.system.engines[name], EngineRealm(metalake="one"), asking)
 
 
 @pytest.mark.parametrize(("name", "act"), RENAMING)

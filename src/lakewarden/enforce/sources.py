@@ -24,6 +24,7 @@ def relation(source: Source) -> duckdb.DuckDBPyRelation:
     if isinstance(source, duckdb.DuckDBPyRelation):
         return source
     connection = duckdb.connect()
+    names: Iterable[Iterable[object]]
     try:
         if isinstance(source, str | Path):
             rows = connection.read_parquet(str(source))
@@ -33,7 +34,7 @@ def relation(source: Source) -> duckdb.DuckDBPyRelation:
                 source = source.to_arrow()
             is_pandas = type(source).__module__.partition(".")[0] == "pandas"
             rows = connection.from_df(source) if is_pandas else connection.from_arrow(source)
-            names = iter([source.columns if is_pandas else _named(source)])
+            names = [source.columns if is_pandas else _named(source)]
         for columns in names:
             _check(columns)
     except (duckdb.Error, AttributeError, TypeError, ValueError) as error:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.mariadb_statements import MEMBER_OF
+from lakewarden.pushdown.grants import NESTED_IN, Grant
 from lakewarden.pushdown.mariadb_views import _shortened
 from lakewarden.pushdown.plan import Act, Step
 from tests.pushdown.mariadb_estate import empty_server
@@ -22,7 +21,7 @@ def revoked(role: str, *privileges: str, on: tuple[str, ...] = ()) -> list[Step]
 
 
 def test_a_statement_takes_one_role() -> None:
-    both = (MEMBER_OF + "a", MEMBER_OF + "b")
+    both = (NESTED_IN + "a", NESTED_IN + "b")
     steps = [*revoked("lw_x_1", *both), *revoked("lw_x_2", *both)]
     assert of(*steps) == [
         "REVOKE `a` FROM `lw_x_1`, `lw_x_2`",
@@ -33,7 +32,7 @@ def test_a_statement_takes_one_role() -> None:
 
 
 def test_a_statement_takes_all_privileges_on_an_object() -> None:
-    steps = [*revoked("lw_x_1", "SELECT", "INSERT", on=TABLE), *revoked("lw_x_1", MEMBER_OF + "a")]
+    steps = [*revoked("lw_x_1", "SELECT", "INSERT", on=TABLE), *revoked("lw_x_1", NESTED_IN + "a")]
     assert sorted(of(*steps)) == [
         "REVOKE INSERT, SELECT ON `raw`.`orders` FROM `lw_x_1`",
         "REVOKE `a` FROM `lw_x_1`",

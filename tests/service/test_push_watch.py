@@ -29,7 +29,8 @@ class Away:
 
 
 def looks(watch: PushWatch, now: float) -> list[tuple[str, str, bool]]:
-    return [(one.target.name, one.error, one.is_new) for one in watch.looks(now)]
+    found = [watch.look(target, now) for target in watch.due(now)]
+    return [(one.target.name, one.error, one.is_new) for one in found]
 
 
 def test_a_target_that_is_away_is_tried_less_often() -> None:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.live import Source
+from lakewarden.store import live
 from lakewarden.store.live import SqlLive
 from tests.servers import fresh_database
 
@@ -113,3 +114,18 @@ def test_a_wrong_password_tells_nothing(mariadb: str) -> None:
     with pytest.raises(Unavailable) as caught:
         LIVE.schemas(wrong, address)
     assert str(caught.value) == "the database of the catalog did not answer"
+
+
+def test_a_postgresql_that_does_not_answer_is_not_waited_for(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "LONGEST_SECONDS", 1.0)
+
+    def sleep(database: sa.Inspector) -> None:
+        connection = database.bind
+        assert isinstance(connection, sa.Connection)
+        connection.exec_driver_sql("SET statement_timeout = 0")
+        connection.exec_driver_sql("SELECT pg_sleep(300)")
+
+    with pytest.raises(Unavailable):
+        live._query(*source(postgres_url), sleep)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
 from lakewarden.app import log
-from lakewarden.app.push_figures import count
+from lakewarden.app.target_looks import TargetLooks
 from lakewarden.app.webhook import Webhook
 from lakewarden.config.settings import Push
 from lakewarden.kernel.errors import WardenError
@@ -35,15 +36,6 @@ def drift_events(
     return DriftEvents(pushing, webhook, interval)
 
 
-def counted_looks(watching: PushWatch, stop: threading.Event, now: float) -> Iterator[Look]:
-    """The looks at the targets that are due, counted."""
-    for look in watching.looks(now):
-        count(look, now)
-        yield look
-        if stop.is_set():
-            return
-
-
 class PushWatcher:
     """Looks at all targets while this process holds that, until it is stopped.
 
@@ -53,7 +45,7 @@ class PushWatcher:
     def __init__(self, pushing: Pushing, push: Push, failed: Callable[[Exception], None]) -> None:
         self._pushing, self._failed = pushing, failed
         self._stop = threading.Event()
-        self._watching = PushWatch(pushing, push.watch_seconds)
+        self._looks = TargetLooks(PushWatch(pushing, push.watch_seconds))
         self._events = drift_events(push, pushing, push.watch_seconds, self._stop)
         self._number = secrets.randbits(31)
         self._thread = threading.Thread(target=self._run, name="push watch", daemon=True)
@@ -65,22 +57,32 @@ class PushWatcher:
     def stop(self) -> None:
         """Ends, and lets another process look; a look under way is waited for, but not for long."""
         self._stop.set()
+        until = time.monotonic() + _STOP_SECONDS
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
+        self._looks.join(until - time.monotonic())
         with suppress(WardenError):
             self._hold(0.0)
 
-    def look(self) -> None:
-        """Looks at what is due, if no other process does."""
-        if not self._hold(HELD_SECONDS):
-            return
-        now = self._pushing.service.clock()
-        for look in counted_looks(self._watching, self._stop, now):
-            log_look(look)
-            problem = self._events.announce(look, now) if self._events else ""
-            if problem:
-                log.get().warning("drift not posted", target=look.target.name, why=problem)
+    def look(self, seconds: float = 0.0) -> None:
+        """Looks at what is due, if no other process does, and says what was found by now.
+
+        It waits so many seconds at most for what is under way.
+        """
+        if self._hold(HELD_SECONDS):
+            self._looks.begin()
+        for look in self._looks.found(seconds):
+            self._say(look)
+            if self._stop.is_set():
+                return
             self._hold(HELD_SECONDS)
+
+    def _say(self, look: Look) -> None:
+        log_look(look)
+        now = self._pushing.service.clock()
+        problem = self._events.announce(look, now) if self._events else ""
+        if problem:
+            log.get().warning("drift not posted", target=look.target.name, why=problem)
 
     def _run(self) -> None:
         while not self._stop.wait(TICK_SECONDS):

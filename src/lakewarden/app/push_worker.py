@@ -12,14 +12,12 @@ from collections.abc import Callable
 from typing import Final
 
 from lakewarden.app import log
+from lakewarden.app.target_threads import TargetThreads
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.push_target import PushTarget
 
 LOOK_SECONDS: Final = 0.5
-MOST: Final = 4
-"""So many targets are told at once by a process."""
-
 _STOP_SECONDS: Final = 5.0
 """A delivery that takes longer is given up at the end: its target keeps nothing of it."""
 
@@ -34,12 +32,20 @@ def log_delivery(target: PushTarget, statements: int, error: str) -> None:
 
 
 class PushWorker:
-    """Delivers until it is stopped. `failed` hears of what is no error of a target."""
+    """Delivers until it is stopped.
 
-    def __init__(self, delivery: Delivery, failed: Callable[[Exception], None]) -> None:
-        self._delivery, self._failed = delivery, failed
+    `failed` hears of what is no error of a target, `away` that our own store is away.
+    """
+
+    def __init__(
+        self,
+        delivery: Delivery,
+        failed: Callable[[Exception], None],
+        away: Callable[[WardenError], None] = lambda _: None,
+    ) -> None:
+        self._delivery, self._failed, self._away = delivery, failed, away
         self._stop = threading.Event()
-        self._running: dict[tuple[str, str], threading.Thread] = {}
+        self._threads = TargetThreads("push")
         self._looking = threading.Thread(target=self._look, name="push", daemon=True)
 
     def start(self) -> None:
@@ -50,28 +56,21 @@ class PushWorker:
         """Ends; a delivery under way is waited for, but not for long."""
         self._stop.set()
         until = time.monotonic() + _STOP_SECONDS
-        for thread in (self._looking, *self._running.values()):
-            thread.join(max(0.0, until - time.monotonic()))
+        self._looking.join(_STOP_SECONDS)
+        self._threads.join(until - time.monotonic())
 
     def _look(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
             try:
                 self._start_due()
-            except WardenError:
-                continue  # the store is away
+            except WardenError as error:
+                self._away(error)
             except Exception as error:  # noqa: BLE001 — none of this may end the worker
                 self._failed(error)
 
     def _start_due(self) -> None:
-        self._running = {key: one for key, one in self._running.items() if one.is_alive()}
-        for target in self._delivery.due():
-            key = target.realm, target.name
-            if key not in self._running and len(self._running) < MOST:
-                thread = threading.Thread(
-                    target=self._deliver, args=(target,), name=f"push {target.name}", daemon=True
-                )
-                self._running[key] = thread
-                thread.start()
+        for one in self._delivery.behind():
+            self._threads.start(one.target, self._deliver, is_again=one.has_failed)
 
     def _deliver(self, target: PushTarget) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
@@ -12,13 +13,10 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import opened, url_of
 from lakewarden.cli.outcome import NO, YES, note, show
 from lakewarden.cli.question_target import Url
-from lakewarden.kernel.errors import Unavailable
 
 if TYPE_CHECKING:
     from lakewarden.service.push_delivery import Delivery
     from lakewarden.service.push_target import PushTarget
-
-LOOK_SECONDS = 1.0
 
 
 def deliver(
@@ -40,6 +38,7 @@ def deliver(
     """
     from lakewarden.app.keys import keys_of
     from lakewarden.app.push_connection import connect_target
+    from lakewarden.app.target_threads import MOST
     from lakewarden.config.settings import load
     from lakewarden.service.push_delivery import Delivery
     from lakewarden.store.secrets import Keys
@@ -51,20 +50,28 @@ def deliver(
         if not once:
             _until_stopped(delivery)
             return YES
-        due = delivery.due()
-        told = [delivery.deliver(target) for target in due]
+        with ThreadPoolExecutor(MOST) as at_once:
+            told = [*at_once.map(delivery.deliver, delivery.due())]
     return YES if all(told) else NO
 
 
 def _until_stopped(delivery: Delivery) -> None:
-    stop = Event()
+    from lakewarden.app.push_worker import PushWorker
+
+    stop, failures = Event(), list[Exception]()
+
+    def failed(error: Exception) -> None:
+        failures.append(error)
+        stop.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    while not stop.wait(LOOK_SECONDS):
-        try:
-            delivery.deliver_due()
-        except Unavailable as error:  # our own store is away
-            note(str(error))
+    worker = PushWorker(delivery, failed, lambda error: note(str(error)))
+    worker.start()
+    stop.wait()
+    worker.stop()
+    for error in failures:
+        raise error
 
 
 def _told(target: PushTarget, statements: int, error: str) -> None:

@@ -52,7 +52,8 @@ def watch(
 
         lakewarden push watch pg --once --database sqlite:///estate.db
     """
-    from lakewarden.app.push_watcher import counted_looks, drift_events
+    from lakewarden.app.push_watcher import drift_events
+    from lakewarden.app.target_looks import TargetLooks
     from lakewarden.config.settings import load
     from lakewarden.service.push_watch import PushWatch
 
@@ -63,12 +64,13 @@ def watch(
     show_figures(metrics)
     with opened_pushing(database) as pushing, _stopped() as stop:
         watching, clock = PushWatch(pushing, interval, names), pushing.service.clock
+        seen = TargetLooks(watching)
         events = drift_events(push, pushing, interval, stop)
         while not stop.is_set():
             looks: list[Look] = []
             unsent: set[str] = set()
             try:
-                for look in counted_looks(watching, stop, clock()):
+                for look in seen.all_due(stop) if once else seen.some():
                     looks.append(look)
                     if once or look.is_new:
                         _told(look, format)

@@ -41,7 +41,10 @@ THROUGH: Final = " THROUGH "
 
 MEMBER_OF: Final = "MEMBER OF "
 PROXY_OF: Final = "PROXY OF "
-"""What begins the privilege of whoever may act as another account; no realm allows it."""
+"""What begins the privilege of whoever may act as another account; no realm allows it.
+
+Roles of ours have none: in which roles others nested them begins with `grants.NESTED_IN`.
+"""
 
 NOBODY_LIMITED: Final[Mapping[Path, frozenset[str]]] = {}
 

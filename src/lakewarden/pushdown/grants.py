@@ -19,6 +19,9 @@ LEVELS: Final = (DATABASE, SCHEMA, TABLE, COLUMN)
 GRANTABLE: Final = " WITH GRANT OPTION"
 """What a privilege ends with, in a database that says so of each, that may be handed on."""
 
+NESTED_IN: Final = "MEMBER OF "
+"""Begins what a role of ours has as a grant where somebody made it a member of another role."""
+
 EVERY_ROW: Final = "true"
 """The condition that leaves no row out."""
 

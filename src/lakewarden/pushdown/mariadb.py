@@ -25,28 +25,16 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.drift import PROXY_OF, Holdings
-from lakewarden.pushdown.grants import Grant, Known, Path, Role, Roles
+from lakewarden.pushdown.drift import Holdings
+from lakewarden.pushdown.grants import Grant, Known, Path, Roles
 from lakewarden.pushdown.mariadb_account import AccountRights
-from lakewarden.pushdown.mariadb_catalog import (
-    EVERYONE,
-    GRANT_OPTION,
-    ON_PATTERN,
-    ON_ROUTINE,
-    Catalog,
-)
+from lakewarden.pushdown.mariadb_catalog import EVERYONE, Catalog
 from lakewarden.pushdown.mariadb_engines import Reached, merging, reached
-from lakewarden.pushdown.mariadb_names import (
-    MAX_PATTERN,
-    Marks,
-    member,
-    member_of,
-    pattern,
-    place,
-)
+from lakewarden.pushdown.mariadb_held import HeldRoles
+from lakewarden.pushdown.mariadb_names import MAX_PATTERN, Marks, pattern, place
 from lakewarden.pushdown.mariadb_owners import expanded, ways
 from lakewarden.pushdown.mariadb_powers import CREATES, powers, server_ways
-from lakewarden.pushdown.mariadb_statements import MEMBER_OF, Statements
+from lakewarden.pushdown.mariadb_statements import Statements
 from lakewarden.pushdown.mariadb_views import MaskingViews, view_marks
 from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
@@ -77,9 +65,6 @@ _LONGEST_ROLE: Final = 128
 _LONGEST_ROLE_OF_MYSQL: Final = 32
 """Characters of the name of a role."""
 
-_TABLE: Final = 2
-"""The parts of a table's path."""
-
 _TAKING: Final = ("REVOKE ", "DROP ", "DELETE ", "SET DEFAULT ROLE NONE ")
 """How statements begin that take away."""
 
@@ -93,21 +78,35 @@ _SHOWS: Final = "SHOW DATABASES"
 _ROLES_SINCE: Final = 8
 """The first MySQL with roles."""
 
+ANSWER_SECONDS: Final = 300.0
+"""So long a statement may take. A role of many users, or a table that is altered, takes its time;
+of a server that hangs or is cut off nothing comes at all."""
+
 
 @contextmanager
-def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
-    """A connection. Raises `Unavailable` where the server cannot be reached, or refuses."""
+def connected(
+    address: Address, *, timeout_s: int = 10, answer_s: float = ANSWER_SECONDS
+) -> Iterator[Database]:
+    """A connection, which is there after `timeout_s` or not at all.
+
+    Raises `Unavailable` where the server cannot be reached, refuses, or does not answer a statement
+    in `answer_s`.
+    """
     server = _server(address.url)
     own = {
         "autocommit": True,
         "charset": "utf8mb4",
         "connect_timeout": timeout_s,
+        "read_timeout": timeout_s,
+        "write_timeout": timeout_s,
         "cursorclass": DictCursor,
         "init_command": f"SET SESSION sql_mode = '', lock_wait_timeout = {timeout_s},"
         f" innodb_lock_wait_timeout = {timeout_s}",
     }
     try:
         connection = pymysql.connect(**server, **own)
+        # The limits that it has until then are those of greetings, which come at once.
+        connection._read_timeout = connection._write_timeout = answer_s
         try:
             database = Database(connection, address)
             yield database
@@ -216,6 +215,7 @@ class Database:
     def objects(self) -> TargetObjects:
         """What is there: users, databases, tables and views with their columns."""
         catalog, beside = self._catalog(), [self._beside]
+        ours = self._ours(catalog)
         tables = self._tables(self._beside)
         views = frozenset(path for path, row in tables.items() if row["kind"] == _VIEW)
         engines = self._reached(tables)
@@ -229,11 +229,11 @@ class Database:
             schemas=schemas,
             columns=columns,
             views=views,
-            roles=catalog.roles - self._ours(catalog),
+            roles=catalog.roles - ours.all,
             longest_role=_LONGEST_ROLE_OF_MYSQL if self._is_mysql else _LONGEST_ROLE,
             row_policies=False,
             no_views=self._views(catalog).problem(),
-            refused_users=self._refused(catalog),
+            refused_users=ours.refused_users(),
             refused={
                 **{(name,): why for name in schemas if (why := self._no_grant(name))},
                 **engines.unknown,
@@ -256,40 +256,12 @@ class Database:
         held = (one for one in tables.items() if one[1]["kind"] != _VIEW)
         return reached(self._rows, ((path, row["engine"]) for path, row in held))
 
-    def _refused(self, catalog: Catalog) -> dict[str, str]:
-        """Users who cannot be told, with why."""
-        refused = {}
-        for account, default in catalog.accounts.items():
-            name = user_name(account)
-            own = self._marks.personal(name)
-            if account in catalog.lent:
-                refused[name] = "the account was granted to others, who would have its rights too"
-            elif account in catalog.unlimited:
-                refused[name] = "the account has SUPER, so nothing limits it"
-            elif default in catalog.roles - {own}:
-                refused[name] = "the account has another default role, and there can be one"
-            elif own in catalog.roles - catalog.administered:
-                refused[name] = "the role that the user would have is somebody else's"
-            elif not account.host or member_of(name) is not None:
-                refused[name] = "a grant cannot name the account exactly"
-        return refused
-
     # --- what is held ---
 
     def held(self) -> Roles:
-        """Our roles as they are now, with whatever others did to them.
-
-        A role of one user is not among them while it is as a push leaves it: whoever has it is a
-        member of those it was granted. Else it is there itself, with all it gives.
-        """
+        """Our roles as they are now, with whatever others did to them; see `HeldRoles`."""
         catalog = self._catalog()
-        users = self._sound(catalog)
-        shared = self._shared(catalog)
-        broken = self._personal(catalog) - users.keys()
-        found = {
-            **{name: self._role(catalog, name, users, broken) for name in shared},
-            **{name: self._role(catalog, name, {}, frozenset()) for name in broken},
-        }
+        found = self._ours(catalog).roles()
         views = self._views(catalog)
         for name, own in views.held(found).items():
             # What a role is granted on a view of its own is part of it.
@@ -297,91 +269,23 @@ class Database:
             found[name] = replace(found[name], grants=grants, views=frozenset(own.values()))
         return Roles(found)
 
-    def _role(
-        self, catalog: Catalog, name: str, users: dict[str, str], broken: frozenset[str]
-    ) -> Role:
-        account = Account(name, "")
-        members = {
-            users[edge.grantee.user] if _is_of(edge.grantee, users) else member(edge.grantee)
-            for edge in catalog.edges_of.get(name, ())
-            if not _is_of(edge.grantee, broken)
-        }
-        nested = (Grant((), MEMBER_OF + one.role) for one in catalog.edges_from.get(account, ()))
-        return Role(frozenset(members), catalog.given(account) | frozenset(nested))
-
-    def _shared(self, catalog: Catalog) -> frozenset[str]:
-        named = self._known.roles & catalog.administered
-        return named.union(filter(self._marks.is_shared, catalog.administered))
-
-    def _personal(self, catalog: Catalog) -> frozenset[str]:
-        return frozenset(filter(self._marks.is_personal, catalog.administered))
-
-    def _ours(self, catalog: Catalog) -> frozenset[str]:
-        return self._shared(catalog) | self._personal(catalog)
-
-    def _sound(self, catalog: Catalog) -> dict[str, str]:
-        """The users of the roles of one user that are as a push leaves them, by role."""
-        return {
-            name: user for name in self._personal(catalog) for user in self._user_of(catalog, name)
-        }
-
-    def _user_of(self, catalog: Catalog, role: str) -> Iterator[str]:
-        """The user who alone has the role, by default, if it gives roles of ours alone."""
-        own = Account(role, "")
-        shared = self._shared(catalog)
-        nested = catalog.edges_from.get(own, ())
-        edges = catalog.edges_of.get(role, ())
-        if catalog.given(own) or len(edges) != 1 or edges[0].is_admin or not nested:
-            return
-        account = edges[0].grantee
-        name = user_name(account)
-        if (
-            catalog.accounts.get(account) == role
-            and self._marks.personal(name) == role
-            and all(one.role in shared and not one.is_admin for one in nested)
-        ):
-            yield name
+    def _ours(self, catalog: Catalog) -> HeldRoles:
+        return HeldRoles(catalog, self._marks, self._known)
 
     def stuck(self, held: Roles) -> Roles:
         """The grants of our roles that the account cannot revoke; who makes a role empties it."""
-        catalog = self._catalog()
-        found = {
-            name: Role(frozenset(), frozenset(stuck))
-            for name, role in held.roles.items()
-            if (stuck := [one for one in role.grants if not self._may_revoke(catalog, one)])
-        }
-        return Roles(found)
-
-    def _may_revoke(self, catalog: Catalog, grant: Grant) -> bool:
-        """Whether the account holds it with the right to grant it, there or on all around it."""
-        if grant.privilege.startswith(MEMBER_OF):
-            return grant.privilege.removeprefix(MEMBER_OF) in catalog.administered
-        given = catalog.given(catalog.me)
-        needed = {grant.privilege.removesuffix(ON_PATTERN).partition(ON_ROUTINE)[0], GRANT_OPTION}
-        around = (grant.path[:depth] for depth in range(_TABLE + 1))
-        return any(needed <= {one.privilege for one in given if one.path == at} for at in around)
+        return self._ours(self._catalog()).stuck(held)
 
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""
         catalog = self._catalog()
         ours = self._ours(catalog)
-        names = self._grantees(catalog)
-        members: dict[str, set[str]] = {}
-        for edge in catalog.edges:
-            if edge.role not in ours and edge.grantee in names:
-                members.setdefault(names[Account(edge.role, "")], set()).add(names[edge.grantee])
-        granted = [
-            (names[account], grant)
-            for account, grants in catalog.grants.items()
-            if account in names
-            for grant in grants
-        ]
-        granted += _proxies(catalog, names)
-        beyond = powers(self._rows, is_mysql=self._is_mysql)
+        granted = [*ours.granted_to_others()]
+        beyond, names = powers(self._rows, is_mysql=self._is_mysql), ours.grantees
         granted += [(names[account], grant) for account, grant in beyond if account in names]
         return Holdings(
             grants=[*granted, *self._held_through(catalog, granted)],
-            members={of: frozenset(those) for of, those in members.items()},
+            members=ours.members_of_others(),
             everyone=EVERYONE.user,
         )
 
@@ -404,24 +308,18 @@ class Database:
         try:
             (row,) = self._rows(f"SHOW CREATE VIEW {place(path)}")
         except pymysql.MySQLError:
+            if not self._connection.open:
+                raise
             return ""  # the account may not see it, or what it reads is gone
         return str(row["Create View"])
-
-    def _grantees(self, catalog: Catalog) -> dict[Account, str]:
-        """Accounts and roles that are not ours, by a name for each."""
-        names = {one: user_name(one) for one in catalog.accounts if one.user and one.host}
-        taken = {*names.values()}
-        for role in catalog.roles - self._ours(catalog):
-            account = Account(role, "")
-            names[account] = member(account) if role in taken else role
-        names[EVERYONE] = EVERYONE.user
-        return names
 
     def missing_rights(self, paths: Collection[Path]) -> list[str]:
         """What the account lacks to push what lies there, each with what gives it."""
         try:
             rights = self._rights()
-        except pymysql.MySQLError:
+        except pymysql.MySQLError as error:
+            if error.args[0] not in _DENIED:
+                raise
             return [
                 AccountRights(self._me(), frozenset(), frozenset(), self._is_mysql).unreadable()
             ]
@@ -467,7 +365,7 @@ class Database:
     def statements(self, steps: Iterable[Step]) -> list[Statement]:
         """What does the steps as things are now, alike ones in one statement."""
         catalog = self._catalog()
-        names = {name: account for account, name in self._grantees(catalog).items()}
+        names = {name: account for account, name in self._ours(catalog).grantees.items()}
         views = self._views(catalog)
         told = Statements(catalog, self._marks, names, views, marks_itself=not self._is_mysql)
         return [*told.of(steps)]
@@ -510,7 +408,7 @@ class Database:
         return Unavailable(f"the target `{self._address.target}`: {why}; {see}: {listed}{more}")
 
     def _views(self, catalog: Catalog) -> MaskingViews:
-        ours, has_views = self._ours(catalog), self._known.has_views
+        ours, has_views = self._ours(catalog).all, self._known.has_views
         return MaskingViews(
             self._rows, catalog, self._address, ours, has_views=has_views, is_mysql=self._is_mysql
         )
@@ -542,15 +440,3 @@ class Database:
         with self._connection.cursor() as cursor:
             cursor.execute(query, parameters)
             return list(cursor.fetchall())
-
-
-def _is_of(account: Account, roles: Iterable[str]) -> bool:
-    return not account.host and account.user in roles
-
-
-def _proxies(catalog: Catalog, names: Mapping[Account, str]) -> Iterator[tuple[str, Grant]]:
-    """Who may act as whom."""
-    for whose, as_whom in catalog.proxies:
-        if whose in names:
-            as_name = user_name(as_whom) if as_whom.user else "any account"
-            yield names[whose], Grant((), PROXY_OF + as_name)

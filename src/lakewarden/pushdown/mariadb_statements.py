@@ -14,15 +14,12 @@ from itertools import groupby
 from typing import Final
 
 from lakewarden.names.mysql_account import Account, account_of
-from lakewarden.pushdown.grants import Grant, MaskingView
+from lakewarden.pushdown.grants import NESTED_IN, Grant, MaskingView
 from lakewarden.pushdown.mariadb_catalog import Catalog, spelled
 from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, quoted
 from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.plan import Act, Step
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
-
-MEMBER_OF: Final = "MEMBER OF "
-"""A role of ours that somebody made a member of another one has this as a grant."""
 
 MOST: Final = 200
 """Grantees of one statement."""
@@ -216,6 +213,6 @@ def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:
 
 def _spelled(grant: Grant) -> tuple[str, str]:
     """The privilege as a statement has it, and what it is on; a role is on nothing."""
-    if grant.privilege.startswith(MEMBER_OF):
-        return quoted(grant.privilege.removeprefix(MEMBER_OF)), ""
+    if grant.privilege.startswith(NESTED_IN):
+        return quoted(grant.privilege.removeprefix(NESTED_IN)), ""
     return spelled(grant)

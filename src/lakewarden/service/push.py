@@ -229,11 +229,9 @@ class Pushing:
             if hosts is not None:
                 push_target.check_address(address, hosts)
             sealing = self._sealing()
-            with self.service.reading() as reading:
-                known = list(push_target.targets(reading, self.service.state.realms))
 
             def write(transaction: WriteTransaction) -> Denied | None:
-                denied = push_target.add(transaction, new, address, sealing, known)
+                denied = push_target.add(transaction, new, address, sealing)
                 if denied is None and new.follow:
                     entry = Pending(transaction.store.revision + 1, transaction.now)
                     transaction.change(new.realm, push_outbox.put(new, entry))
@@ -256,13 +254,13 @@ class Pushing:
         """What a push would do now; `adopts`: with grants of others revoked that it replaces."""
 
         def work() -> PushPlan:
-            with self._connected(realm, name) as session:
-                return self._planned(session, realm, adopts)
+            with self._connected(realm, name) as (session, target):
+                return self._planned(session, target, adopts)
 
         return self._on(PLAN, realm, work)
 
-    def _planned(self, session: TargetSession[Any], realm: str, adopts: bool) -> PushPlan:
-        made: PushPlan = session.plan(self._realm(realm), self.service.clock())
+    def _planned(self, session: TargetSession[Any], target: PushTarget, adopts: bool) -> PushPlan:
+        made: PushPlan = session.plan(self._realm(target), self.service.clock())
         return session.adopting(made) if adopts else made
 
     def apply(
@@ -276,8 +274,8 @@ class Pushing:
 
         def work() -> tuple[PushPlan, int]:
             asked = self.service.clock()
-            with self._connected(realm, name) as session:
-                made = self._planned(session, realm, adopts)
+            with self._connected(realm, name) as (session, target):
+                made = self._planned(session, target, adopts)
                 if made.digest != digest and not made.continues(digest):
                     raise Conflict("the realm or the target changed since the plan; plan again")
                 self._begin(made)
@@ -293,7 +291,7 @@ class Pushing:
 
         def work() -> int:
             asked = self.service.clock()
-            with self._connected(realm, name) as session:
+            with self._connected(realm, name) as (session, _):
                 made = session.reset_plan()
                 self._begin(made)
                 count = session.apply(made)
@@ -306,8 +304,8 @@ class Pushing:
         """What others changed in a target since the last push, and hold beside it."""
 
         def work() -> PushDrift:
-            with self._connected(realm, name) as session:
-                return session.drift(self._realm(realm), self.service.clock())
+            with self._connected(realm, name) as (session, target):
+                return session.drift(self._realm(target), self.service.clock())
 
         return self._on(DRIFT, realm, work)
 
@@ -315,8 +313,8 @@ class Pushing:
         """The grants of others as statements of the realm; nothing is changed."""
 
         def work() -> PushAdoption:
-            with self._connected(realm, name) as session:
-                return session.adoption(self._realm(realm), self.service.clock())
+            with self._connected(realm, name) as (session, target):
+                return session.adoption(self._realm(target), self.service.clock())
 
         return self._on(DRIFT, realm, work)
 
@@ -324,8 +322,8 @@ class Pushing:
         """What the account of a target lacks for a push, and what it has beyond."""
 
         def work() -> AccountFound:
-            with self._connected(realm, name) as session:
-                now = self._realm(realm)
+            with self._connected(realm, name) as (session, target):
+                now = self._realm(target)
                 missing = session.missing_rights(now)
                 warnings = [*self._shared(session), *([] if missing else session.warnings())]
                 arrived = [] if missing else session.arrived()
@@ -361,7 +359,7 @@ class Pushing:
         return control.denied_in(state, self.actor, operation, realm, now)
 
     @contextmanager
-    def _connected(self, realm: str, name: str) -> Iterator[TargetSession[Any]]:
+    def _connected(self, realm: str, name: str) -> Iterator[tuple[TargetSession[Any], PushTarget]]:
         sealing = self._sealing()
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
@@ -373,10 +371,18 @@ class Pushing:
             step("call a target", calls=target.kind),
             self.connect(target, address, store, reads) as session,
         ):
-            yield session
+            yield session, target
 
-    def _realm(self, name: str) -> RealmState:
-        return self.service.catch_up().realm(name)
+    def _realm(self, of: PushTarget) -> RealmState:
+        """The realm as it is now.
+
+        Raises `Conflict` where the catalog got another name meanwhile: by the old one is nothing.
+        """
+        with reading_of(self.service, of.realm) as (realm, reading):
+            current = push_target.current(reading, of)
+        if current.place != of.place:
+            raise Conflict(f"`{of.place}` is `{current.place}` now; try again")
+        return realm
 
     def _begin(self, made: PushPlan) -> None:
         begun = made.begun()

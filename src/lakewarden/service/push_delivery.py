@@ -12,18 +12,19 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable, Unknown, WardenError
+from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable, WardenError
 from lakewarden.service import push_outbox, push_target
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.aligned_reading import reading_of
+from lakewarden.service.aligned_reading import aligned_reading, reading_of
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.push import Connect, PushPlan, TargetSession
-from lakewarden.service.push_outbox import LEASE_SECONDS, Pending
+from lakewarden.service.push_outbox import LEASE_SECONDS, Followed, Pending
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState, State
@@ -59,15 +60,19 @@ class Delivery:
 
     def due(self) -> list[PushTarget]:
         """The targets that may be delivered to now, the longest behind first."""
+        return [one.target for one in self.behind()]
+
+    def behind(self) -> list[Followed]:
+        """The same, with what each has still to be told."""
         state, now = self.service.catch_up(), self.service.clock()
         with self.service.reading() as reading:
             found = push_outbox.followed(reading, state)
         waiting = [
-            (one.pending.since if one.pending else now, one.target)
+            (one.pending.since if one.pending else now, one.target.name, one)
             for one in found
             if (one.pending.is_due(now) if one.pending else _has_ended(state, one.target))
         ]
-        return [target for _, target in sorted(waiting, key=lambda one: (one[0], one[1].name))]
+        return [one for *_, one in sorted(waiting, key=itemgetter(0, 1))]
 
     def deliver_due(self) -> int:
         """Delivers to all that are due, one after the other; how many were told."""
@@ -96,10 +101,11 @@ class Delivery:
     # --- the target ---
 
     def _push(self, target: PushTarget) -> int:
-        asked, state = self.service.clock(), self.service.catch_up()
-        realm = state.realm(target.realm)
-        with self.service.reading() as reading:
-            target = push_target.whole(reading, target)
+        asked = self.service.clock()
+        # Of one moment: by another name of its catalog a target would have nothing.
+        state = self.service.catch_up()
+        with aligned_reading(self.service, state) as (state, reading):
+            realm, target = state.realm(target.realm), push_target.whole(reading, target)
         over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
         count = 0
         with self._connected(target) as session:
@@ -168,7 +174,9 @@ class Delivery:
         def write(work: WriteTransaction) -> None:
             for current in push_target.stored(work.store, target):
                 newest = push_outbox.pending(work.store, [current]).get(current.name)
-                revision = max(entry.revision, newest.revision if newest else 0)
+                if newest is None or newest.holder != self.holder:
+                    return  # it was delivered by another process, or made anew
+                revision = max(entry.revision, newest.revision)
                 work.change(
                     target.realm, push_outbox.put(target, replace(entry, revision=revision))
                 )
@@ -183,32 +191,27 @@ def _begin(work: WriteTransaction, made: PushPlan) -> None:
     """Remembers that a push has begun, of a target that keeps each statement."""
     begun = made.begun()
     if begun is not None:
-        for current in push_target.stored(work.store, begun):
-            work.change(begun.realm, push_target.put(replace(current, journal=begun.journal)))
+        current = push_target.changed(work.store, begun, journal=begun.journal)
+        work.change(begun.realm, push_target.put(current))
 
 
 def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
     """Remembers what a target is told, before the target keeps it."""
     done = made.done()
-    for current in push_target.stored(work.store, done):
-        work.change(done.realm, *push_target.told(replace(current, pushed=done.pushed, journal={})))
-        work.record(
-            AuditEvent(
-                time=work.now,
-                actor=work.actor.recorded,
-                operation="push.apply",
-                target=f"realm:{done.realm}",
-                outcome="allow",
-                reason="followed",
-                details={
-                    "push_target": done.name,
-                    "statements": count,
-                    "residue": made.residues.count,
-                },
-            )
+    current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
+    work.change(done.realm, *push_target.told(current))
+    details = {"push_target": done.name, "statements": count, "residue": made.residues.count}
+    work.record(
+        AuditEvent(
+            time=work.now,
+            actor=work.actor.recorded,
+            operation="push.apply",
+            target=f"realm:{done.realm}",
+            outcome="allow",
+            reason="followed",
+            details=details,
         )
-        return
-    raise Unknown("target", done.name, "it was removed meanwhile")
+    )
 
 
 def _settle(work: WriteTransaction, done: PushTarget, *, over: bool, is_other: bool) -> None:

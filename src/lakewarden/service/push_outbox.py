@@ -7,7 +7,7 @@ holds the entry for a while; an entry that is changed meanwhile stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
@@ -16,7 +16,7 @@ from lakewarden.engines.mapping import ON
 from lakewarden.kernel.change import Change, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import push_target
-from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
+from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
 from lakewarden.service.ports import Reading
 from lakewarden.service.push_target import OUTBOX, PushTarget
 from lakewarden.service.realm import people_of
@@ -75,6 +75,11 @@ class Followed:
     target: PushTarget
     pending: Pending | None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last delivery to it did."""
+        return self.pending is not None and self.pending.attempts > 0
+
 
 def entity(target: PushTarget) -> Entity:
     """What the entry of a target is about."""
@@ -106,7 +111,7 @@ def pending(reading: Reading, targets: Sequence[PushTarget]) -> Mapping[str, Pen
         own = [entity(one) for one in targets if one.realm == realm]
         for about, document in reading.documents(realm, own).items():
             if isinstance(about, Entity):
-                found[about.name] = Pending(**document)  # type: ignore[arg-type]  # of `asdict`
+                found[about.name] = _entry(document)
     return found
 
 
@@ -117,6 +122,7 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
         return
     changed = {scope for scope, effect in transaction.effects if _counts(effect)}
     revision = transaction.store.revision + 1
+    written = dict(_entries(transaction.effects))
     for one in before:
         realm = transaction.state.realms.get(one.target.realm)
         if realm is None or changed.isdisjoint(
@@ -124,9 +130,23 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
         ):
             continue
         _follow_names(transaction, realm, one.target)
-        since = transaction.now if one.pending is None else one.pending.since
-        entry = replace(one.pending or Pending(0, since), revision=revision)
+        # The write itself may have made the entry anew, as where the address was changed.
+        pending = written.get(one.target.name, one.pending)
+        entry = replace(pending or Pending(0, transaction.now), revision=revision)
         transaction.change(one.target.realm, put(one.target, entry))
+
+
+def _entries(effects: Iterable[Scoped]) -> Iterator[tuple[str, Pending]]:
+    """The entries that a write has, by the names of their targets."""
+    for _, effect in effects:
+        if not isinstance(effect, DocumentChanged) or effect.body is None:
+            continue
+        if isinstance(effect.about, Entity) and effect.about.type == OUTBOX:
+            yield effect.about.name, _entry(effect.body)
+
+
+def _entry(document: Document) -> Pending:
+    return Pending(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
 
 
 def _counts(effect: Effect) -> bool:
@@ -137,15 +157,20 @@ def _counts(effect: Effect) -> bool:
 
 
 def _follow_names(transaction: Changing, realm: RealmState, target: PushTarget) -> None:
+    before = place = (target.metalake, target.catalog) if target.catalog else (target.metalake,)
+    type = "catalog" if target.catalog else "metalake"
     parts = realm.system.spelling.parts
-    for scope, effect in list(transaction.effects):
+    for scope, effect in transaction.effects:
+        # A tag or a role may have the name of a catalog.
         if scope != target.realm or not isinstance(effect, EntityRenamed):
             continue
-        if tuple(parts(effect.entity)) == (target.metalake, target.catalog):
-            metalake, catalog = parts(Entity(effect.entity.type, effect.name))
-            for current in push_target.stored(transaction.store, target):
-                moved = replace(current, metalake=metalake, catalog=catalog)
-                transaction.change(target.realm, push_target.put(moved))
+        if effect.entity.type == type and tuple(parts(effect.entity)) == place:
+            place = tuple(parts(Entity(type, effect.name)))
+    if place != before:
+        metalake, catalog = (*place, "")[:2]
+        for current in push_target.stored(transaction.store, target):
+            moved = replace(current, metalake=metalake, catalog=catalog)
+            transaction.change(target.realm, push_target.put(moved))
 
 
 def put(target: PushTarget, entry: Pending | None) -> DocumentChanged:

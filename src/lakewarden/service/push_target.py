@@ -75,7 +75,8 @@ class PushTarget:
     A target that is told to `follow` is pushed to after each change. `plugin` is of one that a
     catalog declares by its own properties; `closing`: the catalog does so no more, and what was
     pushed is taken back. `journal` is the push that was begun and is not known to be done, in a
-    target that keeps each statement: the `digest` of its plan, and what it leads to.
+    target that keeps each statement: the `digest` of its plan, and what it leads to. `added` is the
+    revision of the store that it was added at, which tells it from one of the same name before.
     """
 
     name: str
@@ -91,6 +92,7 @@ class PushTarget:
     plugin: str = ""
     closing: bool = False
     journal: Mapping[str, Any] = field(default_factory=dict)
+    added: int = 0
 
     @property
     def place(self) -> str:
@@ -139,7 +141,13 @@ def briefly(reading: Reading, realm: str) -> list[PushTarget]:
 
 def whole(reading: Reading, of: PushTarget) -> PushTarget:
     """The target as it is stored, with what was pushed; raises `Unknown`."""
-    for found in _whole(reading, list(stored(reading, of))):
+    (found,) = _whole(reading, [current(reading, of)])
+    return found
+
+
+def current(reading: Reading, of: PushTarget) -> PushTarget:
+    """The target as it is stored, without what was pushed; raises `Unknown`."""
+    for found in stored(reading, of):
         return found
     raise Unknown("target", of.name, "it was removed meanwhile")
 
@@ -201,14 +209,34 @@ def target(reading: Reading, realms: Iterable[str], name: str) -> PushTarget:
 
 
 def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
-    """The address with the credentials. Raises `Unavailable` where no key opens it."""
-    return sealing.unseal(reading.secrets(of.realm, _entity(of.name))[_URL])
+    """The address with the credentials.
+
+    Raises `Unavailable` where no key opens it, and `Unknown` where the target was removed.
+    """
+    sealed = reading.secrets(of.realm, _entity(of.name)).get(_URL)
+    if sealed is None:
+        raise Unknown("target", of.name, "it has no address; add it again")
+    return sealing.unseal(sealed)
 
 
 def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
-    """The target as it is stored, if it is, without what was pushed."""
+    """The target as it is stored, if it is, without what was pushed.
+
+    One of its name that was added after it was removed is another one.
+    """
     for document in reading.documents(of.realm, [_entity(of.name)]).values():
-        yield _target(document)
+        found = _target(document)
+        if found.added == of.added:
+            yield found
+
+
+def changed(reading: Reading, of: PushTarget, **fields: object) -> PushTarget:
+    """The target as it is stored now, with these fields; raises `Unknown` where it was removed.
+
+    Between reading a target and writing it a push may take minutes: what was done to the target
+    meanwhile, such as a new name of its catalog, stays.
+    """
+    return replace(current(reading, of), **fields)  # type: ignore[arg-type]  # names of its fields
 
 
 def put(new: PushTarget) -> DocumentChanged:
@@ -289,45 +317,59 @@ def check_address(address: str, hosts: Collection[str]) -> None:
 
 
 def add(
-    transaction: WriteTransaction,
-    new: PushTarget,
-    address: str,
-    sealing: Sealing,
-    known: Iterable[PushTarget],
+    transaction: WriteTransaction, new: PushTarget, address: str, sealing: Sealing
 ) -> Denied | None:
-    """Stores a target. Raises `BadInput` for one that cannot be, `Conflict` for a taken name."""
+    """Stores a target. Raises `BadInput` for one that cannot be, `Conflict` for a taken name.
+
+    Names are those of all realms.
+    """
     refused = _refused(transaction, "push_target.put", new)
     if refused is not None:
         return refused
     _check(new, transaction.realm(new.realm))
-    if any(one.name == new.name for one in known):
+    store = transaction.store
+    known = {one.name for realm in transaction.state.realms for one in briefly(store, realm)}
+    if new.name in known:
         raise Conflict(f"there is a target `{new.name}` already")
     name_store(transaction)
-    transaction.change(new.realm, put(new), put_url(new, address, sealing))
+    added = replace(new, added=store.revision + 1)
+    transaction.change(new.realm, put(added), put_url(new, address, sealing))
     return None
 
 
 def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
-    """Forgets a target; what it was told stays there."""
+    """Forgets a target; what it was told stays there. Raises `Unknown` where it is gone."""
     refused = _refused(transaction, "push_target.remove", old)
     if refused is None:
-        transaction.change(old.realm, *dropped(old))
+        transaction.change(old.realm, *dropped(current(transaction.store, old)))
     return refused
 
 
 def record(transaction: WriteTransaction, done: PushTarget, **details: object) -> Denied | None:
-    """Stores what a target was told, as it was at its `pushed_at`."""
+    """Stores what a target was told, as it was at its `pushed_at`.
+
+    Raises `Unknown` where the target was removed meanwhile.
+    """
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
-        transaction.change(done.realm, *told(done))
+        now = changed(
+            transaction.store, done,
+            pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
+        )  # fmt: skip
+        transaction.change(done.realm, *told(now))
     return refused
 
 
 def begin(transaction: WriteTransaction, begun: PushTarget, **details: object) -> Denied | None:
-    """Stores that a push has begun, before anything is done that the target keeps."""
+    """Stores that a push has begun, before anything is done that the target keeps.
+
+    Raises `Unknown` where the target was removed meanwhile.
+    """
     refused = _refused(transaction, "push.apply", begun, **details)
     if refused is None:
-        transaction.change(begun.realm, put(begun))
+        transaction.change(
+            begun.realm, put(changed(transaction.store, begun, journal=begun.journal))
+        )
     return refused
 
 
@@ -336,9 +378,9 @@ def note_drift(
 ) -> Denied | None:
     """Stores what a watch found, and that it did; without a `digest` it found nothing any more.
 
-    Of a target that was removed meanwhile nothing is stored.
+    Of a target that was removed or pushed to since it was read nothing is stored.
     """
-    if not any(stored(transaction.store, of)):
+    if not any(one.pushed_at == of.pushed_at for one in stored(transaction.store, of)):
         return None
     refused = _unseen(transaction, of, **counts)
     if refused is None:

@@ -6,7 +6,7 @@ audit row; a target that is as it was costs no revision. A target that is away i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -80,24 +80,28 @@ class PushWatch:
     names: Collection[str] = ()
     _schedules: dict[str, _Schedule] = field(default_factory=dict)
 
-    def looks(self, now: float) -> Iterator[Look]:
-        """Looks at every target that is due. Raises `Unknown` for a name that no target has."""
+    def due(self, now: float) -> list[PushTarget]:
+        """The targets to look at, by name. Raises `Unknown` for a name that no target has."""
         self.pushing.service.catch_up()
         targets = {one.name: one for one in self.pushing.targets()}
         for name in self.names:
             if name not in targets:
                 raise Unknown("target", name, "`lakewarden push targets` lists them")
-        for name in sorted(self.names or targets):
-            schedule = self._schedules.setdefault(name, _Schedule())
-            if schedule.due <= now:
-                yield self._look(targets[name], schedule, now)
+        named = sorted(self.names or targets)
+        return [targets[name] for name in named if self._schedule(name).due <= now]
+
+    def has_failed(self, target: PushTarget) -> bool:
+        """Whether the last look at the target did."""
+        return self._schedule(target.name).failures > 0
 
     def seconds_until_due(self, now: float) -> float:
         """How long nothing is due; at most as long as it takes for a new target to be seen."""
         due = min((one.due for one in self._schedules.values()), default=now + self.every_seconds)
         return min(max(due - now, 0.0), self.every_seconds)
 
-    def _look(self, target: PushTarget, schedule: _Schedule, now: float) -> Look:
+    def look(self, target: PushTarget, now: float) -> Look:
+        """Looks at a target; several threads may, each at another one."""
+        schedule = self._schedule(target.name)
         try:
             found = self.pushing.drift(target.realm, target.name)
             look = (
@@ -117,6 +121,9 @@ class PushWatch:
         longest = max(self.every_seconds, _LONGEST_SECONDS)
         schedule.due = now + min(self.every_seconds * 2**doublings, longest)
         return look
+
+    def _schedule(self, name: str) -> _Schedule:
+        return self._schedules.setdefault(name, _Schedule())
 
     def _recorded(self, look: Look) -> Look:
         """The look, after it was written to the store where it found something else."""

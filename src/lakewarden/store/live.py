@@ -7,18 +7,23 @@ here. Nothing is ever written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.live import LiveColumn, LiveTable, Source
+from lakewarden.store.connection_limit import ConnectionLimit
 
 T = TypeVar("T")
 
 SECONDS: Final = 3
 """How long connecting, and each answer, may take."""
+
+LONGEST_SECONDS: Final = 30.0
+"""How long a question may take, with all its answers, where the server keeps no limit."""
 
 _DRIVERS: Final = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
 
@@ -97,13 +102,27 @@ def _query(source: Source, address: str, ask: Callable[[sa.Inspector], T]) -> T:
         database=source.database or _DATABASE.get(source.engine),
     )
     engine = sa.create_engine(url, poolclass=NullPool, connect_args=_limits(source.engine))
+    limits: list[ConnectionLimit] = []
+    if source.engine == "postgresql":
+        sa.event.listen(engine, "do_connect", partial(_connected, limits))
     try:
         with engine.connect() as connection:
             return ask(sa.inspect(connection))
     except (sa.exc.SQLAlchemyError, OSError, ValueError):
         raise Unavailable("the database of the catalog did not answer") from None
     finally:
+        for limit in limits:
+            limit.close()
         engine.dispose()
+
+
+def _connected(
+    limits: list[ConnectionLimit], dialect: sa.Dialect, _: object, args: Any, parameters: Any
+) -> Any:
+    """A connection that ends by itself: its driver waits for ever for a server that is frozen."""
+    connection: Any = dialect.connect(*args, **parameters)
+    limits.append(ConnectionLimit(connection.fileno(), LONGEST_SECONDS))
+    return connection
 
 
 def _limits(engine: str) -> dict[str, object]:

@@ -135,7 +135,10 @@ class Told:
         assert realm is not None
         assert realm.realm.name == name
         others = [one.target for one in self.beside]
-        roles = {Entity("push-roles", one.name): {"roles": one.pushed} for one in others}
+        kept: dict[Entity, dict[str, Any]] = {
+            Entity("push-target", self.target.name): asdict(replace(self.target, pushed={})),
+            **{Entity("push-roles", one.name): {"roles": one.pushed} for one in others},
+        }
 
         def documents_of(realm: str, type: str) -> Iterator[tuple[Entity, dict[str, Any]]]:
             if type == "push-target":
@@ -144,7 +147,7 @@ class Told:
             yield from _documents_of(self.located, type)
 
         def documents(realm: str, entities: Sequence[Entity]) -> dict[Entity, dict[str, Any]]:
-            return {one: roles[one] for one in entities if one in roles}
+            return {one: kept[one] for one in entities if one in kept}
 
         yield realm, SimpleNamespace(documents=documents, documents_of=documents_of)
 

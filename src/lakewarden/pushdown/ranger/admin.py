@@ -28,6 +28,11 @@ PAGE: Final = 200
 """So many policies are asked for at once."""
 
 TIMEOUT_SECONDS: Final = 30.0
+"""So long nothing may come of an answer."""
+
+ANSWER_SECONDS: Final = 300.0
+"""So long a whole answer may take, however it trickles in."""
+
 TRIES: Final = 4
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _AGAIN: Final = frozenset({429, 502, 503, 504})
@@ -317,7 +322,7 @@ class Admin:
                 pause *= 2
             self._keep_rate()
             try:
-                answer = self._client.request(method, path, json=json, params=params)
+                answer = self._answer(method, path, json=json, params=params)
             except httpx.TimeoutException:
                 problem = f"no answer in {TIMEOUT_SECONDS:.0f} seconds"
             except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -329,6 +334,18 @@ class Admin:
                     return answer
                 problem = f"it answered {answer.status_code}"
         raise Unavailable(f"Ranger cannot be reached: {problem}")
+
+    def _answer(
+        self, method: str, path: str, *, json: Json | None, params: Mapping[str, str] | None
+    ) -> httpx.Response:
+        """A whole answer. Raises `httpx.HTTPError` where there is none, or not in time."""
+        end, read = time.monotonic() + ANSWER_SECONDS, bytearray()
+        with self._client.stream(method, path, json=json, params=params) as answer:
+            for chunk in answer.iter_bytes():
+                read += chunk
+                if time.monotonic() > end:
+                    raise httpx.ReadError(f"the answer took over {ANSWER_SECONDS:.0f} seconds")
+        return httpx.Response(answer.status_code, content=bytes(read))
 
     def _keep_rate(self) -> None:
         now = self._clock()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from fnmatch import fnmatchcase
 
+from lakewarden.kernel.wildcard import is_pattern, matches
 from lakewarden.pushdown.drift import ADDED, MISSING, Difference, ForeignGrant
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.ranger.marks import digest_of
@@ -171,12 +171,12 @@ def _may(
 ) -> frozenset[str]:
     """Who may do it on everything that the path means."""
     covering = frozenset[str]().union(*(allowed.get(one, ()) for one in _covering(grant)))
-    if not any(sign in part for part in grant.path for sign in "*?"):
+    if not any(map(is_pattern, grant.path)):
         return covering
     alike = [
         allowed[one]
         for one in by_privilege.get(grant.privilege, ())
-        if len(one.path) == len(grant.path) and all(map(fnmatchcase, one.path, grant.path))
+        if len(one.path) == len(grant.path) and all(map(matches, grant.path, one.path))
     ]
     return frozenset.intersection(*alike) | covering if alike else covering
 
@@ -190,6 +190,6 @@ def _covering(grant: Grant) -> Iterator[Grant]:
     if len(grant.path) != 1 or not grant.path[0].startswith("/"):
         return
     steps = grant.path[0].strip("/").split("/")
-    fixed = next((n for n, step in enumerate(steps) if {*step} & {*"*?"}), len(steps) - 1)
+    fixed = next((n for n, step in enumerate(steps) if is_pattern(step)), len(steps) - 1)
     for length in range(min(fixed, len(steps) - 1), 0, -1):
         yield Grant(("/" + "/".join(steps[:length]),), grant.privilege)

@@ -52,7 +52,7 @@ from lakewarden.pushdown.wanted import Scope
 from lakewarden.service.ports import Reading, ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads
-from lakewarden.service.push_target import PushTarget, pushed_beside
+from lakewarden.service.push_target import PushTarget, current, pushed_beside
 from lakewarden.service.ranger.tag_masks import TAG
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
@@ -181,6 +181,11 @@ class RangerSession:
         return _Looked(service, zones, self._held(zones=zones.names))
 
     def _work(self, realm: RealmState, reading: Reading, looked: _Looked, now: float) -> _Work:
+        # Its catalog may have got another name while Ranger was read: by the old one is nothing.
+        now_stored = current(reading, self._target)
+        self._target = replace(
+            self._target, metalake=now_stored.metalake, catalog=now_stored.catalog
+        )
         style = style_of(realm, self._target)
         self._label = "" if style is None else style.label
         self._beside = pushed_beside(reading, self._target)

@@ -185,12 +185,12 @@ def test_a_catalog_tells_its_ranger_of_hdfs_where_filesets_lie(tmp_path: Path) -
         assert not ranger.policies
 
 
-def of_hive(wire: Wire, ranger: Ranger) -> str:
+def of_hive(wire: Wire, ranger: Ranger, *, with_plugin: bool = True) -> str:
     """A catalog with a table that tells its service of Hive, and a role that reads it."""
     switch_on(wire, "hive")
     wire.good("POST", "metalakes", {"name": "lk"})
     wire.good("POST", f"{LAKE}/users", {"name": "ana"})
-    properties = of_ranger(ranger, "HadoopSQL")
+    properties = of_ranger(ranger, "HadoopSQL") if with_plugin else {}
     body = {"name": "hv", "type": "relational", "provider": "hive", "properties": properties}
     wire.good("POST", f"{LAKE}/catalogs", body)
     catalog = f"{LAKE}/catalogs/hv"

@@ -1,0 +1,77 @@
+"""Looks of a watch at several targets at once; whoever asks gets what was found, in one thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from lakewarden.app.push_figures import count
+from lakewarden.app.target_threads import TargetThreads
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_watch import Look, PushWatch
+
+_WAIT_SECONDS: Final = 1.0
+
+
+class TargetLooks:
+    """Looks at the targets that are due, and counts that, until it is dropped."""
+
+    def __init__(self, watching: PushWatch) -> None:
+        self._watching = watching
+        self._threads = TargetThreads("push watch")
+        self._found: SimpleQueue[Look | Exception] = SimpleQueue()
+        self._awaited = 0
+
+    def begin(self) -> bool:
+        """Begins with what is due, as far as there is room; whether anything is due.
+
+        Raises `Unknown` for a name that no target has.
+        """
+        due = self._watching.due(self._watching.pushing.service.clock())
+        for target in due:
+            is_again = self._watching.has_failed(target)
+            self._awaited += self._threads.start(target, self._look, is_again=is_again)
+        return bool(due)
+
+    def found(self, seconds: float = 0.0) -> Iterator[Look]:
+        """The looks that are done; of those under way it waits for some, not longer than that.
+
+        Raises what a look raised, such as `Unavailable` where our own store is away.
+        """
+        until = time.monotonic() + seconds
+        while self._awaited:
+            try:
+                found = self._found.get(timeout=max(0.0, until - time.monotonic()))
+            except Empty:
+                return
+            self._awaited -= 1
+            if isinstance(found, Exception):
+                raise found
+            yield found
+
+    def some(self) -> Iterator[Look]:
+        """Begins with what is due, and yields what is found soon, of looks from before too."""
+        self.begin()
+        yield from self.found(_WAIT_SECONDS)
+
+    def all_due(self, stop: threading.Event) -> Iterator[Look]:
+        """A look at each target that is due, until it is told to stop."""
+        while not stop.is_set() and (self.begin() or self._awaited):
+            yield from self.found(_WAIT_SECONDS)
+
+    def join(self, seconds: float) -> None:
+        """Waits for the looks under way, but not longer."""
+        self._threads.join(seconds)
+
+    def _look(self, target: PushTarget) -> None:
+        try:
+            now = self._watching.pushing.service.clock()
+            look = self._watching.look(target, now)
+            count(look, now)
+        except Exception as error:  # noqa: BLE001 — whoever asks for the looks hears of it
+            self._found.put(error)
+        else:
+            self._found.put(look)

@@ -1,0 +1,165 @@
+"""What a MariaDB or MySQL holds of ours, by what its own tables say, and who has what beside it.
+
+A role of one user is not held by itself while it is as a push leaves it: whoever has it is a member
+of those it was granted. Else it is there itself, with all it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+from lakewarden.names.mysql_account import Account, user_name
+from lakewarden.pushdown.drift import PROXY_OF
+from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Role, Roles
+from lakewarden.pushdown.mariadb_catalog import (
+    EVERYONE,
+    GRANT_OPTION,
+    ON_PATTERN,
+    ON_ROUTINE,
+    Catalog,
+)
+from lakewarden.pushdown.mariadb_names import Marks, member, member_of
+
+_TABLE: Final = 2
+"""The parts of a table's path."""
+
+
+class HeldRoles:
+    """Our roles in a catalog, and those of others beside them.
+
+    Ours are roles with a name of ours that the account administers, and those of a style that are
+    known to be.
+    """
+
+    def __init__(self, catalog: Catalog, marks: Marks, known: Known) -> None:
+        self._catalog, self._marks, self._known = catalog, marks, known
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Those that several users may have."""
+        administered = self._catalog.administered
+        named = self._known.roles & administered
+        return named.union(filter(self._marks.is_shared, administered))
+
+    @cached_property
+    def personal(self) -> frozenset[str]:
+        """Those of one user each."""
+        return frozenset(filter(self._marks.is_personal, self._catalog.administered))
+
+    @cached_property
+    def all(self) -> frozenset[str]:
+        """The names of both."""
+        return self.shared | self.personal
+
+    def roles(self) -> dict[str, Role]:
+        """Our roles as they are now, with whatever others did to them, by name."""
+        users = self._sound()
+        broken = self.personal - users.keys()
+        return {
+            **{name: self._role(name, users, broken) for name in self.shared},
+            **{name: self._role(name, {}, frozenset()) for name in broken},
+        }
+
+    def _role(self, name: str, users: Mapping[str, str], broken: frozenset[str]) -> Role:
+        catalog, account = self._catalog, Account(name, "")
+        members = {
+            users[edge.grantee.user] if _is_of(edge.grantee, users) else member(edge.grantee)
+            for edge in catalog.edges_of.get(name, ())
+            if not _is_of(edge.grantee, broken)
+        }
+        nested = (Grant((), NESTED_IN + one.role) for one in catalog.edges_from.get(account, ()))
+        return Role(frozenset(members), catalog.given(account) | frozenset(nested))
+
+    def _sound(self) -> dict[str, str]:
+        """The users of the roles of one user that are as a push leaves them, by role."""
+        return {name: user for name in self.personal for user in self._user_of(name)}
+
+    def _user_of(self, role: str) -> Iterator[str]:
+        """The user who alone has the role, by default, if it gives roles of ours alone."""
+        catalog, own = self._catalog, Account(role, "")
+        nested = catalog.edges_from.get(own, ())
+        edges = catalog.edges_of.get(role, ())
+        if catalog.given(own) or len(edges) != 1 or edges[0].is_admin or not nested:
+            return
+        account = edges[0].grantee
+        name = user_name(account)
+        if (
+            catalog.accounts.get(account) == role
+            and self._marks.personal(name) == role
+            and all(one.role in self.shared and not one.is_admin for one in nested)
+        ):
+            yield name
+
+    def refused_users(self) -> dict[str, str]:
+        """Users who cannot be told, with why."""
+        refused, catalog = {}, self._catalog
+        for account, default in catalog.accounts.items():
+            name = user_name(account)
+            own = self._marks.personal(name)
+            if account in catalog.lent:
+                refused[name] = "the account was granted to others, who would have its rights too"
+            elif account in catalog.unlimited:
+                refused[name] = "the account has SUPER, so nothing limits it"
+            elif default in catalog.roles - {own}:
+                refused[name] = "the account has another default role, and there can be one"
+            elif own in catalog.roles - catalog.administered:
+                refused[name] = "the role that the user would have is somebody else's"
+            elif not account.host or member_of(name) is not None:
+                refused[name] = "a grant cannot name the account exactly"
+        return refused
+
+    def stuck(self, held: Roles) -> Roles:
+        """The grants of our roles that the account cannot revoke; who makes a role empties it."""
+        found = {
+            name: Role(frozenset(), frozenset(stuck))
+            for name, role in held.roles.items()
+            if (stuck := [one for one in role.grants if not self._may_revoke(one)])
+        }
+        return Roles(found)
+
+    def _may_revoke(self, grant: Grant) -> bool:
+        """Whether the account holds it with the right to grant it, there or on all around it."""
+        catalog = self._catalog
+        if grant.privilege.startswith(NESTED_IN):
+            return grant.privilege.removeprefix(NESTED_IN) in catalog.administered
+        given = catalog.given(catalog.me)
+        needed = {grant.privilege.removesuffix(ON_PATTERN).partition(ON_ROUTINE)[0], GRANT_OPTION}
+        around = (grant.path[:depth] for depth in range(_TABLE + 1))
+        return any(needed <= {one.privilege for one in given if one.path == at} for at in around)
+
+    @cached_property
+    def grantees(self) -> Mapping[Account, str]:
+        """Accounts and roles that are not ours, by a name for each."""
+        catalog = self._catalog
+        names = {one: user_name(one) for one in catalog.accounts if one.user and one.host}
+        taken = {*names.values()}
+        for role in catalog.roles - self.all:
+            account = Account(role, "")
+            names[account] = member(account) if role in taken else role
+        names[EVERYONE] = EVERYONE.user
+        return names
+
+    def members_of_others(self) -> dict[str, frozenset[str]]:
+        """The direct members of each role that is not ours."""
+        names, members = self.grantees, dict[str, set[str]]()
+        for edge in self._catalog.edges:
+            if edge.role not in self.all and edge.grantee in names:
+                members.setdefault(names[Account(edge.role, "")], set()).add(names[edge.grantee])
+        return {of: frozenset(those) for of, those in members.items()}
+
+    def granted_to_others(self) -> Iterator[tuple[str, Grant]]:
+        """What accounts and roles of others were granted, and who may act as whom."""
+        names = self.grantees
+        for account, grants in self._catalog.grants.items():
+            if account in names:
+                yield from ((names[account], grant) for grant in grants)
+        for whose, as_whom in self._catalog.proxies:
+            if whose in names:
+                as_name = user_name(as_whom) if as_whom.user else "any account"
+                yield names[whose], Grant((), PROXY_OF + as_name)
+
+
+def _is_of(account: Account, roles: Iterable[str]) -> bool:
+    return not account.host and account.user in roles

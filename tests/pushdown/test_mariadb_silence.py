@@ -1,0 +1,63 @@
+"""A MariaDB that says nothing any more: nobody waits for it without an end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.mariadb import connected
+from tests.pushdown.mariadb_estate import administrator, execute
+from tests.pushdown.silent import silence
+
+
+@pytest.fixture(name="address")
+def _address(mariadb_url: str) -> Address:
+    url = sa.make_url(mariadb_url).set(drivername="mariadb")
+    return Address(url.render_as_string(hide_password=False), "pg")
+
+
+@pytest.fixture(name="process")
+def _process(address: Address) -> Iterator[int]:
+    """The server, which goes on after the test."""
+    with administrator(address.url) as connection:
+        ((path,),) = execute(connection, "SELECT @@pid_file")
+    process = int(Path(path).read_text())
+    try:
+        yield process
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def test_a_port_that_does_not_answer() -> None:
+    with silence() as port:
+        address = Address(f"mariadb://keeper:secret@127.0.0.1:{port.port}", "pg")
+        with pytest.raises(Unavailable, match="timed out"), connected(address, timeout_s=1):
+            pass
+
+
+def test_a_server_that_is_frozen_while_it_is_asked(address: Address, process: int) -> None:
+    with pytest.raises(Unavailable, match="timed out"):
+        _frozen(address, process)
+    with pytest.raises(Unavailable, match="timed out"), connected(address, timeout_s=1):
+        pass
+    os.kill(process, signal.SIGCONT)
+    with connected(address) as database:
+        assert not database.held().roles
+
+
+def _frozen(address: Address, process: int) -> None:
+    with connected(address, answer_s=1.0) as database:
+        os.kill(process, signal.SIGSTOP)
+        database.held()
+
+
+def test_a_statement_may_take_longer_than_connecting(address: Address) -> None:
+    with connected(address, timeout_s=2) as database:
+        assert database._rows("SELECT SLEEP(2.5) AS slept") == [{"slept": 0}]

@@ -1,0 +1,359 @@
+"""What changes while a target is being told stays: names of catalogs, the end of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.app.push_connection import connect_target
+from lakewarden.kernel.errors import Conflict, Unknown
+from lakewarden.service import people, push_target, realms
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.push import Connect, Pushing
+from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_target import PushTarget, declared
+from lakewarden.service.push_watch import KINDS
+from lakewarden.service.realm import DIRECTORY
+from tests.pushdown.ranger.admin_server import PASSWORD, Ranger, serving
+from tests.pushdown.ranger.worlds import ranger_of
+from tests.systems.gravitino.http.wire import ADMIN, REALM, Wire
+from tests.systems.gravitino.push.hooked import GRANT, LAKE, switch_on
+from tests.systems.gravitino.push.test_ranger_style import of_hive
+
+CATALOG = f"{LAKE}/catalogs/hv"
+WHOLE, OWN, PLUGIN = "lk", "lk.hv", ""
+BOSS = Actor("boss", directory=DIRECTORY)
+Meanwhile = Callable[[], object]
+
+
+@dataclass
+class Followed:
+    """A server, its Ranger, and a target in it; `told` are the deliveries to it."""
+
+    wire: Wire
+    ranger: Ranger
+    now: float = 1_800_000_000.0
+    told: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def administer(self) -> None:
+        """A clock that stands still, and somebody who may do everything."""
+        self.wire.service.clock = lambda: self.now
+        self.wire.service.write(SYSTEM, realms.establish_control)
+        make = partial(people.make_administrator, user=BOSS.user, directory=DIRECTORY)
+        self.wire.service.write(SYSTEM, make)
+
+    def pushing(self, connect: Connect = connect_target) -> Pushing:
+        service = self.wire.service
+        write = partial(service.write, BOSS)
+        return Pushing(service, BOSS, write, self.wire.services.sealing, connect)
+
+    def add(self, catalog: str, *, follow: bool = True, name: str = "rg") -> None:
+        address = self.ranger.address
+        new = declared(name, REALM, catalog, address, follow=follow)
+        assert self.pushing().add(new, address) is None
+
+    def delivery(self, connect: Connect = connect_target) -> Delivery:
+        return Delivery(
+            self.wire.service,
+            self.wire.services.sealing,
+            connect,
+            ("127.0.0.1",),
+            lambda target, count, error: self.told.append((target.name, count, error)),
+        )
+
+    def deliver(self, connect: Connect = connect_target) -> int:
+        self.now += 600.0
+        return self.delivery(connect).deliver_due()
+
+    def apply(self, connect: Connect = connect_target) -> None:
+        """A push by hand of whatever is to be told."""
+        name = self.target.name
+        plan: Any = self.pushing().plan(REALM, name)
+        assert plan.is_pending
+        self.pushing(connect).apply(REALM, name, plan.digest)
+
+    @property
+    def targets(self) -> list[PushTarget]:
+        with self.wire.service.reading() as reading:
+            return list(push_target.targets(reading, (REALM,)))
+
+    @property
+    def target(self) -> PushTarget:
+        (found,) = self.targets
+        return found
+
+    def users(self) -> set[str]:
+        """Who has anything by a policy, beside who may do everything."""
+        items = [item for one in self.ranger.policies.values() for item in one["policyItems"]]
+        members = [one["name"] for role in self.ranger.roles.values() for one in role["users"]]
+        found = {*members, *(user for item in items for user in item.get("users", ()))}
+        return found - {ADMIN, BOSS.user}
+
+    def rename(self, path: str, name: str) -> None:
+        self.wire.good("PUT", path, {"updates": [{"@type": "rename", "newName": name}]})
+
+
+@pytest.fixture(params=[OWN])
+def followed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Followed]:
+    """A target of a catalog, of a whole metalake, or of a plug-in; `ana` may read a table."""
+    type = "trino" if request.param == WHOLE else "hive"
+    with serving(ranger_of(type)) as ranger, Wire(tmp_path) as wire:
+        made = Followed(wire, ranger)
+        made.administer()
+        switch_on(wire, type)
+        of_hive(wire, ranger, with_plugin=request.param == PLUGIN)
+        wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+        if request.param != PLUGIN:
+            made.add(request.param)
+        yield made
+
+
+def afterwards(meanwhile: Meanwhile) -> Connect:
+    """Something happens when the target was told, and before that is remembered."""
+
+    @contextmanager
+    def connect(*about: Any) -> Iterator[Any]:
+        with connect_target(*about) as session:
+            apply = session.apply
+
+            def applied(agreed: Any) -> int:
+                count = apply(agreed)
+                meanwhile()
+                return count
+
+            session.apply = applied  # type: ignore[method-assign]
+            yield session
+
+    return connect
+
+
+def before(meanwhile: Meanwhile) -> Connect:
+    """Something happens between reading the target and asking what the realm allows."""
+
+    @contextmanager
+    def connect(*about: Any) -> Iterator[Any]:
+        with connect_target(*about) as session:
+            meanwhile()
+            yield session
+
+    return connect
+
+
+def reading(meanwhile: Meanwhile) -> Connect:
+    """Something happens while Ranger is read."""
+
+    def connect(target: PushTarget, url: str, store: str, reads: Any) -> Any:
+        def changed_first(realm: str) -> Any:
+            meanwhile()
+            return reads(realm)
+
+        return connect_target(target, url, store, changed_first)
+
+    return connect
+
+
+def once(meanwhile: Meanwhile) -> Meanwhile:
+    done: list[bool] = []
+
+    def act() -> None:
+        if not done:
+            done.append(True)
+            meanwhile()
+
+    return act
+
+
+def test_a_catalog_that_is_renamed_during_a_push_by_hand(followed: Followed) -> None:
+    followed.apply(afterwards(lambda: followed.rename(CATALOG, "store")))
+    assert followed.target.catalog == "store"
+    assert followed.target.pushed
+    assert followed.users() == {"ana"}
+    assert followed.deliver() == 1
+    assert followed.users() == {"ana"}
+    assert not followed.target.journal
+
+
+@pytest.mark.parametrize("followed", [PLUGIN], indirect=True)
+def test_a_plug_in_that_goes_during_a_push_by_hand_is_gone(followed: Followed) -> None:
+    update = {
+        "@type": "setProperty",
+        "property": "authorization.ranger.service.name",
+        "value": "elsewhere",
+    }
+    push = afterwards(lambda: followed.wire.good("PUT", CATALOG, {"updates": [update]}))
+    followed.apply(push)
+    assert sorted(one.closing for one in followed.targets) == [False, True]
+    followed.deliver()
+    assert followed.users() == set()
+    assert [one.closing for one in followed.targets] == [False]
+
+
+def test_a_target_that_is_removed_during_a_push_by_hand(followed: Followed) -> None:
+    remove = lambda: followed.pushing().remove(REALM, "rg")  # noqa: E731
+    with pytest.raises(Unknown, match="removed meanwhile"):
+        followed.apply(afterwards(remove))
+    assert followed.targets == []
+    assert followed.deliver() == 0
+
+
+def test_a_target_that_is_removed_before_a_push_begins(followed: Followed) -> None:
+    followed.deliver()
+    followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+    changes = followed.ranger.changes
+    plan: Any = followed.pushing().plan(REALM, "rg")
+
+    def begun(pushing: Pushing) -> Any:
+        removed = once(lambda: followed.pushing().remove(REALM, "rg"))
+
+        def write(task: Any) -> Any:
+            removed()
+            return pushing.write(task)
+
+        return Pushing(pushing.service, BOSS, write, pushing.sealing, pushing.connect)
+
+    with pytest.raises(Unknown, match="removed meanwhile"):
+        begun(followed.pushing()).apply(REALM, "rg", plan.digest)
+    assert followed.targets == []
+    assert followed.ranger.changes == changes
+
+
+def test_one_that_is_added_by_the_name_of_another_is_not_what_was_told(followed: Followed) -> None:
+    def replaced() -> None:
+        followed.pushing().remove(REALM, "rg")
+        followed.now += 1
+        followed.add(OWN, follow=False)
+
+    with pytest.raises(Unknown, match="removed meanwhile"):
+        followed.apply(afterwards(replaced))
+    assert not followed.target.pushed
+    assert not followed.target.journal
+    assert not followed.target.follow
+
+
+def test_a_delivery_tells_nothing_more_to_what_was_removed(followed: Followed) -> None:
+    removed = once(lambda: followed.pushing().remove(REALM, "rg"))
+    assert followed.deliver(reading(removed)) == 0
+    assert followed.targets == []
+    assert followed.users() == set()
+    assert "removed meanwhile" in followed.told[-1][2]
+    assert followed.deliver() == 0
+
+
+@pytest.mark.parametrize("followed", [PLUGIN], indirect=True)
+def test_a_failure_takes_nothing_from_an_address_that_was_changed(followed: Followed) -> None:
+    update = {"property": "authorization.ranger.password", "value": PASSWORD}
+
+    def changed() -> None:
+        followed.ranger.status = 401
+        updates = [{"@type": "setProperty", **update}]
+        followed.wire.good("PUT", CATALOG, {"updates": updates})
+
+    assert followed.deliver(before(changed)) == 0
+    followed.ranger.status = 0
+    assert followed.delivery().deliver_due() == 1  # at once, and not after a pause
+    assert followed.users() == {"ana"}
+
+
+def test_a_look_at_a_target_that_was_pushed_meanwhile_is_not_kept(followed: Followed) -> None:
+    before_push = followed.target
+    assert followed.deliver() == 1
+    write = followed.pushing().write
+    for target, kept in ((before_push, 0), (followed.target, 1)):
+        write(
+            partial(push_target.note_drift, of=target, counts=dict.fromkeys(KINDS, 1), digest="d")
+        )
+        assert len(followed.pushing().drift_notes((REALM,))) == kept
+
+
+@pytest.mark.parametrize("followed", [WHOLE], indirect=True)
+def test_a_metalake_that_is_renamed_keeps_its_target(followed: Followed) -> None:
+    assert followed.deliver() == 1
+    assert followed.users() == {"ana"}
+    followed.rename("metalakes/lk", "sea")
+    assert (followed.target.metalake, followed.target.catalog) == ("sea", "")
+    assert followed.deliver() == 1
+    assert followed.users() == {"ana"}
+
+
+def test_a_catalog_of_a_metalake_that_is_renamed_keeps_its_target(followed: Followed) -> None:
+    assert followed.deliver() == 1
+    followed.rename("metalakes/lk", "sea")
+    assert followed.target.place == "sea.hv"
+    assert followed.deliver() == 1
+    assert followed.users() == {"ana"}
+
+
+def test_a_tag_with_the_name_of_a_catalog_takes_no_target_along(followed: Followed) -> None:
+    followed.wire.good("POST", f"{LAKE}/tags", {"name": "hv"})
+    followed.rename(f"{LAKE}/tags/hv", "other")
+    assert followed.target.place == OWN
+    assert followed.deliver() == 1
+    assert followed.users() == {"ana"}
+
+
+@pytest.mark.parametrize("followed", [OWN, PLUGIN], indirect=True)
+@pytest.mark.parametrize("when", [before, reading])
+def test_a_catalog_that_is_renamed_during_a_delivery(
+    followed: Followed, when: Callable[[Meanwhile], Connect]
+) -> None:
+    assert followed.deliver() == 1
+    followed.wire.good("POST", f"{LAKE}/users", {"name": "bo"})
+    renamed = once(lambda: followed.rename(CATALOG, "store"))
+    assert followed.deliver(when(renamed)) == 1
+    assert followed.users() == {"ana"}
+    assert followed.deliver() == 1
+    assert followed.users() == {"ana"}
+    assert followed.target.catalog == "store"
+
+
+@pytest.mark.parametrize("followed", [OWN, PLUGIN], indirect=True)
+def test_a_catalog_that_is_renamed_before_the_target_is_read(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert followed.deliver() == 1
+    followed.wire.good("POST", f"{LAKE}/users", {"name": "bo"})
+    renamed = once(lambda: followed.rename(CATALOG, "store"))
+    delivery = followed.delivery()
+    followed.now += 600.0
+    (due,) = delivery.due()
+    catch_up = followed.wire.service.catch_up
+
+    def late() -> Any:
+        state = catch_up()
+        renamed()
+        return state
+
+    monkeypatch.setattr(followed.wire.service, "catch_up", late)
+    assert delivery.deliver(due)
+    assert followed.users() == {"ana"}
+    assert followed.target.catalog == "store"
+
+
+def test_a_plan_of_a_catalog_that_has_another_name_by_now(followed: Followed) -> None:
+    renamed = once(lambda: followed.rename(CATALOG, "store"))
+    with pytest.raises(Conflict, match=r"`lk\.hv` is `lk\.store` now"):
+        followed.pushing(before(renamed)).plan(REALM, "rg")
+
+
+def test_of_two_that_add_a_target_by_one_name_one_does(followed: Followed) -> None:
+    pushing = followed.pushing()
+    first = once(lambda: followed.add(OWN, name="two", follow=False))
+
+    def write(task: Any) -> Any:
+        first()
+        return pushing.write(task)
+
+    second = Pushing(pushing.service, BOSS, write, pushing.sealing, pushing.connect)
+    other = followed.ranger.address.replace("/svc", "/elsewhere")
+    with pytest.raises(Conflict, match="there is a target `two`"):
+        second.add(declared("two", REALM, OWN, other), other)
+    with followed.wire.service.reading() as reads:
+        found = push_target.target(reads, (REALM,), "two")
+        assert pushing.sealing is not None
+        assert push_target.url(reads, pushing.sealing, found) == followed.ranger.address

@@ -1,0 +1,152 @@
+"""Targets that take connections and say nothing: others are told and looked at all the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.app.push_worker import PushWorker
+from lakewarden.app.target_looks import TargetLooks
+from lakewarden.app.target_threads import MOST
+from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.pushdown.ranger import admin
+from lakewarden.service import push_outbox
+from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_target import PushTarget, declared
+from lakewarden.service.push_watch import Look, PushWatch
+from tests.pushdown.ranger.admin_server import serving
+from tests.pushdown.ranger.worlds import ranger_of
+from tests.pushdown.silent import Silent, silence
+from tests.systems.gravitino.http.wire import REALM, Wire
+from tests.systems.gravitino.push.hooked import GRANT, LAKE
+from tests.systems.gravitino.push.test_changed_meanwhile import OWN, Followed
+from tests.systems.gravitino.push.test_ranger_style import of_hive
+
+WAIT_SECONDS = 60.0
+
+
+@pytest.fixture(name="port")
+def _port(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
+    monkeypatch.setattr(admin, "_FIRST_PAUSE_SECONDS", 0.0)
+    with silence() as port:
+        yield port
+
+
+@pytest.fixture(name="followed")
+def _followed(tmp_path: Path, port: Silent) -> Iterator[Followed]:
+    """The target `rg`, and beside it one for each thread that a port has which hangs."""
+    with serving(ranger_of("hive")) as ranger, Wire(tmp_path) as wire:
+        made = Followed(wire, ranger)
+        made.administer()
+        of_hive(wire, ranger, with_plugin=False)
+        wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+        for number in range(MOST):
+            address = f"ranger+http://ops:secret@127.0.0.1:{port.port}/svc"
+            new = declared(f"a{number}", REALM, OWN, address, follow=True)
+            assert made.pushing().add(new, address) is None
+        made.now += 1.0
+        made.add(OWN)
+        yield made
+
+
+def raised(error: Exception) -> None:
+    raise error
+
+
+def test_however_many_hang_another_one_is_told(followed: Followed, port: Silent) -> None:
+    port.hangs = False
+    assert followed.deliver() == 1
+    followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+    assert followed.users() == {"ana"}
+    port.hangs, arrived = True, threading.Event()
+    followed.now += 600.0
+
+    def told(target: PushTarget, count: int, error: str) -> None:
+        if target.name == "rg":
+            arrived.set()
+
+    found = followed.delivery()
+    delivery = Delivery(found.service, found.sealing, found.connect, found.hosts, told)
+    worker = PushWorker(delivery, raised)
+    worker.start()
+    try:
+        assert arrived.wait(WAIT_SECONDS)
+        assert followed.users() == set()
+    finally:
+        port.close()
+        worker.stop()
+
+
+def test_a_store_that_is_away_is_told_of() -> None:
+    heard = threading.Event()
+
+    class Away(Delivery):
+        def behind(self) -> list[push_outbox.Followed]:
+            raise Unavailable("the store is away")
+
+    def away(error: WardenError) -> None:
+        assert str(error) == "the store is away"
+        heard.set()
+
+    nothing: Any = None
+    worker = PushWorker(Away(nothing, None, nothing, ()), raised, away)
+    worker.start()
+    try:
+        assert heard.wait(WAIT_SECONDS)
+    finally:
+        worker.stop()
+
+
+def test_what_hangs_keeps_no_other_target_from_being_looked_at(
+    followed: Followed, port: Silent
+) -> None:
+    port.hangs = False
+    followed.deliver()
+    port.hangs = True
+    seen = TargetLooks(PushWatch(followed.pushing(), 300.0, ("a0", "a1", "rg")))
+    assert seen.begin()
+    first = next(seen.found(WAIT_SECONDS))
+    assert (first.target.name, first.error) == ("rg", "")
+    assert list(seen.found()) == []
+    port.close()
+    rest = {one.target.name: one for one in seen.found(WAIT_SECONDS)}
+    assert sorted(rest) == ["a0", "a1"]
+    assert all("cannot be reached" in one.error for one in rest.values())
+    seen.join(WAIT_SECONDS)
+    assert not seen.begin()
+
+
+def test_what_failed_is_looked_at_by_some_threads_alone(followed: Followed, port: Silent) -> None:
+    port.hangs = False
+    followed.deliver()
+    stop = threading.Event()
+    watching = PushWatch(followed.pushing(), 300.0)
+    seen = TargetLooks(watching)
+    found = {one.target.name: one for one in seen.all_due(stop)}
+    assert sorted(found) == ["a0", "a1", "a2", "a3", "rg"]
+    assert [name for name, one in found.items() if not one.error] == ["rg"]
+    port.hangs = True
+    followed.now += 600.0
+    seen.begin()
+    first = next(seen.found(WAIT_SECONDS))
+    assert first.target.name == "rg"
+    port.close()
+    rest = [one.target.name for one in seen.all_due(stop)]
+    assert sorted(rest) == ["a0", "a1", "a2", "a3"]
+    stop.set()
+    assert list(seen.all_due(stop)) == []
+
+
+def test_what_a_look_raises_is_heard(followed: Followed) -> None:
+    class Broken(PushWatch):
+        def look(self, target: PushTarget, now: float) -> Look:
+            raise ValueError(target.name)
+
+    seen = TargetLooks(Broken(followed.pushing(), 300.0, ("rg",)))
+    seen.begin()
+    with pytest.raises(ValueError, match="rg"):
+        list(seen.found(WAIT_SECONDS))

@@ -157,8 +157,9 @@ def _counts(effect: Effect) -> bool:
 
 
 def _follow_names(transaction: Changing, realm: RealmState, target: PushTarget) -> None:
-    before = place = (target.metalake, target.catalog) if target.catalog else (target.metalake,)
     type = "catalog" if target.catalog else "metalake"
+    before: tuple[str, ...] = (target.metalake, target.catalog)[: 2 if target.catalog else 1]
+    place = before
     parts = realm.system.spelling.parts
     for scope, effect in transaction.effects:
         # A tag or a role may have the name of a catalog.

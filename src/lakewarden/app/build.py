@@ -72,6 +72,7 @@ from lakewarden.service.server_figures import ServerFigures
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
+from lakewarden.telemetry.environment import SERVER
 
 _OWN_THREADS: Final = 2
 """Beside those of handlers: what the server asks for itself does not wait for them."""
@@ -92,7 +93,7 @@ class Application:
     """The server of one process, as an ASGI application.
 
     A worker ends when the process with the number `parent` is gone, which it could not be told.
-    `readiness` is shared by all processes of the server.
+    `readiness` is shared by all processes of the server. Traces are of the service `service_name`.
     """
 
     def __init__(
@@ -102,8 +103,10 @@ class Application:
         *,
         parent: int | None = None,
         readiness: Readiness | None = None,
+        service_name: str = SERVER,
     ) -> None:
         self.settings = settings
+        self._service_name = service_name
         self._parent = parent
         self._readiness = readiness
         self._tried = asyncio.Event()
@@ -172,7 +175,7 @@ class Application:
             proxies=networks(settings.trusted_proxies),
             origin=RequestOrigin(hosts, of_requests.public_url, addresses=not settings.is_loopback),
             limiter=RateLimiter(settings.rate_limits),
-            tracing=traces.tracing(),
+            tracing=traces.tracing(self._service_name),
             principals=settings.tls_principals,
             local_engine=settings.engine_loopback,
             trusted_proxies={

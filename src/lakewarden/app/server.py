@@ -31,6 +31,7 @@ from lakewarden.app.open_files import raise_limit
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.telemetry.environment import SERVER
 
 BACKLOG: Final = 2_048
 KEEP_ALIVE_SECONDS: Final = 75
@@ -69,11 +70,12 @@ def run(
     sock: socket.socket,
     ready: Callable[[], None],
     dialects: Dialects = all_dialects,
+    service_name: str = SERVER,
 ) -> None:
     """Serves on the bound socket until a signal; pending requests are finished.
 
     `ready` is called once, when all workers have loaded their state and listen; in a thread.
-    `dialects` makes what is served, in each worker.
+    `dialects` makes what is served, in each worker; traces are of the service `service_name`.
     """
     raise_limit(settings.limits.connections)
     counts = Path(tempfile.mkdtemp(prefix="lakewarden-metrics-"))
@@ -83,7 +85,7 @@ def run(
     waiting = Thread(target=_when_ready, args=(settings, sock, workers, done, ready), daemon=True)
     waiting.start()
     try:
-        _run(_config(settings, workers, dialects), sock)
+        _run(_config(settings, workers, dialects, service_name), sock)
     finally:
         done.set()
         waiting.join()
@@ -131,10 +133,17 @@ def _run(config: uvicorn.Config, sock: socket.socket) -> None:
         uvicorn.Server(config).run(sockets=[sock])
 
 
-def _config(settings: Settings, workers: Path, dialects: Dialects = all_dialects) -> uvicorn.Config:
+def _config(
+    settings: Settings,
+    workers: Path,
+    dialects: Dialects = all_dialects,
+    service_name: str = SERVER,
+) -> uvicorn.Config:
     from lakewarden.app.protocol import GuardedProtocol
 
-    application: Callable[[], object] = partial(make, settings, os.getpid(), workers, dialects)
+    application: Callable[[], object] = partial(
+        make, settings, os.getpid(), workers, dialects, service_name
+    )
     return uvicorn.Config(
         app=application,
         factory=True,
@@ -170,7 +179,11 @@ def _has_uvloop() -> bool:
 
 
 def make(
-    settings: Settings, starter: int, workers: Path, dialects: Dialects = all_dialects
+    settings: Settings,
+    starter: int,
+    workers: Path,
+    dialects: Dialects = all_dialects,
+    service_name: str = SERVER,
 ) -> object:
     """The application of one worker, in its process. `starter` started the server.
 
@@ -185,4 +198,10 @@ def make(
         log.get().warning("security is weakened", what=warning)
     parent = starter if settings.workers > 1 else None
     readiness = Readiness(workers)
-    return Application(settings, dialects(settings), parent=parent, readiness=readiness)
+    return Application(
+        settings,
+        dialects(settings),
+        parent=parent,
+        readiness=readiness,
+        service_name=service_name,
+    )

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from lakewarden.app.request_context import RequestContext
     from lakewarden.telemetry.span_sender import SpanIds, SpanSender
 
-SERVICE: Final = "lakewarden"
-"""The name of the service, unless a variable gives another one."""
-
 _METHODS: Final = frozenset(
     {"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 )
@@ -35,9 +32,9 @@ def span_sender(service: str) -> SpanSender | None:
     return environment.span_sender(service, warn)
 
 
-def tracing() -> Tracing | None:
+def tracing(service: str) -> Tracing | None:
     """What records requests as spans in this process; None where nothing asks for it."""
-    sender = span_sender(SERVICE)
+    sender = span_sender(service)
     return None if sender is None else Tracing(sender)
 
 
@@ -84,6 +81,12 @@ def _name(context: RequestContext) -> str:
     return f"{'HTTP' if method == _OTHER else method} {_route(context)}".rstrip()
 
 
+def _operation(context: RequestContext) -> str:
+    """The operation of the route; of one that has none, what was denied last."""
+    exchange = context.exchange
+    return context.operation or ("" if exchange is None else exchange.denied_operation)
+
+
 def _attributes(context: RequestContext, status: int) -> dict[str, str | int]:
     """What is told of a request, by the semantic conventions where these have a name for it."""
     attributes: dict[str, str | int] = {
@@ -95,7 +98,7 @@ def _attributes(context: RequestContext, status: int) -> dict[str, str | int]:
         attributes["error.type"] = str(status)
     if context.match is not None:
         attributes["http.route"] = _route(context)
-        attributes["lakewarden.operation"] = context.operation
+        attributes["lakewarden.operation"] = _operation(context)
     if context.model and context.realm is not None:  # else nobody knows whether there is such a one
         attributes["lakewarden.realm"] = context.realm
         attributes["lakewarden.model"] = context.model

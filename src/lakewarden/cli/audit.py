@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator, url_of
+from lakewarden.cli.moment import moment
 from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.status_line import working
@@ -153,7 +153,7 @@ def export(
         lakewarden audit export --database sqlite:///estate.db
         lakewarden audit export --since 2026-11-01 --database sqlite:///estate.db
     """
-    first, last = _moment(since, "--since"), _moment(until, "--until")
+    first, last = moment(since, "--since"), moment(until, "--until")
     rows = (row for row in _rows(at, realm) if first <= row["event"]["time"] < last)
     if out is None:
         for row in rows:
@@ -167,18 +167,6 @@ def export(
             count += 1
     note(f"{out}: {count:,} rows")
     return YES
-
-
-def _moment(text: str | None, where: str) -> float:
-    """The moment, seconds since the epoch; without one, before or after everything."""
-    if text is None:
-        return -math.inf if where == "--since" else math.inf
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        expected = "a date or a time as in `2026-11-23` or `2026-11-23T07:00:00Z`"
-        raise BadInput(f"expected {expected}", where=where) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 _EXPORTED: Final = ("seq", "revision", "digest", "seal", "event")

@@ -78,6 +78,13 @@ class Wherever:
         first = location(self.from_[0]) if self.from_ else None
         return Where(first, self.server_options, realm=self.realm[0] if self.realm else None)
 
+    def past(self) -> str:
+        """The realm of a database whose past is asked about. Raises `BadInput` for all else."""
+        others = self.from_ or self.links or self.all_realms or self.server_options.server
+        if others or len(self.realm) != 1:
+            raise BadInput("takes one `--realm NAME` with `--database URL`", where="--since")
+        return self.realm[0]
+
     def names(self) -> list[str] | None:
         """The realms that are named; None for all. Raises `BadInput`."""
         if self.all_realms and self.realm:

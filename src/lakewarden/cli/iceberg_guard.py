@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 PORT: Final = 8181
 """Where Iceberg REST catalogs usually listen."""
 
+SERVICE: Final = "lakewarden-iceberg-guard"
+"""The name of the guard in traces, unless a variable gives another one."""
+
 
 @Parameter("*", show_default=False)
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def iceberg_guard(
     where = address_of(settings)
     for remark in (*settings.weakened, *remarks, f"starting on {where}"):
         note(remark)
-    server.run(settings, sock, partial(listens, where), dialects)
+    server.run(settings, sock, partial(listens, where), dialects, SERVICE)
     return YES
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
 from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
 from lakewarden.cli.formatting import principal_name
+from lakewarden.cli.moment import moment, shown
 from lakewarden.cli.outcome import NO, YES, show_csv, show_json, show_table
 from lakewarden.cli.question import (
     NO_CLAIMS,
@@ -16,16 +18,24 @@ from lakewarden.cli.question import (
     AsRows,
     On,
     Parts,
+    Realm,
     ask,
     open_realm,
     question,
     tell,
 )
 from lakewarden.cli.question_target import Where
+from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.who import who as who_may
 from lakewarden.service.sight import unmasked_users
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lakewarden.service.access_periods import Period, UsersOf
+    from lakewarden.service.state import RealmState
 
 Unmasked = Annotated[
     str | None,
@@ -33,12 +43,36 @@ Unmasked = Annotated[
 ]
 
 
-def who(
+@Parameter("*")
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time that lies behind."""
+
+    since: Annotated[
+        str | None,
+        Parameter(help="Who could from this date or time on, UTC, and when; a database alone."),
+    ] = None
+    until: Annotated[
+        str | None, Parameter(help="Who could before this date or time, UTC; default: now.")
+    ] = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the question is about the past."""
+        return self != NO_SPAN
+
+
+NO_SPAN: Final = Span()
+_PERIOD: Final = ("user", "since", "until", "revision", "ended_by")
+
+
+def who(  # noqa: PLR0913 — options of a verb
     operation: Act | None = None,
     entity: On = None,
     /,
     *,
     unmasked: Unmasked = None,
+    span: Span = NO_SPAN,
     where: Wherever = NOWHERE,
     home: Home = None,
     parts: Parts = NO_PARTS,
@@ -48,7 +82,8 @@ def who(
 
     With several realms, the question covers all entities linked to ENTITY, and OPERATION may be
     `see`, `read` or `change`. With `--unmasked`, lists those who may read the table of a column and
-    whom no column mask binds. Exit code 1 if there are none.
+    whom no column mask binds. With `--since` or `--until`, lists who could in that time, from when
+    to when, and by which revisions. Exit code 1 if there are none.
 
     For example:
 
@@ -57,9 +92,13 @@ def who(
         lakewarden who read table:lake:hive.people.salaries --all-realms
 
         lakewarden who --unmasked column:quillmere:lake.people.salaries.amount --from realm
+
+        lakewarden who dataset.read dataset:sales.orders --since 2026-11-01 --realm cdap
     """
     if (operation is None) == (unmasked is None):
         raise BadInput("expected either OPERATION or `--unmasked COLUMN`")
+    if span.is_asked:
+        return _who_in_time(where, span, operation, entity or unmasked, parts, format)
     if where.is_several:
         if operation is None:
             raise BadInput("takes one realm", where="--unmasked")
@@ -92,6 +131,53 @@ def _who(
         return [Principal(USER, name) for name in answer["users"]], answer["notes"]
     parsed = ask(open_realm(realm), None, operation, entity, parts)
     return sorted(who_may(parsed.realm.matrix, parsed.request)), list(parsed.notes)
+
+
+def _who_in_time(
+    where: Wherever,
+    span: Span,
+    operation: str | None,
+    entity: str | None,
+    parts: Parts,
+    format: str,
+) -> int:
+    def users_of(state: RealmState, now: float) -> Iterable[str]:
+        realm = Realm(state.system, state.matrix, now)
+        parsed = ask(realm, None, operation, entity, parts)
+        if operation is None:
+            return map(principal_name, unmasked_users(state.matrix, parsed.request))
+        return map(principal_name, who_may(state.matrix, parsed.request))
+
+    periods = [
+        {**one._asdict(), "since": shown(one.since), "until": shown(one.until)}
+        for one in _periods(where, span, users_of)
+    ]
+    cells = (["" if value is None else str(value) for value in one.values()] for one in periods)
+    if format == "json":
+        show_json({"total": len(periods), "periods": periods})
+    elif format == "csv":
+        show_csv(_PERIOD, cells)
+    elif periods:
+        show_table(_PERIOD, cells)
+    else:
+        tell(["nobody could"])
+    return YES if periods else NO
+
+
+def _periods(where: Wherever, span: Span, users_of: UsersOf) -> Sequence[Period]:
+    from lakewarden.cli.admin_target import opened
+    from lakewarden.service.access_periods import access_periods
+
+    realm = where.past()
+    first, last = moment(span.since, "--since"), moment(span.until, "--until")
+    with working("realm", ("open", "compile")) as begin, opened(where.database) as service:
+        begin("compile")
+        service.catch_up().realm(realm)
+        end = min(last, service.clock())
+        if first >= end:
+            raise BadInput("expected a moment before `--until`, and before now", where="--since")
+        with service.reading() as reading:
+            return access_periods(reading, realm, users_of, first, end)
 
 
 def _unmasked(realm: Where, column: str | None) -> list[Principal]:

@@ -132,7 +132,8 @@ class Exchange:
     `path` is below the realm's prefix, decoded; `params` are the path's parameters, decoded;
     names of `headers` are in lower case. `state` is as new as the caller asked for; `now` is
     the server's clock, read once. `address` is the caller's; an `inline` handler is not told.
-    `on_loop`: the handler runs on the event loop, and may raise `TakesTime`.
+    `on_loop`: the handler runs on the event loop, and may raise `TakesTime`. `denied_operation` is
+    what was denied last.
     """
 
     method: str
@@ -149,6 +150,7 @@ class Exchange:
     services: Services
     address: str = ""
     on_loop: bool = False
+    denied_operation: str = field(default="", init=False)
 
     def json(self) -> dict[str, object]:
         """The body, a JSON object; raises `BadInput` or `LimitExceeded` (R-30)."""
@@ -168,6 +170,7 @@ class Exchange:
         """Makes denied reads part of the audit trail, one row for many of its kind."""
         rows = []
         for event in events:
+            self.denied_operation = event.operation
             count = self.services.denials.count(self.realm, event.actor, event.operation, self.now)
             if count:
                 rows.append(replace(event, details={**event.details, "reads": count}))
@@ -182,6 +185,7 @@ class Exchange:
 
     def denied_decision(self, event: AuditEvent, decision: DeniedDecision) -> str:
         """As `denied`, of a decision that an engine shows: its id, "" where it is not kept."""
+        self.denied_operation = event.operation
         if self.on_loop and self.services.denials.is_due(decision, self.now):
             raise TakesTime
         count = self.services.denials.count_decision(decision, self.now)

@@ -6,7 +6,8 @@ The feed is read from its beginning: once it is pruned, or too long, earlier rev
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -53,25 +54,38 @@ class PastRealm:
         return sorted({row.revision for row in self.rows})
 
     def revision_at(self, reading: Reading, moment: float) -> int:
-        """The newest revision that was there at a moment (seconds since the epoch); 0 for none.
+        """The newest revision that was there at a moment (seconds since the epoch); 0 for none."""
+        earlier = takewhile(lambda made: made[1] <= moment, self.times(reading))
+        return max((revision for revision, _ in earlier), default=0)
 
-        A revision that the audit trail does not know is of the time of the one before it.
+    def times(self, reading: Reading) -> Iterator[tuple[int, float]]:
+        """The revisions and when they were made (seconds since the epoch), oldest first.
+
+        A revision that the audit trail does not know is of the time of the one before it, and none
+        is older than that.
         """
         acts = audit_events_of(reading, self.revisions)
-        newest, time = 0, -math.inf
+        time = -math.inf
         for revision in self.revisions:
             if revision in acts:
-                time = acts[revision]["time"]
-            if time > moment:
-                break
-            newest = revision
-        return newest
+                time = max(time, acts[revision]["time"])
+            yield revision, time
 
     def at(self, revision: int, now: float) -> RealmState | None:
         """The realm as it was then, compiled for the moment `now`; None where it did not exist."""
-        replay = Replay()
-        for row in checked(takewhile(lambda row: row.revision <= revision, self.rows)):
-            replay.take(row)
+        return next(self.states([(revision, now)]))
+
+    def states(self, points: Iterable[tuple[int, float]]) -> Iterator[RealmState | None]:
+        """As `at`, of several revisions and moments; the revisions ascend."""
+        replay, taken = Replay(), 0
+        for revision, now in points:
+            end = bisect_right(self.rows, revision, key=lambda row: row.revision)
+            for row in checked(self.rows[taken:end]):
+                replay.take(row)
+            taken = end
+            yield self._compiled(replay, revision, now)
+
+    def _compiled(self, replay: Replay, revision: int, now: float) -> RealmState | None:
         realm = replay.realms.get(self.name)
         if realm is None:
             return None

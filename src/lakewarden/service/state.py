@@ -155,7 +155,7 @@ class State:
         """The same revision, moved to the interval around `now`."""
         if self.covers(now):
             return self
-        realms = {name: _moved(state, now) for name, state in self.realms.items()}
+        realms = {name: moved(state, now) for name, state in self.realms.items()}
         return _bounded(replace(self, realms=realms))
 
 
@@ -276,7 +276,8 @@ def _bounded(state: State) -> State:
     )
 
 
-def _moved(state: RealmState, now: float) -> RealmState:
+def moved(state: RealmState, now: float) -> RealmState:
+    """The same revision of a realm, compiled for the moment `now`."""
     table = state.matrix.snapshot.table
     if table.start <= now < table.end:
         return state

@@ -47,6 +47,7 @@ NEW_SCHEMA = {
     "schema-id": 0,
     "fields": [{"id": 1, "name": "id", "type": "long", "required": False}],
 }
+NO_VARIABLES: Mapping[str, str] = {}
 CONFIGURATION = """
 [iceberg.gravitino]
 uri = "{uri}"
@@ -152,7 +153,11 @@ def guarded(folder: Path, more: str = "", *, reader: bool = False) -> Iterator[G
 
 @contextmanager
 def guard_of(
-    folder: Path, uri: str, prefix: str, more: str = ""
+    folder: Path,
+    uri: str,
+    prefix: str,
+    more: str = "",
+    variables: Mapping[str, str] = NO_VARIABLES,
 ) -> Iterator[tuple[Served, Mapping[str, str]]]:
     """A guard in front of any catalog, and the tokens of the users."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
@@ -161,6 +166,6 @@ def guard_of(
     text = CONFIGURATION.format(uri=uri, prefix=prefix, folder=folder, more=more)
     (folder / "guard.toml").write_text(text)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "guard.toml"))
-    environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT}
+    environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT, **variables}
     with server(folder, *settings, environment=environment, verb="iceberg-guard") as served:
         yield served, tokens

@@ -14,6 +14,7 @@ import httpx
 from lakewarden.config.engines import IcebergRealm
 from lakewarden.http.exchange import JSON
 from lakewarden.http.iceberg.errors import IcebergError
+from lakewarden.service.steps import step
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,12 @@ class Backend:
             sent["content-type"] = JSON
         end = time.monotonic() + self._seconds
         try:
-            with self._client.stream(
-                method, f"{self._uri}/{path}", params=query, headers=sent, content=body
-            ) as response:
+            with (
+                step("call the catalog", calls="iceberg"),
+                self._client.stream(
+                    method, f"{self._uri}/{path}", params=query, headers=sent, content=body
+                ) as response,
+            ):
                 read = self._read(response, end)
         except httpx.TimeoutException:
             raise IcebergError(504, "the catalog did not answer in time") from None

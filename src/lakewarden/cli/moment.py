@@ -1,0 +1,35 @@
+"""Moments as people write them, and as they are shown."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from lakewarden.kernel.errors import BadInput
+
+
+def moment(text: str | None, where: str) -> float:
+    """The moment, seconds since the epoch; without one, before or after everything.
+
+    >>> moment("2026-11-23", "--since")
+    1795392000.0
+    """
+    if text is None:
+        return -math.inf if where == "--since" else math.inf
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        expected = "a date or a time as in `2026-11-23` or `2026-11-23T07:00:00Z`"
+        raise BadInput(f"expected {expected}", where=where) from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def shown(moment: float) -> str:
+    """A moment in UTC as `moment` reads it; "" for one before or after everything.
+
+    >>> shown(1795392000.0)
+    '2026-11-23T00:00:00Z'
+    """
+    if math.isinf(moment):
+        return ""
+    return datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")

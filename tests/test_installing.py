@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
-import venv
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,8 @@ PINS: Final = ROOT / "requirements"
 EXTRAS: Final = tuple(sorted(path.stem for path in PINS.iterdir() if path.stem != "dev"))
 TOOLS: Final = ("build==1.6.1", "pipx==1.18.4", "uv")
 SECONDS: Final = 1800
+OTHERS: Final = ("3.12", "3.13", "3.14")
+"""Pythons on which not all tests run."""
 
 INGEST: Final = ("pipeline", "ingest", str(SAMPLE / "datahub.json"), "--source", "datahub-file")
 LAKEWARDEN: Final = ("-m", "lakewarden.cli")
@@ -84,9 +86,11 @@ def attempt(
     )
 
 
-def environment(folder: Path, *requirements: str | Path) -> Path:
+def environment(
+    folder: Path, *requirements: str | Path, interpreter: str = sys.executable
+) -> Path:
     """The Python of a new environment that has these requirements."""
-    venv.create(folder, with_pip=True)
+    run(interpreter, "-m", "venv", folder, cwd=folder.parent)
     python = folder / "bin/python"
     run(python, "-m", "pip", "install", "--quiet", *requirements, cwd=folder)
     return python
@@ -126,18 +130,22 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Installations:
     """Environments of the wheel with one extra each, with pins, made when they are asked for."""
 
-    def __init__(self, wheel: Path, estate: Path, folder: Path) -> None:
+    def __init__(
+        self, wheel: Path, estate: Path, folder: Path, interpreter: str = sys.executable
+    ) -> None:
         self._wheel, self._estate, self._folder = wheel, estate, folder
+        self._interpreter = interpreter
         self.python, self.missing = cache(self._python), cache(self._missing)
 
     def _python(self, extra: str) -> Path:
         """The Python of the environment; without pins where `extra` is empty."""
         folder = self._folder / f"extra-{extra or 'none'}"
         if extra:
-            python = environment(folder, "--require-hashes", "-r", PINS / f"{extra}.txt")
+            pins = ("--require-hashes", "-r", PINS / f"{extra}.txt")
+            python = environment(folder, *pins, interpreter=self._interpreter)
             run(python, "-m", "pip", "install", "--quiet", "--no-deps", self._wheel, cwd=folder)
         else:
-            python = environment(folder, self._wheel)
+            python = environment(folder, self._wheel, interpreter=self._interpreter)
         run(python, "-m", "pip", "check", cwd=self._folder)
         return python
 
@@ -188,6 +196,18 @@ def test_every_verb_works_or_names_the_extra_with_which_it_does(
         assert {installed.missing(extra, command) for command in COMMANDS} == {""}
 
 
+@pytest.mark.parametrize("version", OTHERS)
+def test_every_verb_works_on_the_other_pythons_that_are_here(
+    wheel: Path, estate: Path, tmp_path: Path, version: str
+) -> None:
+    interpreter = shutil.which(f"python{version}")
+    if interpreter is None or f"python{version}" == Path(sys.executable).resolve().name:
+        pytest.skip(f"there is no other Python {version} here")
+    installed = Installations(wheel, estate, tmp_path, interpreter)
+    assert {installed.missing("all", command) for command in COMMANDS} == {""}
+    assert {command for command in COMMANDS if not installed.missing("", command)} == WITHOUT_EXTRA
+
+
 def test_the_sdist_installs_as_the_wheel_does(built: Path, tmp_path: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     python = environment(tmp_path / "sdist", f"{sdist}[server]")
@@ -208,7 +228,7 @@ def test_the_demo_runs_from_a_wheel_that_is_not_installed(
     assert "9. " in shown
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.11", *OTHERS])
 def test_every_pin_has_a_wheel_for_this_python(tmp_path: Path, version: str) -> None:
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed")
     place = ("--target", tmp_path / "none", "--python-version", version, "--only-binary=:all:")

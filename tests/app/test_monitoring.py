@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from importlib import import_module
@@ -34,6 +36,8 @@ GATEWAY = "lakewarden_gateway_calls_total"
 MONITORING = DOCS / "monitoring"
 UNWATCHED = {"lakewarden_ranger_document_made_timestamp_seconds"}
 """Metrics for questions of one's own."""
+OF_PROMETHEUS = {"job", "instance"}
+"""Labels that Prometheus adds: dashboards choose by them."""
 Labels = dict[str, frozenset[str]]
 Document = dict[str, Any]
 
@@ -136,6 +140,27 @@ def test_dashboards_have_panels_side_by_side_and_names_of_their_own() -> None:
         assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
 
 
+@pytest.mark.nightly  # the linter is built by Go
+@pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")
+def test_grafanas_linter_has_nothing_to_say_of_the_dashboards(tmp_path: Path) -> None:
+    linter = subprocess.run(
+        [DOCS.parent / "scripts/dashboard-linter.sh"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+    def said(path: Path) -> subprocess.CompletedProcess[str]:
+        command = [linter, "lint", "--strict", str(path)]
+        return subprocess.run(command, check=False, capture_output=True, text=True)
+
+    boards = sorted(MONITORING.glob("*.json"))
+    assert len(boards) == 2
+    for board in boards:
+        linted = said(board)
+        assert linted.returncode == 0, linted.stdout + linted.stderr
+    planted = tmp_path / "planted.json"
+    planted.write_text(boards[0].read_text("utf-8").replace("rate(", "max(", 1), "utf-8")
+    assert said(planted).returncode != 0
+
+
 def test_alerts_say_how_bad_it_is_and_name_labels_that_their_expression_has() -> None:
     alerts = [rule for group in groups() for rule in group["rules"]]
     assert len({rule["alert"] for rule in alerts}) == len(alerts)
@@ -158,7 +183,7 @@ def test_dashboards_and_alerts_look_at_metrics_that_there_are() -> None:
             used = re.findall(r"(\w+)\s*[=!]", condition)
             for group in GROUPED.findall(expression):
                 used += re.findall(r"\w+", group)
-            assert set(used) <= labels, expression
+            assert set(used) <= labels | OF_PROMETHEUS, expression
             looked_at.add(metric)
     push = {one for one in known if one.startswith("lakewarden_push_")}
     assert {*declared()} - push - UNWATCHED <= looked_at

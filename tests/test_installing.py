@@ -86,9 +86,7 @@ def attempt(
     )
 
 
-def environment(
-    folder: Path, *requirements: str | Path, interpreter: str = sys.executable
-) -> Path:
+def environment(folder: Path, *requirements: str | Path, interpreter: str = sys.executable) -> Path:
     """The Python of a new environment that has these requirements."""
     run(interpreter, "-m", "venv", folder, cwd=folder.parent)
     python = folder / "bin/python"

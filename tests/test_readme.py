@@ -34,7 +34,7 @@ OTHERS = tuple(
     for page in sorted({*DOCS.glob("*.md"), *DOCS.glob("lint/*.md"), *DOCS.glob("examples/*.md")})
     if page not in PAGES
 )
-"""Pages that other tests follow, or that need other machines: their commands are those there are."""
+"""Pages that other tests follow, or that need other machines; their commands have to exist."""
 
 PROGRAMS: Final = ("lakewarden", "make")
 _VARIABLES: Final = re.compile(r"^(?:[A-Z_]+=\S+ +)+")
@@ -81,8 +81,11 @@ EXAMPLES = [
 ]
 """Each command once, on the first page that shows it."""
 UNDERSTOOD = list(
-    {command: (page.name, command) for page in (*OTHERS, README, *RUN) for command in blocks(page)}
-    .values()
+    {
+        command: (page.name, command)
+        for page in (*OTHERS, README, *RUN)
+        for command in blocks(page)
+    }.values()
 )
 SPARED: Final = ("ingest", "index", "watch")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""

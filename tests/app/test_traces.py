@@ -296,7 +296,7 @@ def test_what_cannot_be_had_is_logged_and_left_out(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with capture_logs() as logged:
-        assert traces.tracing() is None
+        assert traces.tracing(environment.SERVER) is None
     assert [line["event"] for line in logged] == ["traces are not sent"]
     assert why in logged[0]["why"]
 
@@ -306,7 +306,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.delitem(sys.modules, "lakewarden.telemetry.span_sender")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     with capture_logs() as logged:
-        assert traces.tracing() is None
+        assert traces.tracing(environment.SERVER) is None
     assert "lakewarden[telemetry]" in logged[0]["why"]
 
 

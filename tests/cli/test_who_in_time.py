@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_who_could_is_shown_with_the_revisions_that_began_and_ended_it(
 ) -> None:
     found = cli(*ASKED, *SINCE, *at, "--format", "json")
     assert (found.code, found.json["total"]) == (0, 1)
-    (period,) = found.json["periods"]
+    (period,) = cast("list[Any]", found.json["periods"])
     assert period["since"] < period["until"]
     assert (period["user"], period["ended_by"] - period["revision"]) == ("ben", 1)
     rows = cli(*ASKED, *SINCE, *at, "--format", "csv").lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,18 @@ from lakewarden.kernel.who import who
 from lakewarden.service import access_periods as periods
 from lakewarden.service import people, realms
 from lakewarden.service.access_periods import Period, access_periods
-from lakewarden.service.actor import SYSTEM
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.state import RealmState
 from lakewarden.service.system import load_system
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 
 SALES = "sales"
 CDAP = load_system("cdap")
+ROOT = Actor("root", credential="test")
 ORDERS = CDAP.entity("dataset:sales.orders")
 
 
@@ -46,8 +49,17 @@ class Told:
     def change(self, *effects: Any) -> int:
         """The revision of the change."""
         self.now += 100.0
-        self.service.write(SYSTEM, lambda transaction: transaction.change(SALES, *effects))
+        self.write(lambda transaction: transaction.change(SALES, *effects))
         return self.service.state.revision
+
+    def write(self, act: Callable[[WriteTransaction], object]) -> None:
+        """Writes, and says in the audit trail when it was done."""
+
+        def acted(transaction: WriteTransaction) -> None:
+            act(transaction)
+            transaction.record(AuditEvent(self.now, "root", "realm.apply", "", "allow", ""))
+
+        self.service.write(ROOT, acted)
 
     def periods(self, since: float = -math.inf, until: float = 1000.0) -> list[Period]:
         with self.service.reading() as reading:
@@ -118,7 +130,7 @@ def test_a_statement_with_a_window_counts_in_its_window(told: Told) -> None:
 def test_nobody_could_before_the_realm_was_made_and_after_it_was_dropped(told: Told) -> None:
     given = told.change(statement("user:ben"))
     told.now = 300.0
-    told.service.write(SYSTEM, lambda transaction: realms.drop(transaction, SALES))
+    told.write(lambda transaction: realms.drop(transaction, SALES))
     dropped = told.service.state.revision
     assert told.periods() == [Period("ben", 200.0, 300.0, given, dropped)]
     assert told.periods(until=50.0) == []

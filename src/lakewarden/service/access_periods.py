@@ -72,7 +72,15 @@ def _states(
     ends = [moment for _, moment in points[1:]] + [until]
     for (revision, moment), end, state in zip(points, ends, past.states(points), strict=True):
         yield revision, moment, state
-        while state is not None and state.matrix.snapshot.table.end < end:
-            moment = state.matrix.snapshot.table.end
-            state = moved(state, moment)
-            yield revision, moment, state
+        if state is not None:
+            for turn, later in _until(state, end):
+                yield revision, turn, later
+
+
+def _until(state: RealmState, end: float) -> Iterator[tuple[float, RealmState]]:
+    """The same revision at each moment before `end` at which statements begin or cease to count."""
+    turn = state.matrix.snapshot.table.end
+    while turn < end:
+        later = moved(state, turn)
+        yield turn, later
+        turn = later.matrix.snapshot.table.end

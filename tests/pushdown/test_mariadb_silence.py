@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.mariadb import connected
+from lakewarden.pushdown.mariadb import Database, connected
 from tests.pushdown.mariadb_estate import administrator, execute
 from tests.pushdown.silent import silence
 
@@ -44,7 +44,7 @@ def test_a_port_that_does_not_answer() -> None:
 
 def test_a_server_that_is_frozen_while_it_is_asked(address: Address, process: int) -> None:
     with pytest.raises(Unavailable, match="timed out"):
-        _frozen(address, process)
+        _frozen(address, process, lambda database: database.held())
     with pytest.raises(Unavailable, match="timed out"), connected(address, timeout_s=1):
         pass
     os.kill(process, signal.SIGCONT)
@@ -52,10 +52,25 @@ def test_a_server_that_is_frozen_while_it_is_asked(address: Address, process: in
         assert not database.held().roles
 
 
-def _frozen(address: Address, process: int) -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda database: database.missing_rights([]),
+        lambda database: database._view_text(("sales", "orders")),
+    ],
+    ids=["rights", "text of a view"],
+)
+def test_no_answer_is_not_taken_for_a_refusal(
+    address: Address, process: int, ask: Callable[[Database], object]
+) -> None:
+    with pytest.raises(Unavailable, match="timed out"):
+        _frozen(address, process, ask)
+
+
+def _frozen(address: Address, process: int, ask: Callable[[Database], object]) -> None:
     with connected(address, answer_s=1.0) as database:
         os.kill(process, signal.SIGSTOP)
-        database.held()
+        ask(database)
 
 
 def test_a_statement_may_take_longer_than_connecting(address: Address) -> None:

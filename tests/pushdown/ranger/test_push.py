@@ -17,6 +17,7 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pushdown.drift import ADDED, MISSING
 from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.ranger import admin
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import TRIES
 from lakewarden.pushdown.ranger.marks import Marks
@@ -371,6 +372,14 @@ def check_kills(
             with serving(makes()) as ranger:
                 lost |= killed_at(ranger, *two, number, when)
         number += step
+
+
+def test_an_answer_that_has_no_end_is_given_up(
+    ranger: Ranger, one: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "ANSWER_SECONDS", -1.0)
+    with pytest.raises(Unavailable, match="cannot be reached: the answer took over"):
+        one.plan(realm_of(READ))
 
 
 def test_a_lost_answer_is_asked_for_again(ranger: Ranger, one: Told) -> None:

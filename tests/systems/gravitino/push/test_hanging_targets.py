@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from lakewarden.app.push_worker import PushWorker
 from lakewarden.app.target_looks import TargetLooks
 from lakewarden.app.target_threads import MOST
+from lakewarden.cli.push_deliver import _until_stopped
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.pushdown.ranger import admin
 from lakewarden.service import push_outbox
@@ -99,6 +102,39 @@ def test_a_store_that_is_away_is_told_of() -> None:
         assert heard.wait(WAIT_SECONDS)
     finally:
         worker.stop()
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Signals are handled as before when the test is over."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for one, handler in before.items():
+        signal.signal(one, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_delivering_apart_goes_on_until_it_is_stopped(followed: Followed, port: Silent) -> None:
+    def told(target: PushTarget, count: int, error: str) -> None:
+        if target.name == "rg":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    port.hangs = False
+    assert followed.deliver() == 1
+    followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+    followed.now += 600.0
+    found = followed.delivery()
+    _until_stopped(Delivery(found.service, found.sealing, found.connect, found.hosts, told))
+    assert followed.users() == set()
+
+
+@pytest.mark.usefixtures("handlers")
+def test_delivering_apart_ends_with_what_is_no_error_of_a_target(followed: Followed) -> None:
+    def broken(*about: Any) -> Any:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        _until_stopped(followed.delivery(broken))
 
 
 def test_what_hangs_keeps_no_other_target_from_being_looked_at(

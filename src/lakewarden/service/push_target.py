@@ -35,6 +35,12 @@ ENGINES_OF_RANGER: Final = ("hdfs", "hive", "kafka", "trino")
 """Engines whose services a Ranger admin is told of; each is a setting of a realm."""
 
 _TYPE: Final = "push-target"
+_ADDED: Final = "push-added"
+"""The type of the documents with the revisions that targets were added at.
+
+A document of its own, as servers of the release before read that of a target beside this one.
+"""
+
 _PUSHED: Final = "push-roles"
 _DRIFT: Final = "push-drift"
 _EVENT: Final = "push-event"
@@ -136,7 +142,11 @@ def pushed_beside(reading: Reading, of: PushTarget) -> frozenset[str]:
 
 def briefly(reading: Reading, realm: str) -> list[PushTarget]:
     """The targets of a realm without what was pushed to them, which may be much."""
-    return [_target(document) for _, document in reading.documents_of(realm, _TYPE)]
+    found = [_target(document) for _, document in reading.documents_of(realm, _TYPE)]
+    if not found:
+        return found
+    added = {about.name: _revision(one) for about, one in reading.documents_of(realm, _ADDED)}
+    return [replace(one, added=added.get(one.name, 0)) for one in found]
 
 
 def whole(reading: Reading, of: PushTarget) -> PushTarget:
@@ -161,6 +171,11 @@ def _whole(reading: Reading, brief: Sequence[PushTarget]) -> Iterator[PushTarget
 
 def _target(document: Document) -> PushTarget:
     return PushTarget(**document)  # type: ignore[arg-type]  # as `put` wrote it
+
+
+def _revision(document: Document) -> int:
+    revision: int = document["revision"]  # type: ignore[assignment]  # as `add` wrote it
+    return revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +239,11 @@ def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
 
     One of its name that was added after it was removed is another one.
     """
-    for document in reading.documents(of.realm, [_entity(of.name)]).values():
-        found = _target(document)
-        if found.added == of.added:
-            yield found
+    about, beside = _entity(of.name), Entity(_ADDED, of.name)
+    documents = reading.documents(of.realm, [about, beside])
+    added = _revision(documents[beside]) if beside in documents else 0
+    if about in documents and added == of.added:
+        yield replace(_target(documents[about]), added=added)
 
 
 def changed(reading: Reading, of: PushTarget, **fields: object) -> PushTarget:
@@ -241,7 +257,9 @@ def changed(reading: Reading, of: PushTarget, **fields: object) -> PushTarget:
 
 def put(new: PushTarget) -> DocumentChanged:
     """The target from now on; what was pushed to it stays as it is."""
-    return DocumentChanged(_entity(new.name), asdict(replace(new, pushed={})))
+    document = asdict(replace(new, pushed={}))
+    del document["added"]
+    return DocumentChanged(_entity(new.name), document)
 
 
 def told(done: PushTarget) -> Iterator[DocumentChanged]:
@@ -261,7 +279,7 @@ def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
     entity = _entity(old.name)
     yield DocumentChanged(entity, None)
     yield SecretChanged(entity, _URL, None)
-    for type in (_PUSHED, OUTBOX, _DRIFT, _EVENT):
+    for type in (_ADDED, _PUSHED, OUTBOX, _DRIFT, _EVENT):
         yield DocumentChanged(Entity(type, old.name), None)
 
 
@@ -332,8 +350,8 @@ def add(
     if new.name in known:
         raise Conflict(f"there is a target `{new.name}` already")
     name_store(transaction)
-    added = replace(new, added=store.revision + 1)
-    transaction.change(new.realm, put(added), put_url(new, address, sealing))
+    added = DocumentChanged(Entity(_ADDED, new.name), {"revision": store.revision + 1})
+    transaction.change(new.realm, put(new), added, put_url(new, address, sealing))
     return None
 
 

@@ -236,6 +236,16 @@ def test_one_that_is_added_by_the_name_of_another_is_not_what_was_told(followed:
     assert not followed.target.follow
 
 
+def test_a_release_before_reads_the_document_of_a_target(followed: Followed) -> None:
+    assert followed.target.added > 0
+    with followed.wire.service.reading() as reads:
+        ((_, document),) = reads.documents_of(REALM, "push-target")
+    assert sorted(document) == [
+        "catalog", "closing", "follow", "journal", "kind", "metalake", "name", "plugin", "pushed",
+        "pushed_at", "realm", "revision", "style",
+    ]  # fmt: skip
+
+
 def test_a_delivery_tells_nothing_more_to_what_was_removed(followed: Followed) -> None:
     removed = once(lambda: followed.pushing().remove(REALM, "rg"))
     assert followed.deliver(reading(removed)) == 0

@@ -25,6 +25,9 @@ from lakewarden.service.state import RealmState, Scoped, State
 _OWN: Final = "push-"
 """How the types of documents begin that pushes write themselves."""
 
+_METALAKE, _CATALOG = _PLACES = "metalake", "catalog"
+"""The types of what a target may be of the realm."""
+
 LEASE_SECONDS: Final = 30.0
 """So long an entry is held by whoever delivers it, unless it is given back before."""
 
@@ -117,6 +120,7 @@ def pending(reading: Reading, targets: Sequence[PushTarget]) -> Mapping[str, Pen
 
 def mark(transaction: Changing, before: Iterable[Followed]) -> None:
     """Enters the targets that the write leaves behind, and lets them follow renamed catalogs."""
+    _follow_names(transaction)
     before = list(before)
     if not before or not transaction.effects:
         return
@@ -129,7 +133,6 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
             {realm.realm.name, people_of(realm.realm.directory)}
         ):
             continue
-        _follow_names(transaction, realm, one.target)
         # The write itself may have made the entry anew, as where the address was changed.
         pending = written.get(one.target.name, one.pending)
         entry = replace(pending or Pending(0, transaction.now), revision=revision)
@@ -156,8 +159,20 @@ def _counts(effect: Effect) -> bool:
     return isinstance(effect, (Change, RealmChanged))
 
 
-def _follow_names(transaction: Changing, realm: RealmState, target: PushTarget) -> None:
-    type = "catalog" if target.catalog else "metalake"
+def _follow_names(transaction: Changing) -> None:
+    """Lets targets follow renamed catalogs, also those that are pushed to by hand."""
+    renamed = {
+        scope
+        for scope, effect in transaction.effects
+        if isinstance(effect, EntityRenamed) and effect.entity.type in _PLACES
+    }
+    for scope in sorted(renamed & transaction.state.realms.keys()):
+        for target in push_target.briefly(transaction.store, scope):
+            _follow_name(transaction, transaction.state.realms[scope], target)
+
+
+def _follow_name(transaction: Changing, realm: RealmState, target: PushTarget) -> None:
+    type = _CATALOG if target.catalog else _METALAKE
     before: tuple[str, ...] = (target.metalake, target.catalog)[: 2 if target.catalog else 1]
     place = before
     parts = realm.system.spelling.parts

@@ -299,6 +299,17 @@ def test_a_catalog_of_a_metalake_that_is_renamed_keeps_its_target(followed: Foll
     assert followed.users() == {"ana"}
 
 
+def test_a_target_that_is_pushed_to_by_hand_follows_its_catalog(followed: Followed) -> None:
+    followed.pushing().remove(REALM, "rg")
+    followed.add(OWN, follow=False)
+    followed.apply()
+    followed.rename(CATALOG, "store")
+    followed.rename("metalakes/lk", "sea")
+    assert followed.target.place == "sea.store"
+    assert followed.target.pushed
+    assert followed.deliver() == 0
+
+
 def test_a_tag_with_the_name_of_a_catalog_takes_no_target_along(followed: Followed) -> None:
     followed.wire.good("POST", f"{LAKE}/tags", {"name": "hv"})
     followed.rename(f"{LAKE}/tags/hv", "other")

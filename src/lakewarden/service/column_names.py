@@ -76,7 +76,7 @@ class ColumnNames:
     """The columns of one table, by the names that engines have for them.
 
     `named` says which entity a name is, stored or not: `column_of`, or the templates of an engine.
-    COST: some µs for each column of the table.
+    COST: 1 µs for each column of the table, and 10 µs for each name that is asked about.
     """
 
     def __init__(
@@ -89,8 +89,10 @@ class ColumnNames:
         known = (stated.whole.get(name, ()) for name in (table.name, _ANYWHERE))
         self._by_first: dict[str, list[tuple[Path, Entity]]] = {}
         for column in chain(_stored(snapshot, table), *known):
-            for path in self._paths(column):
-                self._by_first.setdefault(path[0], []).append((path, column))
+            name = called(column)
+            if not _is_folded(name):  # one that is comes by its own name
+                for path in self._paths(column, name):
+                    self._by_first.setdefault(path[0], []).append((path, column))
 
     def meant(self, name: str) -> list[Entity]:
         """What an engine may mean by a name: the column of that name, then all others.
@@ -99,15 +101,16 @@ class ColumnNames:
         those that are stored, and those on which a mask or a DENY in force lies. Where no
         entity can have the name the table comes first, for it could be any of its columns.
         """
-        spelt = map(self._named, dict.fromkeys((name, name.lower())))
-        exact = [one for one in spelt if one is not None]
-        asked = dict.fromkeys((_path(name), *(_path(self._called(one)) for one in exact)))
-        others = chain.from_iterable(map(self._alike, asked))
+        own, asked = self._named(name), _path(name)
+        spelt = dict.fromkeys((name.lower(), ".".join(asked), asked[0])).keys() - {name}
+        folded = filter(None, map(self._named, sorted(spelt)))
+        paths = {asked} if own is None else {asked, *self._paths(own, self._called(own))}
+        others = chain.from_iterable(map(self._alike, sorted(paths)))
         matched = self._matched(same_but_for_case(name)) if self._wildcards else ()
-        return [*dict.fromkeys((*(exact or [self._table]), *others, *matched))]
+        return [*dict.fromkeys((own or self._table, *folded, *others, *matched))]
 
-    def _paths(self, column: Entity) -> Iterator[Path]:
-        called, table = self._called(column), self._table.name
+    def _paths(self, column: Entity, called: str) -> Iterator[Path]:
+        table = self._table.name
         yield _path(called)
         # A name without parts, such as a plain one, usually begins with that of the table.
         if called == column.name and called.startswith(table):
@@ -125,6 +128,11 @@ class ColumnNames:
                 example = self._named(pattern.replace("*", "x").replace("?", "x"))
                 if example is not None:
                     yield example
+
+
+def _is_folded(name: str) -> bool:
+    """Whether engines call the column so, whatever its case there, and nothing is inside it."""
+    return name.isascii() and name.isidentifier() and name == name.lower()
 
 
 def _path(name: str) -> Path:

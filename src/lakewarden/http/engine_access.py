@@ -275,6 +275,15 @@ class EngineAccess:
         types = self.realm.matrix.snapshot.model.types
         return self.places_of({name for name, type in types.items() if type.filtered})
 
+    @cached_property
+    def _places_with_columns(self) -> Sequence[str]:
+        """The places of tables and views, and of what else columns lie in."""
+        types = self.realm.matrix.snapshot.model.types
+        holding = (type.parents for type in types.values() if type.masked)
+        return self.places_of(
+            {name for name, type in types.items() if type.filtered}.union(*holding)
+        )
+
     def columns(self, names: Names, column: str) -> Sequence[Entity]:
         """What an engine may mean by a column of a table or view (`ColumnNames.meant`).
 
@@ -285,13 +294,9 @@ class EngineAccess:
         def named(name: str) -> Entity | None:
             return self.stored(self.column_places, {**names, "column": name})
 
-        table, exact = self.stored(self.places_with_rows, names), None
+        table = self.stored(self._places_with_columns, names)
         if table is None or not (self.limits_anybody or self.denies_anything):
-            exact = named(column)
-        if table is None and exact is not None:
-            table = next(self.realm.matrix.snapshot.coded.ancestors(exact), None)
-        if table is None or not (self.limits_anybody or self.denies_anything):
-            found = exact or table
+            found = named(column) or table
             return () if found is None else (found,)
         if table not in self._columns:
             self._columns[table] = ColumnNames(self.realm, table, named)

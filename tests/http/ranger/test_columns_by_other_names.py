@@ -21,10 +21,10 @@ from tests.http.opa.test_served import SETTINGS, facts_of
 from tests.http.ranger.test_denied_columns import given
 
 
-def masked(type: str, name: str) -> Documents:
-    """Everybody has a mask on a column of orders that is not stored; `iban` and `id` are."""
+def masked(type: str, name: str, of: str = "orders") -> Documents:
+    """Everybody has a mask on a column; `iban` and `id` of orders are stored."""
     system = load_system("gravitino", SETTINGS)
-    on = f"column:lk:lake.sales.orders.{name}"
+    on = f"column:lk:lake.sales.{of}.{name}"
     stated = [{"id": "hidden", "effect": "mask", "on": on, "expression": "null"}]
     more = read_statements(stated, system.model, system.spelling, "test")
     facts, orders = facts_of(), system.entity("table:lk:lake.sales.orders")
@@ -56,3 +56,7 @@ def test_hive_masks_a_stored_column_by_all_its_names(name: str) -> None:
 def test_trino_reads_no_table_with_a_mask_on_a_name_that_ranger_reads_otherwise(name: str) -> None:
     assert not given(masked("trino", name), "trino", "select")
     assert "bo" in given(masked("trino", "iban"), "trino", "select")
+
+
+def test_a_column_of_a_view_has_its_mask() -> None:
+    assert columns(masked("trino", "total", of="totals")) == {"total"}

@@ -99,6 +99,31 @@ def test_who_is_removed_is_gone_everywhere_at_once(service: DecisionService) -> 
         assert [row.owner for row in owners.owners] == [BEN]
 
 
+@pytest.mark.parametrize("person", [ANA, STAFF], ids=lambda one: one.kind)
+def test_who_is_removed_from_another_directory_loses_the_rights_over_lakewarden(
+    service: DecisionService, person: Principal
+) -> None:
+    service.write(ADMIN, lambda d: people.add(d, "other", person))
+    text = f"{person.kind}:other/{person.name}"
+    for to in ([text], [text, "user:ben"]):
+        table = {
+            "id": str(len(to)),
+            "privileges": ["READ_SERVER"],
+            "to": to,
+            "on": "server:lakewarden",
+        }
+        service.write(ADMIN, partial(statements.put, realm=CONTROL, table=table))
+    admins = "service-admins"
+    service.write(ADMIN, lambda d: people.add_own_member(d, CONTROL, text, admins))
+    assert control.is_powerful(service.state, "other", person)
+    assert service.write(ADMIN, lambda d: people.remove(d, "other", person)) is None
+    service.write(ADMIN, lambda d: people.add(d, "other", person))
+    assert not control.is_powerful(service.state, "other", person)
+    realm = service.state.realm(CONTROL)
+    assert statements.stored(realm)["2"].principals == {BEN}
+    assert not any(text.endswith(row.member.name) for row in realm.own.memberships)
+
+
 def test_the_only_owner_of_something_is_not_removed(service: DecisionService) -> None:
     owner = [("user:ana", "")]
     service.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.s.t", owners=owner))

@@ -19,6 +19,7 @@ from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, SERVICE_ADMINS, US
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import principal_text, read_principal
 from lakewarden.names.canonical import check_segment, check_text, check_user_name
+from lakewarden.names.control import person_name
 from lakewarden.service import control, directory_password, user_attributes
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -72,8 +73,8 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
     before = control.administrators(transaction.state, transaction.now)
     for name in sorted(transaction.state.realms):
         realm_state = transaction.state.realms[name]
-        if realm_state.realm.directory == directory:
-            spelled = realm_state.system.spelled(person)
+        if realm_state.realm.directory == directory or name == CONTROL:
+            spelled = _spelled(realm_state, directory, person)
             transaction.change(name, *_removal_effects(realm_state, spelled, stays=False))
             _forget_credentials(transaction, realm_state, spelled)
     transaction.change(
@@ -86,6 +87,13 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
         directory_password.forget(transaction, directory, person.name)
     control.keep_an_administrator(transaction, before)
     return None
+
+
+def _spelled(realm_state: RealmState, directory: str, person: Principal) -> Principal:
+    """What the realm calls somebody of the directory; the control realm knows all directories."""
+    if realm_state.realm.name == CONTROL:
+        return Principal(person.kind, person_name(directory, person.name))
+    return realm_state.system.spelled(person)
 
 
 def add_member(

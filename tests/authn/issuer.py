@@ -19,6 +19,12 @@ from joserfc import jwk, jws
 ISSUER = "https://idp.example/realm"
 AUDIENCE = "lakewarden"
 
+BROKEN = {
+    "/garbled": b"keys\r\n\r\n",
+    "/cut": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{",
+}
+"""Answers that are no HTTP, or end too early, by path."""
+
 
 def encoded(value: object) -> str:
     """The base64url of bytes, or of something as JSON."""
@@ -159,7 +165,7 @@ def forgeries(issuer: Issuer) -> dict[str, str]:
 
 @contextmanager
 def serving(issuer: Issuer) -> Iterator[Issuer]:
-    """Serves the key set at `/keys`, and takes note of every path that is fetched."""
+    """Serves the key set at `/keys` and `BROKEN`, and takes note of every path that is fetched."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -168,6 +174,9 @@ def serving(issuer: Issuer) -> Iterator[Issuer]:
                 self.send_response(302)
                 self.send_header("Location", f"{issuer.address}/keys")
                 self.end_headers()
+                return
+            if self.path in BROKEN:
+                self.wfile.write(BROKEN[self.path])
                 return
             body = issuer.key_set()
             self.send_response(200)

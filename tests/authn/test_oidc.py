@@ -1,8 +1,10 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
+from joserfc import jwk
 
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Authenticator, Unauthenticated
@@ -19,9 +21,12 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.actor import Actor
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import State
-from tests.authn.issuer import AUDIENCE, ISSUER, Issuer, claims, encoded, forgeries, serving
+from tests.authn.issuer import AUDIENCE, BROKEN, ISSUER, Issuer, claims, encoded, forgeries, serving
 
 REALM = Realm("gravitino", "gravitino")
+
+
+PUBLIC = jwk.ECKey.generate_key("P-256").as_dict(private=False)
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +197,33 @@ def test_a_redirection_is_not_followed(issuer: Issuer) -> None:
         KeySet(from_url(f"{issuer.address}/elsewhere")).refresh()
 
 
+@pytest.mark.parametrize("path", BROKEN)
+def test_a_broken_answer_says_that_the_keys_cannot_be_read(issuer: Issuer, path: str) -> None:
+    with pytest.raises(
+        Unavailable, match=f"the keys at `{issuer.address}{path}` cannot be read: ."
+    ):
+        KeySet(from_url(f"{issuer.address}{path}")).refresh()
+
+
+def test_the_keys_are_read_again_whatever_came_of_the_last_time() -> None:
+    good, failures, read = Issuer().key_set(), list[Exception](), Event()
+    answers: list[bytes | Exception] = [RuntimeError("no answer"), b'{"keys": []}']
+
+    def fetch() -> bytes:
+        if not answers:
+            read.set()
+            return good
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    stop = KeySet(fetch).keep_fresh(0, failures.append)
+    assert read.wait(60)
+    stop.set()
+    assert [type(error) for error in failures] == [RuntimeError, BadInput]
+
+
 @pytest.mark.parametrize(
     "listed",
     [
@@ -201,12 +233,20 @@ def test_a_redirection_is_not_followed(issuer: Issuer) -> None:
             [{"kty": "RSA", "kid": "a", "e": "AQAB", "n": encoded(b"\x81" * 128)}], id="a weak key"
         ),
         pytest.param([{"kty": "RSA", "kid": "a", "n": "x"}], id="half a key"),
+        pytest.param([{**PUBLIC, "kid": ["a"]}], id="a kid that is a list"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
 def test_a_key_set_that_can_check_nothing_is_refused(tmp_path: Path, listed: list[object]) -> None:
     file = tmp_path / "keys.json"
     file.write_text(json.dumps({"keys": listed}))
+    with pytest.raises(BadInput, match="key set"):
+        KeySet(from_file(file)).refresh()
+
+
+def test_a_key_set_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text("[" * 100_000)
     with pytest.raises(BadInput, match="key set"):
         KeySet(from_file(file)).refresh()
 

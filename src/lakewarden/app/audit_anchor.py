@@ -78,7 +78,10 @@ class Anchoring:
             while not self._stopped:
                 self._due.wait(seconds or None)
                 self._due.clear()
-                self.look()
+                try:
+                    self.look()
+                except Exception as error:  # noqa: BLE001 — the next look may succeed
+                    self._failed(error)
 
         self._thread = threading.Thread(target=run, name="audit anchors", daemon=True)
         self._thread.start()

@@ -16,6 +16,7 @@ import urllib.request
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -95,7 +96,7 @@ class KeySet:
             while not stop.wait(seconds):
                 try:
                     self.refresh()
-                except (BadInput, Unavailable) as error:
+                except Exception as error:  # noqa: BLE001 — the next look may succeed
                     failed(error)
 
         threading.Thread(target=run, name="jwks", daemon=True).start()
@@ -128,8 +129,9 @@ def from_url(url: str, timeout_seconds: float = 5.0) -> Fetch:
         try:
             with opener.open(url, timeout=timeout_seconds) as response:
                 read: bytes = response.read(_MAX_KEYS_BYTES + 1)
-        except OSError as error:
-            raise Unavailable(f"the keys at `{url}` cannot be read: {error}") from None
+        except (OSError, HTTPException) as error:
+            why = str(error) or type(error).__name__
+            raise Unavailable(f"the keys at `{url}` cannot be read: {why}") from None
         if len(read) > _MAX_KEYS_BYTES:
             raise Unavailable(f"the keys at `{url}` are more than {_MAX_KEYS_BYTES} bytes")
         return read
@@ -145,7 +147,7 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 def _keys(raw: bytes) -> Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]]:
     try:
         listed = json.loads(raw)["keys"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInput("expected a JSON object with `keys`", where="key set") from None
     keys: dict[str | None, tuple[jwk.Key, tuple[str, ...]]] = {}
     for item in listed if isinstance(listed, list) else ():
@@ -153,6 +155,8 @@ def _keys(raw: bytes) -> Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]]:
         if entry is None:
             continue
         kid = item.get("kid")
+        if kid is not None and not isinstance(kid, str):
+            raise BadInput("a `kid` is not a string", where="key set")
         if kid in keys:
             raise BadInput(f"two keys have the `kid` `{kid}`", where="key set")
         keys[kid] = entry
@@ -176,7 +180,7 @@ def _key(item: object) -> tuple[jwk.Key, tuple[str, ...]] | None:
     public = {name: value for name, value in item.items() if name in _PUBLIC}
     try:
         key = jwk.import_key(public)
-    except (JoseError, ValueError, TypeError) as error:
+    except _MALFORMED as error:
         raise BadInput(f"a key cannot be used: {type(error).__name__}", where="key set") from None
     if kind == "RSA" and isinstance(key, jwk.RSAKey) and key.public_key.key_size < _MIN_RSA_BITS:
         raise BadInput(f"an RSA key has fewer than {_MIN_RSA_BITS} bits", where="key set")

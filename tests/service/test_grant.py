@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.kernel.change import EntityRenamed
+from lakewarden.kernel.change import EntityDropped, EntityRenamed
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.service import grant
 from lakewarden.service.grant import GrantedPrivilege
@@ -186,3 +186,26 @@ def test_whom_the_statements_on_an_entity_name(lake: Lake) -> None:
     assert grant.grantees(lake.state, lake.entity(TABLE)) == {lake.principal(READERS)}
     assert grant.grantees(lake.state, lake.entity("schema:lk:c.s")) == {lake.principal("user:ben")}
     assert grant.grantees(lake.state, lake.entity("catalog:lk:c")) == set()
+
+
+@pytest.fixture
+def reserved(either_store: SqlStore) -> Lake:
+    """A metalake whose grants have ids that begin like those that follow from entities."""
+    made = Lake(either_store)
+    made.add("metalake:implied", "catalog:implied:c", "schema:implied:c.s", "table:implied:c.s.t")
+    made.add("role:implied:r")
+    on = {made.entity("table:implied:c.s.t"): frozenset({SELECT, BARRED})}
+    made.do(lambda d: grant.grant_privileges(d, REALM, made.principal("role:implied:r"), on))
+    return made
+
+
+def test_in_a_metalake_named_implied_grants_follow_a_rename(reserved: Lake) -> None:
+    table = reserved.entity("table:implied:c.s.t")
+    reserved.do(lambda d: d.change(REALM, EntityRenamed(table, "implied:c.s.u")))
+    assert held(reserved, "role:implied:r") == {"table:implied:c.s.u": {SELECT, BARRED}}
+
+
+def test_in_a_metalake_named_implied_grants_fall_with_their_entity(reserved: Lake) -> None:
+    reserved.do(lambda d: d.change(REALM, EntityDropped(reserved.entity("table:implied:c.s.t"))))
+    reserved.add("table:implied:c.s.t")
+    assert held(reserved, "role:implied:r") == {}

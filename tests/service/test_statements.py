@@ -12,16 +12,20 @@ from lakewarden.kernel.change import AttributeChanged, EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.kernel.relations import COLUMN_TYPE
+from lakewarden.kernel.statement import Effect as GrantEffect
+from lakewarden.kernel.statement_file import write_statement
 from lakewarden.service import realms, statements
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
+from lakewarden.service.grant import GrantedPrivilege, grant_privileges
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
 
 READ = {"id": "read", "privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": "table:lk:c.s.t"}
+MADE = Entity("metalake", "implied")
 
 
 @pytest.fixture
@@ -56,6 +60,27 @@ def test_what_follows_from_entities_is_neither_listed_nor_written(service: Decis
     assert ids(service) == set()
     with pytest.raises(BadInput, match="must not start with"):
         put(service, {**READ, "id": "implied:member:lk"})
+
+
+def test_grants_in_a_metalake_named_implied_are_listed_changed_and_removed(
+    service: DecisionService,
+) -> None:
+    system = service.state.realm(LAKE).system
+    catalog = system.entity("catalog:implied:c")
+    changes = [EntityAdded(e, system.spelling.parent(e)) for e in (MADE, catalog)]
+    service.write(SYSTEM, lambda d: d.change(LAKE, *changes))
+    use = GrantedPrivilege("USE_CATALOG", GrantEffect.ALLOW)
+    given = {catalog: frozenset({use})}
+    role = system.principal("role:implied:r")
+    service.write(SYSTEM, lambda d: grant_privileges(d, LAKE, role, given))
+    id = "implied:r/catalog:c/allow"
+    assert ids(service) == {id}
+    table = write_statement(statements.stored(service.state.realm(LAKE))[id])
+    put(service, {**table, "effect": "deny"})
+    (found,) = statements.stored(service.state.realm(LAKE)).values()
+    assert found.effect is GrantEffect.DENY
+    assert service.write(ADMIN, lambda d: statements.remove(d, LAKE, id)) is None
+    assert ids(service) == set()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from lakewarden.http.admin.questions import explanation_response
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.explain import Explanation, Step, explain
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_reserved
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
@@ -201,7 +201,7 @@ def _lines(
             elif id in need.allowed:
                 lines[f"statement {id}", at] = "allow" if need.holds else "beaten"
     for at, need in needs.items():
-        if need.holds and all(id.startswith(IMPLIED_ID) for id in need.allowed):
+        if need.holds and all(is_reserved(id) for id in need.allowed):
             lines[asker, at] = "allow"
     return lines
 

@@ -10,7 +10,7 @@ from lakewarden.cli.question import ParsedQuestion
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, Step
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import (
@@ -76,7 +76,7 @@ def explanation_context(question: ParsedQuestion) -> ExplanationContext:
     stated = matrix.snapshot.table.statements
     return ExplanationContext(
         request,
-        {id: stated[id] for id in stated if not id.startswith(IMPLIED_ID)},
+        {id: statement for id, statement in stated.items() if not is_implied(statement)},
         lambda statement: membership_path(matrix, request, statement),
     )
 

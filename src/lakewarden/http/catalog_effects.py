@@ -17,7 +17,7 @@ from lakewarden.kernel.change import (
     StatementAdded,
 )
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import OwnerRow
 from lakewarden.kernel.statement import On
@@ -54,9 +54,9 @@ def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]
     def renamed(name: str) -> str:
         return target.name + name[len(source.name) :]
 
-    for id, statement in snapshot.table.statements.items():
+    for statement in snapshot.table.statements.values():
         scope = statement.scope
-        if not isinstance(scope, On) or id.startswith(IMPLIED_ID) or is_stored(state, scope.entity):
+        if not isinstance(scope, On) or is_implied(statement) or is_stored(state, scope.entity):
             continue
         on = scope.entity
         if on == source or source in coded.ancestors(on):

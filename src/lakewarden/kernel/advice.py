@@ -18,7 +18,7 @@ from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.expression import Node
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import IMPLIED_ID
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix

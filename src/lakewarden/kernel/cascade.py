@@ -20,7 +20,7 @@ from lakewarden.kernel.change import (
     StatementRemoved,
 )
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import On, Statement
@@ -72,7 +72,7 @@ def _depth(snapshot: Snapshot, id: int) -> int:
 def _stated(snapshot: Snapshot) -> Iterator[Statement]:
     """The statements without those that follow from entities, which go and come by themselves."""
     statements = snapshot.table.statements
-    return (one for id, one in statements.items() if not id.startswith(IMPLIED_ID))
+    return (one for one in statements.values() if not is_implied(one))
 
 
 def _edges_into(snapshot: Snapshot, removed: BitMap) -> Iterator[Change]:

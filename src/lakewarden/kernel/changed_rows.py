@@ -29,9 +29,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
 from lakewarden.kernel.facts import spelled_parent
 from lakewarden.kernel.hierarchy import MAX_LEVELS
+from lakewarden.kernel.implied import membership
 from lakewarden.kernel.principal import IMPLIED, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
-from lakewarden.kernel.snapshot import Snapshot, membership
+from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import On, Statement
 
 

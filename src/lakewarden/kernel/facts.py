@@ -16,6 +16,7 @@ from lakewarden.kernel import tree as trees
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.numbering import Numbering
@@ -35,9 +36,6 @@ from lakewarden.kernel.tree import Tree
 Ints = NDArray[np.int32]
 ROOT = 0
 """The id of the request without a resource."""
-
-IMPLIED_ID = "implied:"
-"""Prefix of the ids of statements that follow from other facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,5 +230,5 @@ def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:
             for group in groups
         ]
         + [MembershipRow(principals[m], principals[g]) for m, g in sorted(coded.memberships.inert)],
-        statements=[s for s in statements.values() if not s.id.startswith(IMPLIED_ID)],
+        statements=[s for s in statements.values() if not is_implied(s)],
     )

@@ -15,19 +15,20 @@ from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, Cells, by_bitmap, by_class
 from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity, Spelling
-from lakewarden.kernel.facts import IMPLIED_ID, Coded, code
+from lakewarden.kernel.facts import Coded, code
 from lakewarden.kernel.grants import Grant, Table, table
 from lakewarden.kernel.hierarchy import MAX_LEVELS
+from lakewarden.kernel.implied import membership
 from lakewarden.kernel.memos import Memos
-from lakewarden.kernel.model import MEMBER, AttributeType, Model
+from lakewarden.kernel.model import AttributeType, Model
 from lakewarden.kernel.named_place import NamedPlace
-from lakewarden.kernel.principal import Principal, members_of
+from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Decision, Reason, Scalar
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.selectors import Ids, step
 from lakewarden.kernel.sole_owners import SoleOwners
-from lakewarden.kernel.statement import Effect, On, Owners, Statement
+from lakewarden.kernel.statement import Owners, Statement
 from lakewarden.kernel.subject import Subject, resolve
 
 SUBJECT = "subject"
@@ -266,15 +267,3 @@ def implied(coded: Coded) -> Iterable[Statement]:
     for type in sorted(coded.model.membership_types):
         for id in coded.tree.of_type(type):
             yield membership(coded.tree.entity(id))
-
-
-def membership(container: Entity) -> Statement:
-    """What being added to a membership container (a metalake) means."""
-    return Statement(
-        id=f"{IMPLIED_ID}member:{container.name}",
-        effect=Effect.ALLOW,
-        privileges=frozenset({MEMBER}),
-        scope=On(container),
-        principals=frozenset({members_of(container.name)}),
-        title=f"members of {container.name}",
-    )

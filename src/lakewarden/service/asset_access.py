@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lakewarden.kernel.explain import Step
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_reserved
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Statement
@@ -184,7 +184,7 @@ def _facts(step: Step) -> Iterator[tuple[str, bool]]:
 
     Beside each whether a statement that follows from what is stored says so.
     """
-    if not step.holds or not all(id.startswith(IMPLIED_ID) for id in step.allowed_by):
+    if not step.holds or not all(is_reserved(id) for id in step.allowed_by):
         return
     if step.steps:
         for inner in step.steps:

@@ -16,7 +16,7 @@ from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
 from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import IMPLIED_ID
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.names.canonical import check_text
 from lakewarden.service import control

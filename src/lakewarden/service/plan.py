@@ -25,7 +25,7 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import IMPLIED_ID
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.principal import IMPLIED, ROLE, Principal
 from lakewarden.kernel.relations import MembershipRow

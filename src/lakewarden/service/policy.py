@@ -40,7 +40,7 @@ from lakewarden.expressions.lookup import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import IMPLIED_ID, is_reserved
 from lakewarden.kernel.principal import IMPLIED, MASTER, ROLE, SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import OBLIGING, On, Statement
@@ -241,7 +241,7 @@ def _members(section: Section) -> Iterable[MembershipRow]:
 def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     id = statement.id
     check_obligation(statement, f"{where}: `{id}`")
-    if id.startswith(IMPLIED_ID):
+    if is_reserved(id):
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
     if id in immutable_ids(about.system):
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)

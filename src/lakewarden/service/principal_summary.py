@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import Unknown
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
@@ -155,7 +155,7 @@ def _statements(realm_state: RealmState, principal: Principal) -> list[str]:
     return sorted(
         id
         for id, statement in table.items()
-        if statement.principals & acts_as and not id.startswith(IMPLIED_ID)
+        if statement.principals & acts_as and not is_implied(statement)
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import IMPLIED, USER, Principal
 from lakewarden.service.cancellation import checked
@@ -57,7 +57,7 @@ class _Naming:
         for statement in matrix.snapshot.table.statements.values():
             named = {ids[principal] for principal in statement.principals if principal in ids}
             self._named |= named
-            if not statement.id.startswith(IMPLIED_ID):
+            if not is_implied(statement):
                 self._shown |= named
 
     def of(self, user: Principal) -> frozenset[int]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from pyroaring import BitMap
 
 from lakewarden.analysis.limit_reach import reach_of
-from lakewarden.analysis.lint.lint_context import LintContext, is_implied, union
+from lakewarden.analysis.lint.lint_context import LintContext, union
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.service import control
@@ -87,7 +88,7 @@ class StatementReach:
         applicable = {
             key: [bearing for bearing in bearings if id in self._context.ids(bearing.grant)]
             for key, bearings in self._context.bearings.items()
-            if not is_implied(key)
+            if not is_implied(bearings[0].grant.statement)
         }
         near = {key: bearings for key, bearings in applicable.items() if bearings}
         denied = [

@@ -12,7 +12,7 @@ from dataclasses import replace
 from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import IMPLIED_ID, is_implied, is_reserved
 from lakewarden.kernel.statement import OBLIGING, Statement, check_size
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.names.canonical import check_text
@@ -48,7 +48,7 @@ def listed(state: State, actor: Actor, realm: str, now: float) -> list[Statement
 def stored(realm: RealmState) -> Mapping[str, Statement]:
     """By id: the statements of a realm, without those that follow from its entities."""
     table = realm.matrix.snapshot.table.statements
-    return {id: statement for id, statement in table.items() if not id.startswith(IMPLIED_ID)}
+    return {id: statement for id, statement in table.items() if not is_implied(statement)}
 
 
 def put(
@@ -149,7 +149,7 @@ def _check(statement: Statement) -> None:
     check_text(statement.id, "the id")
     if len(statement.id) > MAX_ID:
         raise LimitExceeded(f"the id has {len(statement.id)} characters, at most {MAX_ID}")
-    if statement.id.startswith(IMPLIED_ID):
+    if is_reserved(statement.id):
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`")
     check_size(statement)
     if statement.obliges:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lakewarden.kernel.explain import explain
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.principal import IMPLIED, Principal
 from lakewarden.kernel.statement import Effect
 from lakewarden.service.cancellation import checked
@@ -45,7 +45,7 @@ def who_reasons(question: AuthorizedQuestion) -> list[WhoReason]:
             statements = tuple(
                 id
                 for id in explanation.statements
-                if not id.startswith(IMPLIED_ID) and table[id].effect is Effect.ALLOW
+                if not is_implied(table[id]) and table[id].effect is Effect.ALLOW
             )
             acts_as = {memberships.principals[id] for id in memberships.acts_as(user)}
             named = {principal for id in statements for principal in table[id].principals & acts_as}

@@ -10,11 +10,11 @@ import pytest
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.implied import membership
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Reach
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.diff.policy import Placed, after, check_anchors, policy_of, turned_on

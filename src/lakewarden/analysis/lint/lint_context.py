@@ -21,8 +21,8 @@ from lakewarden.analysis.lint.privilege_meaning import meaning
 from lakewarden.expressions.types import Type
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import Unknown
-from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.grants import Grant, Grouped
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, USER, Principal
 from lakewarden.kernel.relations import Facts
@@ -108,7 +108,7 @@ class LintContext:
     def statements(self) -> tuple[Statement, ...]:
         """The grants that people keep; filters and masks are not among them."""
         stored = sorted(self.table.statements.items())
-        kept = (s for id, s in stored if id not in self.fixed and not is_implied(id))
+        kept = (s for id, s in stored if id not in self.fixed and not is_implied(s))
         return tuple(s for s in kept if not s.obliges)
 
     @cached_property
@@ -271,11 +271,6 @@ def _knows(model: Model, name: str) -> bool:
     except Unknown:
         return False
     return True
-
-
-def is_implied(id: str) -> bool:
-    """Whether a statement follows from other facts."""
-    return id.startswith(IMPLIED_ID)
 
 
 def union(bitmaps: Iterable[BitMap]) -> BitMap:

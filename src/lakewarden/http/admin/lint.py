@@ -26,7 +26,7 @@ from lakewarden.http.admin.endpoint import (
 from lakewarden.http.admin.field_types import FINGERPRINT, Moment
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_reserved
 from lakewarden.service import lint
 from lakewarden.service.control import Denied
 from lakewarden.service.lint import MAX_REASON, Dismissal
@@ -171,7 +171,7 @@ def finding_response(
         finding.rule.is_mended_by_removal
         and place.kind == "statement"
         and place.name not in unchangeable
-        and not place.name.startswith(IMPLIED_ID)
+        and not is_reserved(place.name)
     )
     return FindingResponse(
         rule=finding.rule.id,

@@ -8,8 +8,9 @@ from uuid import uuid4
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.facts import IMPLIED_ID, spelled_parent
+from lakewarden.kernel.facts import spelled_parent
 from lakewarden.kernel.grants import touched
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.principal import IMPLIED, ROLE
@@ -69,7 +70,7 @@ def after(
     """
     remaining = {s.id: s for s in stated if not only or s.id in immutable_ids(system)}
     statements_by_id = {**remaining, **policy.statements}
-    implied = [s for s in before.statements if s.id.startswith(IMPLIED_ID)]
+    implied = [s for s in before.statements if is_implied(s)]
     memberships = _acting(before.memberships, policy)
     for statement in statements_by_id.values():
         for principal in sorted(statement.named):

@@ -29,10 +29,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.facts import Coded, code
 from lakewarden.kernel.grants import interval
+from lakewarden.kernel.implied import membership
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline import directory, directory_manifest, local_mode, parquet_output

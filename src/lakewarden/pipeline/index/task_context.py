@@ -16,8 +16,9 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.implied import membership
 from lakewarden.kernel.memberships import Memberships
-from lakewarden.kernel.snapshot import Snapshot, assemble, membership
+from lakewarden.kernel.snapshot import Snapshot, assemble
 from lakewarden.kernel.statement import Statement
 from lakewarden.models.own import ModelText
 from lakewarden.pipeline import local_mode, parquet_output

@@ -18,9 +18,9 @@ from lakewarden.kernel.change import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.implied import membership
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import GROUP, ROLE, SERVICE_ADMINS, Principal, members_of
-from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.check_rules import Key, on_cycles

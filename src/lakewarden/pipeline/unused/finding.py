@@ -13,9 +13,9 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.grants import Table, touched
 from lakewarden.kernel.hierarchy import reached
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import ANY_GROUP, GROUP
 from lakewarden.kernel.scopes import normal
@@ -216,7 +216,7 @@ class Finder:
     def _stated(self) -> Iterator[Statement]:
         """The ALLOWs in force, but for those that memberships imply."""
         for id, statement in sorted(self._grants.statements.items()):
-            is_stated = statement.effect is Effect.ALLOW and not id.startswith(IMPLIED_ID)
+            is_stated = statement.effect is Effect.ALLOW and not is_implied(statement)
             if is_stated and self._grants.in_force(id):
                 yield statement
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import (
@@ -90,7 +90,7 @@ class Proposer:
     def reason_to_keep(self, statement: Statement) -> str | None:
         """Why the statement cannot be changed, or None."""
         fixed = {str(t["id"]) for t in self.model.defaults if not t.get("editable", False)}
-        if statement.id in fixed or statement.id.startswith(IMPLIED_ID):
+        if statement.id in fixed or is_implied(statement):
             return FIXED
         return None if self._is_sayable(statement) else UNSAYABLE
 

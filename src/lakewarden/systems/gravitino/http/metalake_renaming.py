@@ -18,7 +18,7 @@ from lakewarden.kernel.change import (
     StatementAdded,
 )
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import On, Statement
@@ -69,9 +69,9 @@ def _people(state: RealmState, old: str, new: str) -> Iterator[Effect]:
 
 
 def _statements(state: RealmState, old: str, new: str) -> Iterator[Effect]:
-    for id, statement in sorted(state.matrix.snapshot.table.statements.items()):
+    for _, statement in sorted(state.matrix.snapshot.table.statements.items()):
         after = _statement(statement, old, new)
-        if after != statement and not id.startswith(IMPLIED_ID):
+        if after != statement and not is_implied(statement):
             yield StatementAdded(after)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,30 +10,37 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyroaring import BitMap
 
 from lakewarden.kernel.change import (
     EntityAdded,
     EntityDropped,
     MembershipChanged,
+    PrincipalChanged,
     StatementAdded,
+    StatementRemoved,
 )
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.principal import ROLE, USER, Principal
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import load as loads
-from lakewarden.service.actor import SYSTEM
+from lakewarden.service import statements, token
+from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.defaults import built_in
-from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.effect import DocumentChanged, Effect, TokenChanged
 from lakewarden.service.load import Count, LoadDifference, LoadResult, load_difference, load_rows
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import Scoped
 from lakewarden.service.statements import MARK
 from lakewarden.service.system import System, load_system
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
@@ -317,6 +325,125 @@ def test_what_others_change_meanwhile_is_not_lost(
         assert len(calls) == 2
         assert found.gap.counts["entities"] == Count(0, 0, 1)
         assert not service.state.realm(LAKE).matrix.snapshot.coded.is_known(late)
+
+
+def mind(service: DecisionService, monkeypatch: pytest.MonkeyPatch, *more: Scoped) -> list[int]:
+    """Has somebody else commit this during the first load; the revisions of the loads so far."""
+    other, real = DecisionService(service.store, clock=lambda: NOW), loads.load_difference
+    other.open()
+    revisions: list[int] = []
+
+    def change(transaction: WriteTransaction) -> None:
+        for scope, effect in more:
+            transaction.change(scope, effect)
+
+    def meanwhile(*rows: Any, **how: Any) -> LoadDifference:
+        if not revisions:
+            other.write(SYSTEM, change)
+        revisions.append(other.state.revision)
+        return real(*rows, **how)
+
+    monkeypatch.setattr(loads, "load_difference", meanwhile)
+    return revisions
+
+
+HELD = {"id": "eve", "privileges": ["MANAGE_REALM"], "to": ["user:eve"], "on": f"realm:{LAKE}"}
+STAFF, ALL = Principal(GROUP, "staff"), Principal(GROUP, "all")
+
+
+def test_rights_that_end_during_a_load_end_the_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as service:
+        service.write(ADMIN, lambda d: statements.put(d, CONTROL, HELD))
+        mind(service, monkeypatch, (CONTROL, StatementRemoved("eve")))
+        system = load_system("gravitino")
+        assert isinstance(load_rows(service, EVE, LAKE, system, lake(system)), Denied)
+        assert service.catch_up().realm(LAKE).matrix.snapshot.coded.tree.stored == BitMap()
+
+
+@pytest.mark.parametrize(
+    ("effect", "loads"),
+    [
+        (lambda id: TokenChanged(id, None), 2),
+        (lambda _: TokenChanged("other", None), 1),
+        (lambda _: PrincipalChanged(Principal(USER, "new"), True), 1),
+        (lambda _: MembershipChanged(MembershipRow(STAFF, ALL), True), 2),
+    ],
+    ids=["the token", "another token", "a person", "a membership"],
+)
+def test_a_load_is_decided_again_where_that_may_come_out_otherwise(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    effect: Callable[[str], Effect],
+    loads: int,
+) -> None:
+    with opened(tmp_path) as service:
+        issued = service.write(ADMIN, lambda d: token.create(d, ADMIN.user))
+        assert not isinstance(issued, Denied)
+        id = issued.token.id
+        actor = Actor(ADMIN.user, credential=f"token:{id}")
+        revisions = mind(service, monkeypatch, ("@main", effect(id)))
+        system = load_system("gravitino")
+        load_rows(service, actor, LAKE, system, lake(system))
+        assert len(revisions) == loads
+
+
+def test_a_circle_that_the_directory_closes_during_a_load_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as service:
+        system = load_system("gravitino")
+        facts = lake(system)
+        nested = replace(facts, memberships=[*facts.memberships, MembershipRow(STAFF, ALL)])
+        mind(service, monkeypatch, ("@main", MembershipChanged(MembershipRow(ALL, STAFF), True)))
+        with pytest.raises(BadInput, match="members of themselves"):
+            load_rows(service, ADMIN, LAKE, system, nested)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"id": "implied:x"}, "must not start with `implied:`"),
+        ({"id": "implied:member:lk"}, "must not start with `implied:`"),
+        ({"id": "a\nb"}, "control character"),
+        ({"effect": "filter", "expression": "no ("}, "statement `x`.expression"),
+        ({"effect": "mask", "expression": "no ("}, "statement `x`.expression"),
+    ],
+)
+def test_a_statement_that_nobody_may_put_is_not_loaded_either(
+    tmp_path: Path, wrong: dict[str, object], message: str
+) -> None:
+    system = load_system("gravitino")
+    facts = lake(system)
+    table = {"id": "x", "to": ["user:eve"], "on": "catalog:lk:c", **wrong}
+    if "effect" not in wrong:
+        table["privileges"] = ["USE_CATALOG"]
+    made = read_statements([table], system.model, system.spelling, "test")
+    with opened(tmp_path) as service:
+        revision = service.state.revision
+        loaded = replace(facts, statements=[*facts.statements, *made])
+        with pytest.raises(BadInput, match=message):
+            load_rows(service, ADMIN, LAKE, system, loaded)
+        assert service.catch_up().revision == revision
+
+
+def test_a_statement_that_is_stored_with_a_reserved_id_is_listed_and_removed(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path) as service:
+        furnish(service)
+        system = service.state.realm(LAKE).system
+        table = {"id": "implied:x", "privileges": "USE_CATALOG", "to": "user:eve"}
+        table |= {"on": "catalog:lk:c"}
+        (made,) = read_statements([table], system.model, system.spelling, "test")
+        service.write(SYSTEM, lambda d: d.change(LAKE, StatementAdded(made)))
+        with service.reading() as reading:
+            facts = reading.facts(LAKE, system)
+        assert load(service, facts).gap.effects == ()
+        assert set(statements.stored(service.state.realm(LAKE))) == {"implied:x"}
+        assert service.write(ADMIN, lambda d: statements.remove(d, LAKE, "implied:x")) is None
+        assert statements.stored(service.state.realm(LAKE)) == {}
 
 
 @pytest.mark.nightly

@@ -41,13 +41,13 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.effect import Effect, RealmChanged
+from lakewarden.service.effect import Effect, RealmChanged, canonical
 from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.nesting import check_nesting
 from lakewarden.service.policy import CONFIGURED
-from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, people_of
 from lakewarden.service.state import People, RealmState
-from lakewarden.service.statements import MARK
+from lakewarden.service.statements import MARK, check_storable
 from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
 
@@ -213,14 +213,43 @@ def _load_once(
         effects=(*difference.effects, *_deletions(realm_state.realm, difference, system)),
     )
     if difference.effects:
+        _check_statements(difference.effects)
         _check_together(transaction, realm_state, Facts() if prune else stored, facts)
         transaction.change(realm, *difference.effects)
         transaction.store.lock()
-        if transaction.store.revision != start and any(
-            r.scope == realm for r in transaction.store.feed(start)
-        ):
-            raise _ConcurrentChange
+        _check_unchanged(transaction, realm_state.realm, start)
     return difference
+
+
+def _check_statements(effects: Iterable[Effect]) -> None:
+    """Refuses statements that nobody may put into a realm."""
+    for effect in effects:
+        if isinstance(effect, StatementAdded):
+            check_storable(effect.statement, f"statement `{effect.statement.id}`")
+
+
+_RIGHTS: Final = frozenset({"membership", "statement"})
+"""The kinds of effects by which rights come and go."""
+
+
+def _check_unchanged(transaction: WriteTransaction, realm: Realm, start: int) -> None:
+    """Raises `_ConcurrentChange` where what was read or decided on is not so any more.
+
+    The rows of the realm were read at the revision `start`. The rest was known before: the realm
+    itself, who belongs to what in its directory, the rights of whoever loads, and the token.
+    """
+    actor, known = transaction.actor, transaction.state.revision
+    if transaction.store.revision == known:
+        return
+    directories = {realm.directory, actor.directory, DIRECTORY}
+    rights = {CONTROL, *map(people_of, directories)}
+    token = canonical(actor.credential.partition(":")[2])
+    for row in transaction.store.feed(known):
+        is_read = row.scope == realm.name and (row.revision > start or row.kind == "realm")
+        is_decided_on = row.scope in rights and row.kind in _RIGHTS
+        is_withdrawn = (row.kind, row.key, row.row) == ("token", token, None)
+        if is_read or is_decided_on or is_withdrawn:
+            raise _ConcurrentChange
 
 
 def _check_whole(facts: Facts, system: System) -> None:

@@ -40,7 +40,6 @@ from lakewarden.expressions.lookup import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.implied import IMPLIED_ID, is_reserved
 from lakewarden.kernel.principal import IMPLIED, MASTER, ROLE, SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import OBLIGING, On, Statement
@@ -57,10 +56,10 @@ from lakewarden.models.own import ModelText
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.obligation_check import check_in_realm, check_obligation
+from lakewarden.service.obligation_check import check_in_realm
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState, State
-from lakewarden.service.statements import stored
+from lakewarden.service.statements import check_storable, stored
 from lakewarden.service.system import System
 
 CONFIGURED: Final = frozenset({SERVICE_ADMINS, MASTER})
@@ -240,9 +239,7 @@ def _members(section: Section) -> Iterable[MembershipRow]:
 
 def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     id = statement.id
-    check_obligation(statement, f"{where}: `{id}`")
-    if is_reserved(id):
-        raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
+    check_storable(statement, f"{where}: `{id}`")
     if id in immutable_ids(about.system):
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
     if any(isinf(bound or 0.0) for bound in (statement.valid_from, statement.valid_until)):

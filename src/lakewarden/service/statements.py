@@ -145,15 +145,23 @@ def _check_kind(realm_state: RealmState, statement: Statement) -> None:
         raise Conflict(f"`{statement.id}` is a statement with the effect {existing.effect.value}")
 
 
-def _check(statement: Statement) -> None:
+def check_storable(statement: Statement, where: str) -> None:
+    """Refuses what no realm may store, whoever made it: an id of others, what cannot be read.
+
+    `where` is the place of the statement. Raises `BadInput`.
+    """
     check_text(statement.id, "the id")
+    if is_reserved(statement.id):
+        raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
+    check_obligation(statement, where)
+
+
+def _check(statement: Statement) -> None:
+    check_storable(statement, "body")
     if len(statement.id) > MAX_ID:
         raise LimitExceeded(f"the id has {len(statement.id)} characters, at most {MAX_ID}")
-    if is_reserved(statement.id):
-        raise BadInput(f"an id must not start with `{IMPLIED_ID}`")
     check_size(statement)
     if statement.obliges:
-        check_obligation(statement, "body")
         return
     if not statement.privileges:
         raise BadInput("expected at least one privilege", where="body.privileges")

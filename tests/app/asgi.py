@@ -17,11 +17,15 @@ from tests.app.serving import Answer, basic
 
 @dataclass
 class AppClient:
-    """An open application and its event loop. `at_once` counts what could be answered so."""
+    """An open application and its event loop; requests come from `peer`.
+
+    `at_once` counts what could be answered so.
+    """
 
     application: Application
     loop: asyncio.AbstractEventLoop
     at_once: int = 0
+    peer: str = "127.0.0.1"
 
     @property
     def service(self) -> DecisionService:
@@ -87,7 +91,7 @@ class AppClient:
             "raw_path": path,
             "query_string": query,
             "headers": sent,
-            "client": ("127.0.0.1", 1),
+            "client": (self.peer, 1),
         }
         # In two pieces, as a large body would come.
         half = len(body) // 2
@@ -115,7 +119,7 @@ class AppClient:
         """What is answered at once has to be what the usual way told."""
         once = None
         if method != "HEAD":
-            once = self.application.at_once(method, url, headers, body, "127.0.0.1")
+            once = self.application.at_once(method, url, headers, body, self.peer)
         if once is None:
             return
         self.at_once += 1

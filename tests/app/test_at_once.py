@@ -204,6 +204,21 @@ def test_what_takes_time_goes_the_usual_way_to_a_thread(client: AppClient, stub:
     assert seen.count(False) == 1
 
 
+def test_ipv4_over_a_socket_for_both_is_ipv4(client: AppClient, stub: _Inline) -> None:
+    seen: list[str] = []
+
+    def write(exchange: Exchange) -> Reply:
+        if exchange.on_loop:
+            raise TakesTime
+        seen.append(exchange.address)
+        return Reply(204)
+
+    stub.does = write
+    for client.peer in ("::ffff:192.0.2.1", "2001:db8::1"):
+        client.ask("POST", "/inline", user="ana")
+    assert seen == ["192.0.2.1", "2001:db8::1"]
+
+
 def test_headers_that_are_too_large_together_are_refused(client: AppClient) -> None:
     _learn(client)
     answer = _once(client, headers=[*HEADERS, (b"tracestate", b"x" * 33_000)])

@@ -29,8 +29,20 @@ def client_address(peer: str, forwarded: str | None, proxies: Sequence[Network])
     for hop in reversed((forwarded or "").split(",")):
         if not is_among(at, proxies) or not _is_address(hop.strip()):
             break
-        at = hop.strip()
+        at = unmapped(hop.strip())
     return at
+
+
+def unmapped(address: str) -> str:
+    """The address; of IPv4 in the form that a socket for both gives it, the IPv4 address.
+
+    >>> unmapped("::ffff:192.0.2.1"), unmapped("2001:db8::1"), unmapped("testclient")
+    ('192.0.2.1', '2001:db8::1', 'testclient')
+    """
+    # COST: of IPv4 nothing is parsed.
+    if ":" not in address or not _is_address(address):
+        return address
+    return str(getattr(ipaddress.ip_address(address), "ipv4_mapped", None) or address)
 
 
 def is_among(address: str, proxies: Sequence[Network]) -> bool:

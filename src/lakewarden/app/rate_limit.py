@@ -11,7 +11,6 @@ Source: ITU-T I.371, annex A; RFC 6585, 4 (429).
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Final
 
@@ -22,8 +21,6 @@ CLASSES: Final = (READS, WRITES, LOGINS, BULK)
 
 MOST_CALLERS: Final = 65_536
 """Callers that are remembered of each class; those who waited longest are forgotten first."""
-
-_IPV6_SITE = 64
 
 
 class RateLimited(Refused):
@@ -87,17 +84,3 @@ class RateLimiter:
         seconds = buckets.wait(caller, now)
         if seconds > 0.0:
             raise RateLimited(kind, seconds)
-
-
-def site(address: str) -> str:
-    """The address as a caller: of IPv6 the network that one customer has.
-
-    >>> site("192.0.2.1"), site("2001:db8:1:2:3::4")
-    ('192.0.2.1', '2001:db8:1:2::/64')
-    """
-    if ":" not in address:
-        return address
-    try:
-        return str(ipaddress.ip_network(f"{address}/{_IPV6_SITE}", strict=False))
-    except ValueError:
-        return address

@@ -33,14 +33,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden.app import http_head as heads
 from lakewarden.app import local_engine, log, metrics, tls
-from lakewarden.app.client_address import Network, client_address
+from lakewarden.app.client_address import Network, client_address, unmapped
 from lakewarden.app.fair_queue import THREADS, FairQueue
 from lakewarden.app.freshness import Consistency, Freshness, FreshState
 from lakewarden.app.http_body import Disconnected, Receive, disconnected, read_body
 from lakewarden.app.http_head import Pair
 from lakewarden.app.parsed_head import HeadCache, ParsedHead
 from lakewarden.app.problem import PROBLEM
-from lakewarden.app.rate_limit import RateLimited, RateLimiter, site
+from lakewarden.app.rate_limit import RateLimited, RateLimiter
 from lakewarden.app.request_context import RequestContext
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import NoRoute, Table, speaks_for, top_realm
@@ -62,6 +62,7 @@ from lakewarden.http.exchange import (
 from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.cancellation import Cancellation, check, working
+from lakewarden.service.client_site import site
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY
 from lakewarden.service.state import State
@@ -128,7 +129,7 @@ class RequestPipeline:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
-        peer = (scope.get("client") or ("",))[0]
+        peer = unmapped((scope.get("client") or ("",))[0])
         context = RequestContext(scope["method"], raw_path, time.perf_counter(), peer)
         if "extensions" in scope:
             context.certificate = scope["extensions"].get(tls.CERTIFICATE, ())
@@ -165,7 +166,9 @@ class RequestPipeline:
         it was sent, names of headers are in lower case. Not for HEAD.
         """
         parts = self._parts
-        context = RequestContext(method, b"", time.perf_counter(), peer, certificate=certificate)
+        context = RequestContext(
+            method, b"", time.perf_counter(), unmapped(peer), certificate=certificate
+        )
         try:
             path, _, query = url.partition(b"?")
             context.raw_path = path

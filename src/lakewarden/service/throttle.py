@@ -9,7 +9,8 @@
 Tries are counted before the password is looked at, in the store, so that neither many at once
 nor many servers give more of them; one that succeeds is taken back. A try that is refused counts
 nowhere, and no time grows longer. Who signed in from an address before is not kept from there by
-what others do elsewhere: so nobody can lock somebody out for good.
+what others do elsewhere: so nobody can lock somebody out for good. All addresses of one IPv6
+network of 64 bits are one: whoever has one of them has them all.
 
 Source: security reference, R-54.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from lakewarden.service.client_site import site
 from lakewarden.service.credential import Count
 from lakewarden.service.ports import Store
 
@@ -35,6 +37,7 @@ class Throttle:
 
     def __init__(self, store: Store, realm: str, user: str, address: str) -> None:
         self._store = store
+        address = site(address)
         self._own = Count(("try", realm, user, address), FROM_ADDRESS, SECONDS)
         self._of_user = Count(("user", realm, user), FOR_USER, SECONDS)
         self._of_address = Count(("address", address), FOR_ADDRESS, SECONDS)
@@ -64,7 +67,7 @@ class AddressThrottle:
 
     def __init__(self, store: Store, address: str) -> None:
         self._store = store
-        self._count = Count(("address", address), FOR_ADDRESS, SECONDS)
+        self._count = Count(("address", site(address)), FOR_ADDRESS, SECONDS)
 
     def begin(self, now: float) -> float | None:
         """As `Throttle.begin`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from lakewarden.http.authzen import evaluation, fast_decoder
 from lakewarden.http.authzen.discovery import EVALUATION, EVALUATIONS
+from lakewarden.http.exchange import TakesTime
 from tests.http.authzen.small import REVISION, Asking, lake, question, records, state
 
 WORLD = state(records(), lake())
@@ -160,6 +162,18 @@ def test_a_revision_that_is_reached_is_answered_and_a_later_one_is_a_conflict(
         assert PDP.post(endpoint, reached)[0] == 200
         later = {**USUAL, **more, "context": {"at_least_revision": REVISION + 1}}
         assert PDP.post(endpoint, later)[0] == 409
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [{"headers": {evaluation.CONSISTENCY: "60"}}, {"query": {"consistency": ("60",)}}],
+    ids=["header", "query"],
+)
+def test_the_event_loop_does_not_wait_for_a_later_revision(accepted: dict[str, Any]) -> None:
+    exchange = replace(PDP.exchange(), on_loop=True, **accepted)
+    evaluation.fresh(exchange, REVISION)
+    with pytest.raises(TakesTime):
+        evaluation.fresh(exchange, REVISION + 1)
 
 
 @pytest.mark.parametrize("more", [{}, {"unknown": 1}])

@@ -99,6 +99,13 @@ def test_nobody_is_locked_out_by_others_where_it_signed_in_before(site: Site) ->
     assert guess(site, 11, address=home) == [400] * 10 + [429]
 
 
+def test_the_addresses_of_one_ipv6_network_are_one(site: Site) -> None:
+    assert [guess(site, 1, address=f"2001:db8::{i}")[0] for i in range(11)] == [400] * 10 + [429]
+    found = [guess(site, 1, f"user{i}@x.test", f"2001:db8::{i}")[0] for i in range(41)]
+    assert found == [400] * 40 + [429]
+    assert guess(site, 1, "user@x.test", "2001:db8:0:1::1") == [400]
+
+
 def test_one_password_is_not_tried_on_everybody(site: Site) -> None:
     found = [guess(site, 1, f"user{i}@x.test")[0] for i in range(52)]
     assert found == [400] * 50 + [429, 429]

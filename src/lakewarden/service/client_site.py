@@ -1,0 +1,23 @@
+"""Where callers are counted by where they come from: an address, or the network of one customer."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final
+
+_IPV6_SITE: Final = 64
+"""Bits of an IPv6 address that name the network that one customer has."""
+
+
+def site(address: str) -> str:
+    """The address as a caller: of IPv6 the network that one customer has.
+
+    >>> site("192.0.2.1"), site("2001:db8:1:2:3::4")
+    ('192.0.2.1', '2001:db8:1:2::/64')
+    """
+    if ":" not in address:
+        return address
+    try:
+        return str(ipaddress.ip_network(f"{address}/{_IPV6_SITE}", strict=False))
+    except ValueError:
+        return address

@@ -71,15 +71,23 @@ def test_snowflake_as_json_and_as_csv(tmp_path: Path) -> None:
     none = ("2", "2024-03-01", "BEN", "[]", "")
     text = table(tuple(record), cells, none)
     assert acts(said(tmp_path, "snowflake", text, "csv")) == ACCESSED
-    history = {"QUERY_TEXT": "select 1", "USER_NAME": "ANA", "START_TIME": "2024-03-01"}
+    other = {"USER_NAME": "ANA", "START_TIME": "2024-03-01"}
     wrong = {**record, "DIRECT_OBJECTS_ACCESSED": [{"objectDomain": "Table", "objectName": "A.B"}]}
     listed = [{**record, "OBJECTS_MODIFIED": {"a": 1}}, {**record, "OBJECTS_MODIFIED": ["x"]}]
-    assert details(said(tmp_path, "snowflake", lines(history, wrong, *listed))) == [
+    assert details(said(tmp_path, "snowflake", lines(other, wrong, *listed))) == [
         "expected the column `direct_objects_accessed` of ACCESS_HISTORY",
         "expected database, schema and table in `A.B`",
         "expected a list of objects",
         "expected an object with `objectName`",
     ]
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_query_history_names_no_objects(tmp_path: Path, suffix: str) -> None:
+    row = {"QUERY_TEXT": "select 1", "USER_NAME": "ANA", "START_TIME": "2024-03-01"}
+    text = lines(row) if suffix == "json" else table(tuple(row), tuple(row.values()))
+    with pytest.raises(BadInput, match="names no objects; export ACCESS_HISTORY"):
+        said(tmp_path, "snowflake", text, suffix)
 
 
 def entry(kind: str, code: int | None = None, **more: object) -> Mapping[str, object]:

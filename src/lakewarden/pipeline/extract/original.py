@@ -171,6 +171,10 @@ class Original:
         """Writes down what was not shown."""
         self.withheld.append(Withheld(path, status, why))
 
+    def not_shown(self) -> list[str]:
+        """What was not shown, a line each, for a report."""
+        return [f"{one.path} ({one.status}): {one.why}" for one in sorted(self.withheld)]
+
     def each(self, paths: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """The answers to many paths, in their order, a few at once; the withheld are left out."""
         rest = iter(paths)

@@ -80,7 +80,7 @@ class Live:
         if self.identity is not None:
             copy_file(self.identity, folder / _IDENTITY)
             missing = [text for text in missing if "--identity" not in text]
-        hidden = [f"{path} ({status}): {why}" for path, status, why in sorted(original.withheld)]
+        hidden = original.not_shown()
         missing += hidden[:MISSING_SHOWN]
         if len(hidden) > MISSING_SHOWN:
             missing.append(f"{len(hidden) - MISSING_SHOWN:,} more paths that were not shown")

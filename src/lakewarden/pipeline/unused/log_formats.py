@@ -15,6 +15,7 @@ trino   completed queries as JSON lines: who is `context.user` or `query.user`; 
         `queryState` FAILED below `metadata`) are denied where the error is `PERMISSION_DENIED`,
         and else no access
 snowflake, bigquery, postgresql, ranger    see `warehouse_logs`
+openlineage    see `openlineage_log`
 csv     a header and rows, read by the columns that a mapping names
 json    JSON lines, likewise; a path with dots leads into objects
 """
@@ -46,6 +47,7 @@ from lakewarden.pipeline.unused.mapping import (
     BIGQUERY,
     CSV,
     JSON,
+    OPENLINEAGE,
     POSTGRESQL,
     RANGER,
     SNOWFLAKE,
@@ -56,6 +58,7 @@ from lakewarden.pipeline.unused.mapping import (
     Mappings,
     Tables,
 )
+from lakewarden.pipeline.unused.openlineage_log import read_openlineage
 from lakewarden.pipeline.unused.warehouse_logs import (
     read_bigquery,
     read_postgresql,
@@ -73,6 +76,7 @@ SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     BIGQUERY: (".json", ".jsonl", ".ndjson", ".gz"),
     POSTGRESQL: (".csv", ".gz"),
     RANGER: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
+    OPENLINEAGE: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
 }
 """Which files of a folder are read, by kind of log."""
 
@@ -118,6 +122,7 @@ _OF_FILES: Final[Mapping[str, Callable[[File, Tables], Read]]] = {
     BIGQUERY: read_bigquery,
     POSTGRESQL: read_postgresql,
     RANGER: read_ranger,
+    OPENLINEAGE: read_openlineage,
 }
 
 

@@ -14,9 +14,10 @@ A mapping file is TOML with a table for each kind of log that needs one. For `cs
     [csv.operations]                           # optional: their words for our operations
     SELECT = "table.load"                      # or privileges; other words are taken as ours
 
-For `spark`, `trino`, `snowflake`, `bigquery`, `postgresql` and `ranger`, all of it optional:
-`principal` over `{user}`, `entity` over `{catalog}`, `{schema}` and `{table}`, `read` and `write`:
-the operations that these mean.
+For `spark`, `trino`, `snowflake`, `bigquery`, `postgresql`, `ranger` and `openlineage`, all of it
+optional: `principal` over `{user}`, `entity` over `{catalog}`, `{schema}` and `{table}`, `read` and
+`write`: the operations that these mean. `principal` of `openlineage` is over any path of an event;
+without braces it is as whom the jobs run.
 """
 
 from __future__ import annotations
@@ -44,9 +45,13 @@ SNOWFLAKE: Final = "snowflake"
 BIGQUERY: Final = "bigquery"
 POSTGRESQL: Final = "postgresql"
 RANGER: Final = "ranger"
+OPENLINEAGE: Final = "openlineage"
 
-OF_TABLES: Final = (SPARK, TRINO, SNOWFLAKE, BIGQUERY, POSTGRESQL, RANGER)
+OF_TABLES: Final = (SPARK, TRINO, SNOWFLAKE, BIGQUERY, POSTGRESQL, RANGER, OPENLINEAGE)
 """Logs of engines and warehouses, which name catalog, schema and table."""
+
+_SPARKS_USER: Final = "{run.facets.spark_applicationDetails.userName}"
+"""Who ran a job, by OpenLineage's events of Spark."""
 
 _HOLE: Final = re.compile(r"\{([^{}]+)\}")
 _TABLE: Final = "table"
@@ -132,7 +137,7 @@ def read_mappings(
         inner = _inner(section, kind)
         if inner is not None or kind in kinds:
             settings = inner or Section({}, section.at(kind))
-            tables[kind] = _tables(settings, system, containers)
+            tables[kind] = _tables(settings, kind, system, containers)
     section.close()
     return Mappings(columns, tables)
 
@@ -171,11 +176,9 @@ def _columns(section: Section) -> Columns:
     return columns
 
 
-def _tables(section: Section, system: System, containers: Sequence[str]) -> Tables:
-    principal = Text.read(section.text("principal", "{user}"))
+def _tables(section: Section, kind: str, system: System, containers: Sequence[str]) -> Tables:
+    principal = _principal(section, kind)
     entity = Text.read(section.text("entity", _default(system, containers)))
-    if principal.holes - {"user"}:
-        raise BadInput("expected `{user}` alone", where=section.at("principal"))
     if entity.holes - _PARTS:
         expected = ", ".join(f"`{{{part}}}`" for part in sorted(_PARTS))
         raise BadInput(f"expected of {expected}", where=section.at("entity"))
@@ -192,6 +195,15 @@ def _tables(section: Section, system: System, containers: Sequence[str]) -> Tabl
             raise BadInput(message, where=section.at(way))
     section.close()
     return tables
+
+
+def _principal(section: Section, kind: str) -> Text:
+    if kind == OPENLINEAGE:
+        return Text(section.text("principal", _SPARKS_USER))
+    principal = Text.read(section.text("principal", "{user}"))
+    if principal.holes - {"user"}:
+        raise BadInput("expected `{user}` alone", where=section.at("principal"))
+    return principal
 
 
 def _default(system: System, containers: Sequence[str]) -> str | None:

@@ -2,7 +2,8 @@
 
 snowflake    ACCOUNT_USAGE.ACCESS_HISTORY as CSV or JSON lines: the tables in
              `direct_objects_accessed` are read, those in `objects_modified` written, by `user_name`
-             at `query_start_time`. Queries that failed are not in it; QUERY_HISTORY has no objects
+             at `query_start_time`. Queries that failed are not in it. A file of QUERY_HISTORY is
+             refused: it has texts of queries, and no objects
 bigquery     Cloud Audit Logs as JSON lines: an entry whose `protoPayload.metadata` has
              `tableDataRead` reads the table of `resourceName`, one with `tableDataChange` writes
              it, by `authenticationInfo.principalEmail` at `timestamp`; denied where `status.code`
@@ -53,17 +54,30 @@ def _touch(
 
 
 def read_snowflake(file: File, tables: Tables) -> Read:
-    """The accesses of a file of ACCESS_HISTORY. Raises `BadInput` for a damaged file."""
+    """The accesses of a file of ACCESS_HISTORY.
+
+    Raises `BadInput` for a damaged file, and for one of QUERY_HISTORY.
+    """
     if file.path.name.endswith((".csv", ".csv.gz")):
         for place, row in records(file):
+            _check_history(" ".join(row), place)
             yield from or_error(place, repr(row), partial(_snowflake_row, row, tables))
         return
     for place, line in lines(file):
+        _check_history(line, place)
         yield from or_error(place, line, partial(_snowflake_line, tables))
 
 
 def _snowflake_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
     return _snowflake_row(json_object(place, line), tables, place, line)
+
+
+def _check_history(names: str, place: str) -> None:
+    """Refuses what has the text of a query in place of the objects that it touched."""
+    words = names.lower()
+    if "query_text" in words and "direct_objects_accessed" not in words:
+        message = "is of QUERY_HISTORY, which names no objects; export ACCESS_HISTORY"
+        raise BadInput(message, where=place)
 
 
 def _snowflake_row(

@@ -5,8 +5,6 @@ Everything is read in one read-only transaction with a snapshot of its own.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -15,12 +13,17 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from lakewarden.kernel.errors import BadInput, Unavailable
-from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.system import System
-from lakewarden.systems.gravitino.ingest.catalogs import policy, tables
+from lakewarden.systems.gravitino.ingest.catalogs import tables
+from lakewarden.systems.gravitino.ingest.catalogs.asked import reading
+from lakewarden.systems.gravitino.ingest.catalogs.hive_thrift import (
+    SCHEME,
+    HiveThrift,
+    open_thrift,
+)
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping, mapping
 from lakewarden.systems.gravitino.ingest.catalogs.records import Record
 from lakewarden.systems.gravitino.ingest.catalogs.source import content_of
@@ -60,10 +63,7 @@ class CatalogDatabase:
         name, records = self._records(declared, progress)
         for record in records:
             content.take(record)
-        rows = list(policy.rows(content, system.model))
-        text = json.dumps(sorted(rows), ensure_ascii=False)
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return Reading(rows, [Input(name, digest)], not_read=declared.not_read)
+        return reading(content, system.model, name)
 
     def _records(self, declared: SourceMapping, progress: Progress) -> tuple[str, list[Record]]:
         """What the database says, and its name without any secret.
@@ -112,7 +112,9 @@ def _reason(error: Exception) -> str:
     return text.strip().splitlines()[0].lower() if text.strip() else type(error).__name__
 
 
-def _open_hive(url: str, _: str, options: Options) -> CatalogDatabase:
+def _open_hive(url: str, _: str, options: Options) -> CatalogDatabase | HiveThrift:
+    if url.startswith(f"{SCHEME}:"):
+        return open_thrift(url, **options)
     return CatalogDatabase("hive", url, **options)
 
 

@@ -10,8 +10,6 @@ loadTable, listViews.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +18,12 @@ from urllib.parse import quote, urlencode
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
-from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.extract.original import ABSENT, NOBODY, Credential, Original, segment
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.system import System
-from lakewarden.systems.gravitino.ingest.catalogs import policy
+from lakewarden.systems.gravitino.ingest.catalogs.asked import Token, pages, reading
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import mapping
 from lakewarden.systems.gravitino.ingest.catalogs.records import Exists, Record, Securable
 from lakewarden.systems.gravitino.ingest.catalogs.source import content_of
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SEPARATOR: Final = "\x1f"
-_MOST_PAGES: Final = 100_000
+_TOKEN: Final = Token("pageToken", "next-page-token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +71,7 @@ class IcebergRest:
         with original:
             for record in _Catalog(original, self.warehouse).records():
                 content.take(record)
-        rows = list(policy.rows(content, system.model))
-        text = json.dumps(sorted(rows), ensure_ascii=False)
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        hidden = [f"{one.path} ({one.status}): {one.why}" for one in sorted(original.withheld)]
-        not_read = [*declared.not_read, *hidden]
-        return Reading(rows, [Input(self.address, digest)], not_read=not_read)
+        return reading(content, system.model, self.address, original.not_shown())
 
 
 class _Catalog:
@@ -136,20 +128,8 @@ class _Catalog:
     def _pages(
         self, path: str, query: Mapping[str, str], *, is_optional: bool = False
     ) -> Iterator[Section]:
-        token, seen = "", set[str]()
-        for _ in range(_MOST_PAGES):
-            asked = urlencode({**query, "pageToken": token})
-            reply = self._original.get(f"{path}?{asked}", ABSENT if is_optional else ())
-            if reply is None:
-                return
-            page = Section(reply, path)
-            token = page.text("next-page-token", "")
-            yield page
-            if not token:
-                return
-            if token in seen:
-                raise BadInput("a page is given for the second time", where=path)
-            seen.add(token)
+        unserved = ABSENT if is_optional else ()
+        return pages(self._original, path, {**query, _TOKEN.sent: ""}, _TOKEN, unserved)
 
 
 def _names(value: object, where: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ TableWithColumnsResource and PrincipalResourcePermissions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput
@@ -41,7 +41,7 @@ _ALL_TABLES: Final = ("SELECT", "INSERT", "DELETE", "ALTER")
 
 def records(files: Sequence[File]) -> Iterator[Record]:
     """What the pages say. Raises `BadInput` for one that is none of these."""
-    pages = _Pages()
+    pages = Pages()
     for file in files:
         for record in json_records(file.path, file.name):
             page = Section(record.value, f"{file.name}: line {record.line}{record.path}")
@@ -49,10 +49,15 @@ def records(files: Sequence[File]) -> Iterator[Record]:
 
 
 @dataclass(slots=True)
-class _Pages:
-    """The pages of one catalog: names of two would be taken for each other."""
+class Pages:
+    """The pages of one catalog: names of two would be taken for each other.
 
-    catalogs: set[str] = field(default_factory=set)
+    `catalog_id` is the first one that a page names, if it is not given. With `takes_others`,
+    permissions on what is in others are left out; without it they are an error.
+    """
+
+    catalog_id: str = ""
+    takes_others: bool = False
 
     def read(self, page: Section) -> Iterator[Record]:
         known = {DATABASES: self._database, TABLES: self._table, PERMISSIONS: self._permission}
@@ -65,12 +70,11 @@ class _Pages:
                 yield from known[name](item)
 
     def _of_catalog(self, item: Section) -> None:
-        catalog = item.text("CatalogId", "")
-        if catalog:
-            self.catalogs.add(catalog)
-        if len(self.catalogs) > 1:
-            both = " and ".join(f"`{name}`" for name in sorted(self.catalogs))
+        catalogs = {self.catalog_id, item.text("CatalogId", "")} - {""}
+        if len(catalogs) > 1:
+            both = " and ".join(f"`{name}`" for name in sorted(catalogs))
             raise BadInput(f"two catalogs, {both}: export each by itself", where=item.where)
+        self.catalog_id = next(iter(catalogs), "")
 
     def _database(self, item: Section) -> Iterator[Record]:
         self._of_catalog(item)
@@ -93,7 +97,11 @@ class _Pages:
         names = resource.names()
         if len(names) != 1:
             raise BadInput("expected one resource", where=resource.where)
-        on = self._resource(names[0], Section(resource.take(names[0]), resource.at(names[0])))
+        value = resource.take(names[0])
+        if self.takes_others and not self._has(value):
+            yield Left(f"permission of {grantee.name}", "other_catalog", item.where)
+            return
+        on = self._resource(names[0], Section(value, resource.at(names[0])))
         limit = "condition" if item.take("Condition") else ""
         for privilege in item.texts("Permissions"):
             if on.on.kind == "DATABASE" and privilege in _ALL_TABLES[:3]:
@@ -103,6 +111,11 @@ class _Pages:
                 yield _granted(on, grantee, word, limit, item.where)
         for privilege in item.texts("PermissionsWithGrantOption"):
             yield Left(f"{privilege} of {grantee.name}", "grant_option", item.where)
+
+    def _has(self, resource: object) -> bool:
+        """Whether something is in this catalog, as what names none is."""
+        catalog = resource.get("CatalogId") if isinstance(resource, Mapping) else None
+        return not catalog or catalog == self.catalog_id
 
     def _resource(self, name: str, inner: Section) -> _Resource:
         if name == "Catalog":

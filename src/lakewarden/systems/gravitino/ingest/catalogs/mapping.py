@@ -35,7 +35,16 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER
 from lakewarden.kernel.toml_section import Section
 from lakewarden.systems.gravitino.ingest.catalogs.table_spec import TableSpec, read_table
 
-NAMES: Final = ("unity-catalog", "snowflake", "glue", "bigquery", "hive", "iceberg", "people")
+NAMES: Final = (
+    "unity-catalog",
+    "unity-server",
+    "snowflake",
+    "glue",
+    "bigquery",
+    "hive",
+    "iceberg",
+    "people",
+)
 """The sources that there are, by the names of their files."""
 
 PACKAGE: Final = "lakewarden.systems.gravitino"

@@ -1,0 +1,139 @@
+"""A stand-in for AWS: moto's server, with pages and faults that it does not have by itself.
+
+moto answers lists whole. A server in front of it cuts them into pages of the size that a test
+says, by the tokens of the real APIs, and gives faults in place of answers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, Final, NamedTuple
+
+import httpx
+import pytest
+
+LISTS: Final = ("DatabaseList", "TableList", "PrincipalResourcePermissions")
+ACCOUNT: Final = "123456789012"
+REGION: Final = "eu-central-1"
+SECRET: Final = "not-to-be-shown"
+_PASSED_ON: Final = ("authorization", "content-type", "x-amz-date", "x-amz-target")
+
+
+class Fault(NamedTuple):
+    """What answers the request for a page of a list, `times` times."""
+
+    holds: str
+    page: int
+    code: str
+    message: str = ""
+    status: int = 400
+    times: int = 1_000
+
+
+@dataclass
+class Aws:
+    """The server at `endpoint`; `requests` are the lists and pages that were asked for."""
+
+    endpoint: str
+    behind: str
+    size: int = 1_000
+    faults: list[Fault] = field(default_factory=list)
+    requests: list[tuple[str, int]] = field(default_factory=list)
+
+    def tell(self, monkeypatch: pytest.MonkeyPatch, secret: str = SECRET) -> None:
+        """Says where AWS is and who asks, as people do: by environment variables."""
+        for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", self.endpoint)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+        monkeypatch.setenv("AWS_SESSION_TOKEN", secret)
+
+    def reset(self) -> None:
+        """Forgets all that was stored, and how a test wanted it to answer."""
+        httpx.post(f"{self.behind}/moto-api/reset", timeout=30).raise_for_status()
+        self.size = 1_000
+        self.faults.clear()
+        self.requests.clear()
+
+    def client(self, service: str) -> Any:
+        """A client of a service of the server, for what a test stores."""
+        from botocore.session import get_session
+
+        return get_session().create_client(
+            service,
+            region_name=REGION,
+            endpoint_url=self.behind,
+            aws_access_key_id="key",
+            aws_secret_access_key="secret",
+        )
+
+    def answer(self, status: int, reply: Any, asked: dict[str, Any]) -> tuple[int, Any]:
+        """A page of a list, or a fault; other answers as they are."""
+        holds = next((name for name in LISTS if name in reply), "")
+        if status != 200 or not holds:
+            return status, reply
+        page = int(asked.get("NextToken") or 0)
+        self.requests.append((holds, page))
+        for at, fault in enumerate(self.faults):
+            if fault[:2] == (holds, page) and fault.times > 0:
+                self.faults[at] = fault._replace(times=fault.times - 1)
+                if fault.code == "NextToken":
+                    return 200, {holds: [], "NextToken": fault.message}
+                return fault.status, {"__type": fault.code, "message": fault.message}
+        items = reply[holds]
+        end = (page + 1) * self.size
+        more = {"NextToken": str(page + 1)} if end < len(items) else {}
+        return 200, {holds: items[page * self.size : end], **more}
+
+
+@contextmanager
+def aws_server() -> Iterator[Aws]:
+    """Starts both servers."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it logs every request
+    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    aws = Aws("", f"http://{host}:{port}")
+
+    class Front(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            headers = {n: v for n, v in self.headers.items() if n.lower() in _PASSED_ON}
+            found = httpx.post(aws.behind + self.path, content=body, headers=headers, timeout=30)
+            status, content = found.status_code, found.content
+            if content.startswith(b"{"):
+                asked = json.loads(body) if body.startswith(b"{") else {}
+                status, reply = aws.answer(status, found.json(), asked)
+                content = json.dumps(reply).encode()
+            self.send_response(status)
+            self.send_header("content-type", found.headers["content-type"])
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Logs nothing."""
+
+    front = ThreadingHTTPServer(("127.0.0.1", 0), Front)
+    thread = Thread(target=front.serve_forever, daemon=True)
+    thread.start()
+    aws.endpoint = f"http://127.0.0.1:{front.server_port}"
+    try:
+        yield aws
+    finally:
+        front.shutdown()
+        front.server_close()
+        thread.join()
+        moto.stop()

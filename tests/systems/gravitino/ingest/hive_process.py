@@ -138,6 +138,9 @@ class Writer:
         self.client = client(self.words, port)
         self.folder = folder
 
+    def close(self) -> None:
+        self.client.close()
+
     def kind(self, word: str) -> int:
         number: int = getattr(self.words.PrincipalType, word)
         return number
@@ -171,12 +174,13 @@ class Writer:
         **parameters: str,
     ) -> None:
         words = self.words
+        where = f"file:{self.folder}/{catalog}-{database}/{name}"
         serde = words.SerDeInfo(
             name=name, serializationLib="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
         )
         storage = words.StorageDescriptor(
             cols=[words.FieldSchema(name=one, type="string") for one in columns.split()],
-            location=f"file:{self.folder}/{catalog}-{database}/{name}",
+            location=where if type == "EXTERNAL_TABLE" else None,
             inputFormat="org.apache.hadoop.mapred.TextInputFormat",
             outputFormat="org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
             serdeInfo=serde,

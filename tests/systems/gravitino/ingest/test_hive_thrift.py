@@ -6,7 +6,7 @@ import itertools
 import random
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -214,8 +214,7 @@ WORDS = ("SELECT", "SELECT", "INSERT", "UPDATE", "DELETE", "ALL")
 def test_random_grants_in_hives_own_metastore(unstarted: SparkSession, tmp_path: Path) -> None:
     """Reading is equal, writing is never more, by another reading of SQL standard authorization."""
     chance = random.Random(5)
-    with metastore(tmp_path) as port:
-        writer = Writer(tmp_path, port)
+    with metastore(tmp_path) as port, closing(Writer(tmp_path, port)) as writer:
         writer.catalog("other")
         writer.database("far", "ana", catalog="other")
         writer.table("far", "away", "dora", catalog="other")

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import MAPPING
-from tests.pushdown.test_postgresql_inheritance import IBANS, ORDERS, bound, denied, facts
+from tests.pushdown.test_postgresql_inheritance import ANA, IBANS, ORDERS, bound, denied, facts
 
 TABLES: Mapping[Path, Mapping[str, str]] = {
     ("s", name): {"iban": "text"} for name in ("orders", "part", "secret")
@@ -82,6 +82,16 @@ def test_a_column_is_not_granted_that_is_denied_by_another_name(name: str) -> No
         assert holders(made, Grant(("s", "orders"), "INSERT")) == {"ana", "bo"}
         why = "it is denied on a column whose name differs in case alone, or is part of it"
         assert {one.principal for one in made.residues if one.why == why} == {"user:ana"}
+
+
+def test_nor_where_its_table_is_granted_to_nobody() -> None:
+    iban, grant = IBANS[0], Grant(("s", "orders", "iban"), "SELECT")
+    who = frozenset({ANA})
+    column = Statement("one", Effect.ALLOW, frozenset({"SELECT_COLUMN"}), On(iban), who)
+    table = denied("SELECT_TABLE", ORDERS)
+    assert holders(told(THERE, table, column), grant) == {"ana"}
+    other = Entity("column", f"{ORDERS.name}.IBAN")
+    assert not holders(told(THERE, table, column, denied("SELECT_COLUMN", other)), grant)
 
 
 @pytest.mark.parametrize(("name", "there"), [("IBAN", "iban"), ("mail", "MAIL"), ("m.a", "M")])

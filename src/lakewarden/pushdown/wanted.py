@@ -314,7 +314,7 @@ class _Builder:
                     self._leave_out_for(group, why, table, act)
                 allowed &= there
                 self._tell_ending(group, act, allowed | partly, there)
-                for column in self._denied_by_other_names(group, act, allowed, partly):
+                for column in self._denied_by_other_names(group, act, allowed):
                     self._leave_out_for(group, _ALIKE, column, act)
                     allowed.discard(column)
                 allowed = self._sayable(group, act, allowed)
@@ -345,19 +345,17 @@ class _Builder:
                 partly |= with_denied_inside(matrix, closed, ids)
         return allowed - partly - (inside - self._inside(partly)), partly
 
-    def _denied_by_other_names(
-        self, group: Readers, act: str, allowed: BitMap, partly: BitMap
-    ) -> BitMap:
+    def _denied_by_other_names(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
         """Of the allowed columns those that some engine takes for one that a DENY closes."""
-        found = BitMap()
-        operation = self._realm.matrix.operation(self._mapping.operation(act)).name
-        for table in partly if self._mapping.engine.acts[act].takes_values else ():
-            entity = self._snapshot.coded.tree.entity(table)
-            request = Request(group.any, operation, entity, self._now)
-            for column in allowed & self._columns.get(table, BitMap()):
-                meant = self._names_of(entity).meant(self._paths[column][-1])
-                if denied_inside(self._realm.matrix, request, meant):
-                    found.add(column)
+        found, tree = BitMap(), self._snapshot.coded.tree
+        is_closed = self._mapping.engine.acts[act].takes_values and bool(self._snapshot.table.deny)
+        operation = self._mapping.operation(act)
+        for column in allowed & self._inside(self._tables) if is_closed else ():
+            table = tree.entity(int(tree.parents[column]))
+            request = Request(group.any, operation, table, self._now)
+            meant = self._names_of(table).meant(self._paths[column][-1])
+            if denied_inside(self._realm.matrix, request, meant):
+                found.add(column)
         return found
 
     def _names_of(self, table: Entity) -> ColumnNames:

@@ -38,7 +38,8 @@ class Estate(TargetEstate):
         with administrator(self.address.url) as connection:
             rows = connection.execute(
                 "SELECT c.relname, obj_description(c.oid, 'pg_class') FROM pg_class c"
-                " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = %s",
+                " JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE nspname = %s AND obj_description(c.oid, 'pg_class') IS NOT NULL",
                 [self.address.view_schema],
             ).fetchall()
         found: dict[Path, list[Path]] = {}

@@ -8,12 +8,13 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 from psycopg import sql
 
 from lakewarden.kernel.errors import Conflict, Unavailable
 from lakewarden.pushdown import push
 from lakewarden.pushdown.drift import ADDED, MISSING, differences, foreign
-from lakewarden.pushdown.grants import Grant, Path, Roles
+from lakewarden.pushdown.grants import Grant, Path, Role, Roles
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.testing.world_draft import NOW
@@ -34,6 +35,7 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
     roles = sorted(made.held().roles.items())
     users = [made.name(user) for user in made.users()]
     tables = sorted(path for path, one in made.objects().items() if one.type == "table")
+    database = str(sa.make_url(made.address.url).database)
     for name, role in roles:
         is_in, is_out = sorted(role.members), sorted({*users} - role.members)
         if is_in:
@@ -71,12 +73,62 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
         for view in sorted(role.views):
             yield from _of_view(made, view.path, name, rng)
         yield "ours", sql.SQL("GRANT pg_read_all_data TO {}").format(_id(name))
+        yield from _by_others(name, role, rng.choice(users), rng.choice(tables), database, rng)
+    grantor, user = rng.sample(users, 2)
+    for path in tables[:1]:
+        given = "GRANT SELECT ON {at} TO {by} WITH GRANT OPTION; SET ROLE {by};"
+        yield (
+            "theirs",
+            sql.SQL(f"{given} GRANT SELECT ON {{at}} TO {{to}}").format(
+                at=_id(*path), by=_id(grantor), to=_id(user)
+            ),
+        )
+        default = "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO {}"
+        yield "theirs", sql.SQL(default).format(_id(user))
     for path in tables:
         yield (
             "theirs",
             sql.SQL("GRANT SELECT ON {} TO {}").format(_id(*path), _id(rng.choice(users))),
         )
         yield "theirs", sql.SQL("GRANT DELETE ON {} TO PUBLIC").format(_id(*path))
+
+
+def _by_others(
+    name: str, role: Role, grantor: str, path: Path, database: str, rng: random.Random
+) -> Iterator[Edit]:
+    """What a grantor who is no owner gives the role, and what its members then hand on."""
+    objects = {
+        "TRIGGER": sql.SQL("TABLE {}").format(_id(*path)),
+        "REFERENCES (note)": sql.SQL("TABLE {}").format(_id(*path)),
+        "CREATE": sql.SQL("SCHEMA {}").format(_id(path[0])),
+        "TEMPORARY": sql.SQL("DATABASE {}").format(_id(database)),
+        "USAGE": sql.SQL("SEQUENCE lw_beside.numbers"),
+        "EXECUTE": sql.SQL("FUNCTION lw_beside.one()"),
+    }
+    by, to = _id(grantor), _id(name)
+    for what, on in objects.items():
+        given = "GRANT {what} ON {on} TO {by} WITH GRANT OPTION; SET ROLE {by};"
+        yield (
+            "ours",
+            sql.SQL(f"{given} GRANT {{what}} ON {{on}} TO {{to}}").format(
+                what=sql.SQL(what), on=on, by=by, to=to
+            ),
+        )
+    for member in sorted(role.members)[:1]:
+        handed = "SET ROLE {member}; GRANT {what} ON {on} TO {by}"
+        what = rng.choice(["TRIGGER", "REFERENCES (note)"])
+        yield (
+            "ours",
+            sql.SQL(f"GRANT {{what}} ON {{on}} TO {{to}} WITH GRANT OPTION; {handed}").format(
+                what=sql.SQL(what), on=objects[what], by=by, to=to, member=_id(member)
+            ),
+        )
+        administered = "GRANT {to} TO {by} WITH ADMIN OPTION; SET ROLE {by}; GRANT {to} TO {member}"
+        gone = "RESET ROLE; REVOKE {to} FROM {member}"
+        yield (
+            "ours",
+            sql.SQL(f"{administered}; {gone}").format(by=by, to=to, member=_id(member)),
+        )
 
 
 def _id(*names: str) -> sql.Identifier:
@@ -107,20 +159,35 @@ def check(server: str, seed: int, most: int) -> int:
         whole = list(edits(made, rng))
         whole = [*rng.sample(whole[:-2], min(most, len(whole)) - 2), *whole[-2:]]
         with administrator(made.address.url) as connection:
+            _is_beside(made, connection)
             for whose, edit in whole:
                 before = made.held()
                 connection.execute(edit)
+                connection.execute("RESET ROLE")
                 _is_named(made, before, whose, edit, connection)
                 _is_repaired(made, pushed)
             others = {(one.grantee, one.grant) for one in _foreign(made)}
             for whose, edit in whole:
                 if whose == "ours":
                     connection.execute(edit)
+                    connection.execute("RESET ROLE")
         _is_repaired(made, pushed)
         assert {(one.grantee, one.grant) for one in _foreign(made)} == others
         theirs = {(one.grantee, one.grant.privilege) for one in _foreign(made)}
         assert ("PUBLIC", "DELETE") in theirs
         return len(whole)
+
+
+def _is_beside(made: Estate, connection: psycopg.Connection[Any]) -> None:
+    """What is no table, and for all users the way to whatever they are given."""
+    connection.execute(
+        "CREATE SCHEMA lw_beside; CREATE SEQUENCE lw_beside.numbers;"
+        " CREATE FUNCTION lw_beside.one() RETURNS int LANGUAGE sql AS 'SELECT 1'"
+    )
+    schemas = {path[:1] for path in made.objects() if path} | {("lw_beside",)}
+    users = sql.SQL(", ").join(_id(made.name(user)) for user in made.users())
+    for path in sorted(schemas):
+        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(_id(*path), users))
 
 
 def _is_named(
@@ -134,6 +201,7 @@ def _is_named(
     else:
         assert not found, text
         who, what = text.rpartition(" TO ")[2].strip('"'), text.split()[1]
+        what = "SELECT ON TABLES TO COME" if what == "DEFAULT" else what
         assert any(
             one.grantee.replace('"', '""') == who and one.grant.privilege == what
             for one in _foreign(made)

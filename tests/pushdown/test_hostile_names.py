@@ -11,7 +11,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.mariadb_names import Marks, database_of
 from lakewarden.pushdown.plan import Act, Step
-from lakewarden.pushdown.postgresql_statements import Found, Statements
+from lakewarden.pushdown.postgresql_statements import Statements, TargetState
 from tests.pushdown.mariadb_estate import empty_server
 
 SIGNS = (
@@ -73,7 +73,7 @@ ROLE = "lw_x_0123456789abcdef"
 
 def empty_database() -> Statements:
     """The statements for the target `x`, of a database in which nothing is."""
-    return Statements(Found("shop"), Address("postgresql://h/shop", "x"), None)
+    return Statements(TargetState("shop"), Address("postgresql://h/shop", "x"), None)
 
 
 def steps(member: str, path: Path) -> list[Step]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import psycopg
@@ -19,6 +22,7 @@ from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
+from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import facts_of, state_of
@@ -59,6 +63,35 @@ def fails(made: Estate, plan: PushPlan, error: type[WardenError], says: str) -> 
 def limited_tables(plan: PushPlan) -> list[Path]:
     """Tables that get row policies, in the order in which they do."""
     return [step.policy.path for step in plan.steps if step.policy is not None]
+
+
+@contextmanager
+def frozen(process: int) -> Iterator[None]:
+    """The server's process of a connection does nothing."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def test_a_server_that_is_frozen(made: Estate) -> None:
+    """It is waited for as long as a statement may take, once."""
+    with (
+        pytest.raises(Unavailable, match="no answer within 2 seconds"),
+        connected(made.address, timeout_s=1, answer_s=1) as database,
+        frozen(database.process),
+    ):
+        database.held()
+    assert not made.held().roles
+
+
+def test_a_statement_that_takes_too_long(made: Estate) -> None:
+    with (
+        pytest.raises(Unavailable, match="statement timeout"),
+        connected(made.address, answer_s=1) as database,
+    ):
+        database.execute([Statement("wait", "SELECT pg_sleep(60)")])
 
 
 def test_a_database_for_reading_only(made: Estate) -> None:

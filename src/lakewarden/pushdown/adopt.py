@@ -291,11 +291,12 @@ def redundant(
     """Grants of others that nobody needs any more: all who have them are given them by us.
 
     So those are not among them that somebody has whom the realm does not know, that everyone has,
-    and those of owners.
+    those of owners, and those that are kept.
     """
     for one in foreign:
         reached = holdings.reached(one.grantee)
         known = {*one.users, *holdings.members}
         has_others = holdings.everyone in reached or not reached <= known
-        if not has_others and {*one.users} <= allowed.get(one.grant, frozenset()):
+        is_kept = (one.grantee, one.grant) in holdings.kept
+        if not (has_others or is_kept) and {*one.users} <= allowed.get(one.grant, frozenset()):
             yield one.grantee, one.grant

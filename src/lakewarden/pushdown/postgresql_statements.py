@@ -17,10 +17,12 @@ from psycopg.abc import AdaptContext
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import EVERY_ROW, GRANTABLE, Grant, MaskingView, Path, RowPolicy
 from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.postgresql_grants import HeldGrant
 from lakewarden.pushdown.postgresql_views import (
     MAX_NAME_BYTES,
     ViewsFound,
     ViewStatements,
+    block,
     commenting,
 )
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
@@ -40,13 +42,14 @@ _KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TargetState:
     """What statements depend on beside what our roles hold.
 
     Roles of ours that are `unmarked` have a mark as it was before marks had a store.
     `grantors` are those of memberships, by the role and the member; `policies` the names of all
-    row policies of a table, whoever made them. Roles `used_elsewhere` have something in another
-    database.
+    row policies of a table, whoever made them. Roles `used_elsewhere` have something that goes
+    with no role, such as what is in another database. `not_plain` are grants of ours, by role and
+    name, that take more than a REVOKE of that name.
     """
 
     database: str
@@ -55,13 +58,14 @@ class Found:
     grantors: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     policies: Mapping[Path, frozenset[str]] = field(default_factory=dict)
     used_elsewhere: frozenset[str] = frozenset()
+    not_plain: Mapping[tuple[str, Grant], HeldGrant] = field(default_factory=dict)
     views: ViewsFound = field(default_factory=ViewsFound)
 
 
 class Statements:
     """The statements of one push, which keep account of what those before them did."""
 
-    def __init__(self, found: Found, address: Address, context: AdaptContext | None) -> None:
+    def __init__(self, found: TargetState, address: Address, context: AdaptContext | None) -> None:
         self._found, self._address, self._context = found, address, context
         self._roles = {*found.roles}
         self._quoted: dict[Path, str] = {}
@@ -102,7 +106,10 @@ class Statements:
                     yield from self._revoke_membership(step.role, one.member)
             case Step(act=Act.GRANT | Act.REVOKE | Act.REVOKE_FOREIGN as act):
                 grants = [one.grant for one in alike if one.grant is not None]
-                yield from self._grant(grants, step.role, revoke=act is not Act.GRANT)
+                if act is Act.REVOKE:
+                    yield from self._revoke(grants, step.role)
+                else:
+                    yield self._grant(grants, step.role, act)
             case Step(act=Act.ADD_POLICY, policy=RowPolicy() as policy):
                 yield from self._add_policy(policy, step.role)
             case Step(act=Act.DROP_POLICY, policy=RowPolicy() as policy):
@@ -159,35 +166,52 @@ class Statements:
         return left
 
     def _revoke_membership(self, of: str, member: str) -> Iterator[sql.Composed]:
-        """Takes the membership away, whoever granted it."""
+        """Takes the membership away, whoever granted it, and what the member made of it."""
         for grantor in self._grantors.pop((of, member), ()):
-            yield sql.SQL("REVOKE {} FROM {} GRANTED BY {}").format(
+            yield sql.SQL("REVOKE {} FROM {} GRANTED BY {} CASCADE").format(
                 sql.Identifier(of), sql.Identifier(member), sql.Identifier(grantor)
             )
 
     # --- privileges ---
 
-    def _grant(self, grants: Sequence[Grant], role: str, *, revoke: bool) -> Iterator[sql.Composed]:
-        """One privilege on several objects of a kind; see `_alike`."""
-        privilege, depth = grants[0].privilege, len(grants[0].path)
+    def _revoke(self, grants: Sequence[Grant], role: str) -> Iterator[sql.Composed]:
+        """Takes away memberships of a kind, or one privilege; see `_alike`."""
+        privilege = grants[0].privilege
         if privilege.startswith(MEMBER_OF):
             yield from self._revoke_membership(privilege.removeprefix(MEMBER_OF), role)
             return
         if privilege.startswith(ODD_MEMBER):
             yield from self._revoke_membership(*grants[0].path)
             return
+        plain = []
+        for one in grants:
+            other = self._found.not_plain.get((role, one))
+            if other is None:
+                plain.append(one)
+            else:
+                yield from other.revoking()
+        if plain:
+            yield self._grant(plain, role, Act.REVOKE)
+
+    def _grant(self, grants: Sequence[Grant], role: str, act: Act) -> sql.Composed:
+        """One privilege on several objects of a kind, given or taken away.
+
+        What a role of ours loses is lost by whoever its members handed it on to.
+        """
+        privilege, depth = grants[0].privilege, len(grants[0].path)
         column: sql.Composable = sql.SQL("")
         if depth == len(_KINDS) - 1:
             column = sql.SQL(" ({})").format(sql.Identifier(grants[0].path[-1]))
         objects = self._names(one.path[:2] or (self._found.database,) for one in grants)
-        yield sql.SQL("{} {}{} ON {} {} {} {}").format(
-            sql.SQL("REVOKE" if revoke else "GRANT"),
+        return sql.SQL("{} {}{} ON {} {} {} {}{}").format(
+            sql.SQL("GRANT" if act is Act.GRANT else "REVOKE"),
             sql.SQL(privilege.removesuffix(GRANTABLE)),
             column,
             sql.SQL(_KINDS[depth]),
             objects,
-            sql.SQL("FROM" if revoke else "TO"),
+            sql.SQL("TO" if act is Act.GRANT else "FROM"),
             sql.Identifier(role),
+            sql.SQL(" CASCADE" if act is Act.REVOKE else ""),
         )
 
     # --- row policies ---
@@ -225,9 +249,22 @@ class Statements:
     def _drop_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
         yield from self._drop_names(policy, role)
         if not self._policies.get(policy.path):
-            yield sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(
-                sql.Identifier(*policy.path)
-            )
+            yield self._unlimit(sql.Identifier(*policy.path))
+
+    def _unlimit(self, table: sql.Identifier) -> sql.Composed:
+        """Nothing limits the rows any more, unless somebody, such as another target, says so now.
+
+        Others wait for the lock, and then enable row security themselves.
+        """
+        text = sql.SQL(
+            " BEGIN LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE;"
+            " IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = {name}::regclass)"
+            " THEN ALTER TABLE {table} DISABLE ROW LEVEL SECURITY; END IF; END "
+        )
+        return block(
+            text.format(table=table, name=sql.Literal(table.as_string(self._context))),
+            self._context,
+        )
 
     def _drop_names(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
         there = self._policies.get(policy.path, set())

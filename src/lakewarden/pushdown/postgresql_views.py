@@ -11,7 +11,7 @@ and grants.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
@@ -49,9 +49,12 @@ _STATE: Final = """concat_ws(E'\n',
           FROM pg_trigger t WHERE t.tgrelid = c.oid))"""
 """What PostgreSQL made of a view, with its owner, options and grants."""
 
+_GIVEN: Final = """ARRAY(
+  SELECT concat_ws(' ', pg_get_userbyid(grantee), privilege_type, is_grantable)
+  FROM aclexplode(c.relacl) WHERE grantee <> c.relowner)"""
 _FROM: Final = "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 _VIEWS: Final = f"""
-SELECT c.relname, obj_description(c.oid, 'pg_class'), {_STATE}
+SELECT c.relname, obj_description(c.oid, 'pg_class'), {_STATE}, {_GIVEN}
 {_FROM} WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'f', 'v', 'm') ORDER BY c.relname
 """
 _NOTE: Final = f"""
@@ -70,8 +73,35 @@ WHERE d.defaclobjtype = 'r' AND acl.grantee <> d.defaclrole
 _MAY_USE: Final = """
 SELECT DISTINCT pg_get_userbyid(acl.grantee) FROM pg_namespace n, aclexplode(n.nspacl) acl
 WHERE n.nspname = %s AND acl.privilege_type = 'USAGE' AND acl.grantee <> 0
+  AND acl.grantor = n.nspowner AND NOT acl.is_grantable
 """
-"""By a grant of their own: what they have by others, such as `pg_read_all_data`, may go."""
+"""By a grant of ours: what they have by others, such as `pg_read_all_data`, may go."""
+
+_NEEDED: Final = """
+SELECT v.relname, ARRAY(
+  SELECT DISTINCT pg_get_userbyid(acl.grantee) FROM (
+    SELECT v.relacl UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = v.oid
+  ) held (acls), aclexplode(acls) acl WHERE acl.grantee NOT IN (0, v.relowner) ORDER BY 1)
+FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
+JOIN pg_type row_type ON row_type.oid = v.reltype
+WHERE n.nspname = %s AND EXISTS (
+  SELECT FROM pg_depend d
+  WHERE d.deptype = 'n' AND (
+    d.refclassid = 'pg_class'::regclass AND d.refobjid = v.oid
+    OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN (row_type.oid, row_type.typarray))
+  AND NOT (d.classid = 'pg_rewrite'::regclass
+    AND d.objid IN (SELECT oid FROM pg_rewrite WHERE ev_class = v.oid)))
+"""
+"""Views that something of others is made of, which a plain DROP would not take away, with those who
+may read each."""
+
+_SHARED: Final = """
+SELECT FROM pg_depend d JOIN pg_namespace n ON n.oid = d.refobjid
+LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+WHERE d.refclassid = 'pg_namespace'::regclass AND d.deptype = 'n' AND n.nspname = %s
+  AND (c.relkind NOT IN ('r', 'p', 'f', 'v', 'm')) IS NOT FALSE
+"""
+"""What others made in the schema that is no table and no view, such as a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +109,17 @@ class ViewsFound:
     """What there is in the schema of the views.
 
     `problem` says why there can be no views, where the schema `is_there`. `own` are our views by
-    name, `names` those of all views and tables there. `given` are those whom default privileges of
-    the account give every view that it makes; None: everybody.
+    name, `names` those of all views and tables there; it `is_shared` where others made something
+    else in it. `needed` are those who may read each view that others made something of. `given`
+    are those whom default privileges of the account give every view that it makes; None: everybody.
     """
 
     is_there: bool = False
     problem: str = ""
     own: Mapping[str, Note] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    is_shared: bool = False
+    needed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     given: tuple[str | None, ...] = ()
 
 
@@ -105,8 +138,10 @@ class MaskingViews:
         """The views by the roles that they are for; one that is not as it was made is altered."""
         usable = {name for (name,) in self._rows(_MAY_USE, [self._schema])}
         found: dict[str, set[MaskingView]] = {}
-        for _, note, state in self._own():
-            made = note.found(state, is_usable=note.role in usable)
+        for _, note, state, given in self._own():
+            # The note is right about it, but not if more was given in the moment it was made.
+            is_only = given == [f"{note.role} SELECT f"]
+            made = note.found(state, is_usable=is_only and note.role in usable)
             found.setdefault(note.role, set()).add(made)
         return found
 
@@ -120,7 +155,7 @@ class MaskingViews:
 
     def names(self) -> frozenset[str]:
         """The names of the views in their schema."""
-        return frozenset(name for name, _, _ in self._own())
+        return frozenset(name for name, *_ in self._own())
 
     def found(self) -> ViewsFound:
         """What statements about views depend on."""
@@ -128,17 +163,19 @@ class MaskingViews:
         return ViewsFound(
             is_there=bool(self._rows(_SCHEMA_MARK, [self._schema])),
             problem=self.problem(),
-            own={name: note for name, note, _ in self._own()},
+            own={name: note for name, note, *_ in self._own()},
             names=frozenset(name for name, *_ in self._rows(_VIEWS, [self._schema])),
+            is_shared=bool(self._rows(_SHARED, [self._schema])),
+            needed=dict(self._rows(_NEEDED, [self._schema])),
             given=tuple(None if is_all else name for is_all, name in given),
         )
 
-    def _own(self) -> Iterator[tuple[str, Note, str]]:
-        """The views that have our mark, with their notes and the states they are in."""
-        for name, comment, state in self._rows(_VIEWS, [self._schema]):
+    def _own(self) -> Iterator[tuple[str, Note, str, list[str]]]:
+        """The views that have our mark, with their notes, the states they are in, and grants."""
+        for name, comment, state, given in self._rows(_VIEWS, [self._schema]):
             note = read_note(comment)
             if note is not None and note.target in self._marks:
-                yield name, note, state
+                yield name, note, state, given
 
     def _rows(self, query: str, parameters: list[str] | None = None) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, parameters).fetchall()
@@ -152,6 +189,7 @@ class ViewStatements:
         self._context, self._given = context, found.given
         self._is_there, self._problem = found.is_there, found.problem
         self._own, self._names = dict(found.own), {*found.names}
+        self._needed, self._is_shared = found.needed, found.is_shared
 
     def add(self, view: MaskingView, role: str) -> Iterator[sql.Composed]:
         """Makes a view, and lets the role and nobody else read it."""
@@ -179,7 +217,7 @@ class ViewStatements:
         """Drops the view of a path that is for the role, and with its last one the way to it."""
         paths = {name: note.path for name, note in self._own.items() if note.role == role}
         for name in sorted(name for name, own in paths.items() if own == path):
-            yield self._drop(name)
+            yield from self._drop(name)
         if {*paths.values()} == {path}:
             yield sql.SQL("REVOKE USAGE ON SCHEMA {} FROM {}").format(
                 sql.Identifier(self._schema), sql.Identifier(role)
@@ -190,15 +228,27 @@ class ViewStatements:
         if self._problem or not self._is_there:
             return
         for name in sorted(name for name, note in self._own.items() if note.role not in roles):
-            yield self._drop(name)
-        if not self._names:
-            # What others put there stays, and the schema with it: without CASCADE it is refused.
+            yield from self._drop(name, roles)
+        if not (self._names or self._is_shared):
             yield sql.SQL("DROP SCHEMA {}").format(sql.Identifier(self._schema))
 
-    def _drop(self, name: str) -> sql.Composed:
-        self._names.discard(name)
+    def _drop(self, name: str, roles: Collection[str] | None = None) -> Iterator[sql.Composed]:
+        """Drops a view, or has it show nobody more than they may read: others need it.
+
+        `roles` are those that there are still.
+        """
+        at = sql.Identifier(self._schema, name)
         del self._own[name]
-        return sql.SQL("DROP VIEW {}").format(sql.Identifier(self._schema, name))
+        if name not in self._needed:
+            self._names.discard(name)
+            yield sql.SQL("DROP VIEW {}").format(at)
+            return
+        yield sql.SQL("ALTER VIEW {} SET (security_invoker = true)").format(at)
+        readers = self._needed[name]
+        for reader in readers if roles is None else sorted({*readers} & {*roles}):
+            whom = sql.Identifier(reader)
+            yield sql.SQL("REVOKE ALL ON {} FROM {} CASCADE").format(at, whom)
+        yield sql.SQL("COMMENT ON VIEW {} IS NULL").format(at)
 
     def _make_schema(self) -> Iterator[sql.Composed]:
         schema = sql.Identifier(self._schema)
@@ -227,9 +277,15 @@ def commenting(
 ) -> sql.Composed:
     """A statement that comments on something with what a query says then."""
     says = sql.Literal(f"COMMENT ON {what.as_string(context)} IS ")
-    block = sql.SQL(" BEGIN EXECUTE {} || quote_literal(({})); END ").format(says, note)
-    text = block.as_string(context)
-    tag = next(tag for tag in (f"$note{number or ''}$" for number in count()) if tag not in text)
+    return block(
+        sql.SQL(" BEGIN EXECUTE {} || quote_literal(({})); END ").format(says, note), context
+    )
+
+
+def block(body: sql.Composable, context: AdaptContext | None) -> sql.Composed:
+    """A statement that does a body of PL/pgSQL, between signs that are not in it."""
+    text = body.as_string(context)
+    tag = next(tag for tag in (f"$do{number or ''}$" for number in count()) if tag not in text)
     return sql.SQL("DO {}{}{}").format(sql.SQL(tag), sql.SQL(text), sql.SQL(tag))
 
 

@@ -58,7 +58,8 @@ class TargetObjects:
     other users, whom no grant limits.
     `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
     with why. `descendants` are the tables that a table is read and written with, such as its
-    partitions, at any depth, which no grant on them limits then.
+    partitions, at any depth, which no grant on them limits then. `encoding` is that of all texts
+    there, as Python calls it.
     """
 
     users: frozenset[str]
@@ -75,6 +76,11 @@ class TargetObjects:
     refused_users: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[Path, str] = field(default_factory=dict)
     descendants: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
+    encoding: str = "utf-8"
+
+    def can_say(self, text: str) -> bool:
+        """Whether the database has all signs of the text."""
+        return text.encode(self.encoding, "ignore").decode(self.encoding) == text
 
     def has(self, path: Path) -> bool:
         """Whether the database, a schema, a table or a column is there."""
@@ -480,6 +486,10 @@ class _Builder:
         if not (is_masked or read.filters):
             return EVERY_ROW
         condition = " AND ".join(f"({each})" for each in read.filters) or EVERY_ROW
+        if not all(map(self._objects.can_say, (condition, *filter(None, masks.values())))):
+            why = "a filter or a mask has signs that the encoding of the database does not have"
+            self._leave_out(why, entity, principal, act)
+            return None
         if is_masked or not self._has_policies(path):
             columns = tuple((name, shown or "") for name, shown in masks.items())
             why = self._no_view(act, columns, is_masked=is_masked)

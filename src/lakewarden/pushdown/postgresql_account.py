@@ -1,0 +1,88 @@
+"""What the account that pushes to a PostgreSQL may, and what it lacks, with what gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from psycopg import sql
+from psycopg.abc import AdaptContext
+
+from lakewarden.pushdown.grants import Path
+from lakewarden.pushdown.postgresql_grants import HeldGrant
+from lakewarden.pushdown.postgresql_powers import Rows
+from lakewarden.service.ports import ServerAccount
+
+_ACCOUNT: Final = """
+SELECT current_user, r.rolsuper, r.rolcreaterole, pg_has_role(d.datdba, 'USAGE'), d.datname
+FROM pg_roles r, pg_database d
+WHERE r.rolname = current_user AND d.datname = current_database()
+"""
+_OF_OTHERS: Final = """
+SELECT pg_get_userbyid(owner), path FROM (
+  SELECT nspowner AS owner, ARRAY[nspname::text] AS path FROM pg_namespace
+  UNION ALL SELECT c.relowner, ARRAY[n.nspname::text, c.relname::text]
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+) owned
+WHERE NOT pg_has_role(owner, 'USAGE') AND owner <> 'pg_database_owner'::regrole ORDER BY 1, 2
+"""
+"""Schemas and tables of whose owners the account is none. Who owns the database is one of the
+owners that stand for its own."""
+
+_MAY_IDENTIFY: Final = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
+_ACTS_AS: Final = """
+SELECT 1 FROM pg_control_system() server JOIN pg_roles own ON pg_has_role(own.oid, 'MEMBER')
+WHERE server.system_identifier::text = %s AND own.rolname = %s
+"""
+
+
+class AccountRights:
+    """The account of a connection."""
+
+    def __init__(self, rows: Rows, context: AdaptContext) -> None:
+        self._rows, self._context = rows, context
+        ((self._name, self._is_super, self._may_create, self._owns, self._database),) = rows(
+            _ACCOUNT
+        )
+
+    def missing(self, paths: Collection[Path]) -> Iterator[str]:
+        """What it lacks to push what lies there, each with what gives it."""
+        me = self._quoted(self._name)
+        if not (self._is_super or self._may_create):
+            yield f"it may not create roles: ALTER ROLE {me} CREATEROLE"
+        if not self._owns:
+            gives = f"ALTER DATABASE {self._quoted(self._database)} OWNER TO {me}"
+            yield f"it does not own the database: {gives}"
+        found: dict[str, list[Path]] = {}
+        for owner, path in self._rows(_OF_OTHERS):
+            if tuple(path) in paths:
+                found.setdefault(owner, []).append(tuple(path))
+        for owner, own in found.items():
+            what = f"it is no member of {self._quoted(owner)}, who owns {len(own)} of the catalog's"
+            example = self._quoted(*own[0])
+            gives = f"GRANT {self._quoted(owner)} TO {me}"
+            yield f"{what} schemas and tables, such as {example}: {gives}"
+
+    def warnings(self, granted: Iterable[HeldGrant]) -> Iterator[str]:
+        """What it may beyond that, and what it cannot revoke of what our roles are `granted`."""
+        if self._is_super:
+            what = "the account is a superuser, and a push needs none"
+            yield f"{what}: give the target its own one"
+        stuck: dict[str, list[HeldGrant]] = {}
+        for one in granted:
+            if one.is_stuck:
+                stuck.setdefault(one.grantor, []).append(one)
+        for grantor, own in sorted(stuck.items()):
+            what = f"it cannot revoke what {self._quoted(grantor)} granted to roles of ours"
+            example = f"{own[0].privilege} on {own[0].kind} {own[0].object} to `{own[0].role}`"
+            follows = "a push makes the role anew, and the one from before stays without members"
+            yield f"{what}, such as {example}: {follows}"
+
+    def acts_as(self, account: ServerAccount) -> bool:
+        """Whether it is that account, or may act as it, such as a superuser."""
+        ((may_ask,),) = self._rows(_MAY_IDENTIFY)
+        return may_ask and bool(self._rows(_ACTS_AS, [account.server, account.name]))
+
+    def _quoted(self, *names: str) -> str:
+        return sql.Identifier(*names).as_string(self._context)

@@ -1,0 +1,82 @@
+"""What others than our roles have in a PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from lakewarden.pushdown.drift import Holdings
+from lakewarden.pushdown.grants import Grant, Path
+from lakewarden.pushdown.owners_rights import held_through
+from lakewarden.pushdown.postgresql_owners import ways
+from lakewarden.pushdown.postgresql_powers import Rows, powers
+
+EVERYONE: Final = "PUBLIC"
+_FOREIGN: Final = """
+SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
+       path, acl.privilege_type,
+       bool_or(acl.is_grantable OR acl.grantor <> owner OR NOT pg_has_role(owner, 'USAGE'))
+FROM (
+  SELECT ARRAY[]::text[] AS path, coalesce(datacl, acldefault('d', datdba)) AS acl, datdba AS owner
+    FROM pg_database WHERE datname = current_database()
+  UNION ALL SELECT ARRAY[nspname::text], nspacl, nspowner
+    FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+  UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text], c.relacl, c.relowner
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text, a.attname::text], a.attacl, c.relowner
+    FROM pg_attribute a
+    JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE a.attacl IS NOT NULL AND NOT a.attisdropped
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+) held, aclexplode(held.acl) acl
+WHERE acl.grantee <> held.owner AND acl.grantee <> ALL(%(ids)s)
+GROUP BY acl.grantee, path, acl.privilege_type
+UNION ALL
+SELECT pg_get_userbyid(owner), path, 'OWNER', true FROM (
+  SELECT datdba AS owner, ARRAY[]::text[] AS path
+    FROM pg_database WHERE datname = current_database()
+  UNION ALL SELECT nspowner, ARRAY[nspname::text]
+    FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+  UNION ALL SELECT c.relowner, ARRAY[n.nspname::text, c.relname::text]
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+) owned
+"""
+"""Who has what, and whether a plain REVOKE of the account leaves some of it, or takes away more."""
+
+_OTHER_MEMBERS: Final = """
+SELECT of.rolname, member.rolname FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE m.roleid <> ALL(%s)
+"""
+_MEMBERS_OF: Final = """
+SELECT of.rolname, member.rolname FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE of.rolname = ANY(%s)
+"""
+
+
+def holdings(rows: Rows, ours: Mapping[int, str], masking: Collection[Path]) -> Holdings:
+    """What is granted to others than our roles, and reached by others than our masking views."""
+    ids = list(ours)
+    members: dict[str, set[str]] = {}
+    for of, member in rows(_OTHER_MEMBERS, [ids]):
+        members.setdefault(of, set()).add(member)
+    found = rows(_FOREIGN, {"ids": ids, "everyone": EVERYONE})
+    granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what, _ in found]
+    beyond = list(powers(rows, EVERYONE))
+    beyond += held_through(ways(rows, EVERYONE, masking), granted)
+    own = {*ours.values()} & {grantee for grantee, _ in beyond}
+    for of, member in rows(_MEMBERS_OF, [sorted(own)]):
+        members.setdefault(of, set()).add(member)
+    return Holdings(
+        grants=granted + beyond,
+        members={of: frozenset(names) for of, names in members.items()},
+        everyone=EVERYONE,
+        kept=frozenset(one for one, (*_, is_kept) in zip(granted, found, strict=True) if is_kept),
+    )

@@ -1,0 +1,108 @@
+"""What there is in a PostgreSQL that can be granted, and whom it can be granted to."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Collection
+from typing import Final
+
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.grants import Path
+from lakewarden.pushdown.postgresql_powers import LENT, Rows, lent
+from lakewarden.pushdown.wanted import TargetObjects
+
+_OBJECTS: Final = """
+SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind = 'f',
+       a.attname, format_type(a.atttypid, a.atttypmod)
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+_DESCENDANTS: Final = """
+WITH RECURSIVE below (top, id) AS (
+  SELECT inhparent, inhrelid FROM pg_inherits
+  UNION SELECT below.top, i.inhrelid FROM below JOIN pg_inherits i ON i.inhparent = below.id
+)
+SELECT top_schema.nspname, top.relname, n.nspname, c.relname
+FROM below
+JOIN pg_class top ON top.oid = below.top AND top.relkind IN ('r', 'p', 'f')
+JOIN pg_namespace top_schema ON top_schema.oid = top.relnamespace
+JOIN pg_class c ON c.oid = below.id
+JOIN pg_namespace n ON n.oid = c.relnamespace
+"""
+"""Tables, and those that inherit from them at any depth, as partitions do.
+
+Rights and row policies of the first one alone say who reads and writes the others with it.
+"""
+
+_SCHEMAS: Final = """
+SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+"""
+_USERS: Final = """
+SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolcanlogin
+"""
+"""Users, and whether nothing limits them."""
+
+_ALL_ROLES: Final = "SELECT rolname FROM pg_roles"
+_ENCODING: Final = "SELECT current_setting('server_encoding')"
+_CODECS: Final = {"SQL_ASCII": "ascii", "KOI8R": "koi8-r", "KOI8U": "koi8-u", "EUC_CN": "gb2312"}
+"""Encodings that Python has by other names, and the one that says nothing of its signs."""
+
+
+def found_objects(
+    rows: Rows, address: Address, ours: Collection[str], no_views: str
+) -> TargetObjects:
+    """What is there: users, schemas, tables and views with their columns."""
+    columns: dict[Path, dict[str, str]] = {}
+    views: set[Path] = set()
+    foreign: set[Path] = set()
+    descendants: dict[Path, set[Path]] = {}
+    for top_schema, top, below_schema, below in rows(_DESCENDANTS):
+        descendants.setdefault((top_schema, top), set()).add((below_schema, below))
+    schemas = {name for (name,) in rows(_SCHEMAS)} - {address.view_schema}
+    users = rows(_USERS)
+    for schema, name, is_view, is_foreign, column, type in rows(_OBJECTS):
+        if schema not in schemas:
+            continue
+        own = columns.setdefault((schema, name), {})
+        if column is not None:
+            own[column] = type
+        if is_view:
+            views.add((schema, name))
+        if is_foreign:
+            foreign.add((schema, name))
+    return TargetObjects(
+        users=frozenset(name for name, is_unlimited in users if not is_unlimited),
+        unlimited=frozenset(name for name, is_unlimited in users if is_unlimited),
+        refused_users={of: LENT for of, _ in lent(rows)},
+        schemas=frozenset(schemas),
+        columns=columns,
+        views=frozenset(views),
+        without_policies=frozenset(foreign),
+        descendants={path: frozenset(below) for path, below in descendants.items()},
+        roles=role_names(rows) - {*ours},
+        no_views=no_views,
+        mark=address.mark,
+        encoding=codec_of(rows(_ENCODING)[0][0]),
+    )
+
+
+def role_names(rows: Rows) -> frozenset[str]:
+    """The names of all roles of the server."""
+    return frozenset(name for (name,) in rows(_ALL_ROLES))
+
+
+def codec_of(encoding: str) -> str:
+    """Python's name of an encoding of PostgreSQL; ASCII for one that it does not have.
+
+    >>> [codec_of(one) for one in ("UTF8", "LATIN9", "WIN1252", "EUC_TW")]
+    ['utf-8', 'iso8859-15', 'cp1252', 'ascii']
+    """
+    name = _CODECS.get(encoding, encoding.replace("WIN", "cp"))
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "ascii"

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from psycopg import sql
 
+from lakewarden.kernel.errors import Conflict
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import ADDED, differences
@@ -386,7 +387,7 @@ def test_default_privileges_that_come_meanwhile_open_no_view(
     with connected(made.address) as database:
         plan = push.plan(database, masked.state, masked.target, NOW)
     own.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC")
-    with pytest.raises(push.Conflict), connected(made.address) as database:
+    with pytest.raises(Conflict), connected(made.address) as database:
         push.apply(database, plan)
     push_all(masked)
     acls = own.execute("SELECT relacl::text FROM pg_class WHERE relkind = 'v'"

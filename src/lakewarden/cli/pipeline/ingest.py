@@ -44,7 +44,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         Parameter(
             help="File or folder; for `sql`, `store` and `hive-metastore` the URL of a database, or"
             " `env:NAME` for the environment variable that holds it; for a running system its"
-            " address."
+            " address, such as `thrift://HOST:PORT`; for `glue` `aws://REGION`."
         ),
     ],
     /,

@@ -37,7 +37,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         Parameter(
             help="Access log, `KIND:PATH`; KIND is `usage` (the URL of a lakewarden database, or"
             " an export of its table), `spark`, `trino`, `snowflake`, `bigquery`, `postgresql`,"
-            " `ranger`, `csv` or `json`. Repeatable."
+            " `ranger`, `openlineage`, `csv` or `json`. Repeatable."
         ),
     ],
     days: Annotated[int, Parameter(help="Grants without a use in this number of days are unused.")],

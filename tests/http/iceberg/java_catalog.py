@@ -32,19 +32,22 @@ def installed() -> Path:
 
 
 @contextmanager
-def java_catalog(folder: Path) -> Iterator[str]:
-    """The address of a running catalog over files in the folder."""
+def java_catalog(folder: Path, warehouse: str | None = None, *more_archives: Path) -> Iterator[str]:
+    """The address of a running catalog over files in the folder, or in a warehouse elsewhere.
+
+    `more_archives` are what Java needs for such a warehouse, with folders of configuration.
+    """
     pyspark = find_spec("pyspark")
     assert pyspark is not None
     assert pyspark.origin is not None
-    archives = (installed() / "*", Path(pyspark.origin).parent / "jars/*")
+    archives = (*more_archives, installed() / "*", Path(pyspark.origin).parent / "jars/*")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {
         **os.environ,
         "CATALOG_REST_PORT": str(port),
-        "CATALOG_WAREHOUSE": f"file://{folder}/java",
+        "CATALOG_WAREHOUSE": warehouse or f"file://{folder}/java",
         "CATALOG_URI": f"jdbc:sqlite:{folder}/java.db",
     }
     command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", ":".join(map(str, archives))]

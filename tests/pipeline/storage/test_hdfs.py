@@ -208,7 +208,7 @@ def test_answers_to_renames_may_be_lost(file: RemotePath, monkeypatch: pytest.Mo
     make(out, "apple")
     store = cast("_HdfsStore", out.store)
     client = _Forgetful(store._client, lambda _: None)
-    puts: list[Callable[[], None]] = [
+    puts: list[Callable[[], object]] = [
         lambda: file.write_bytes(b"x"),
         lambda: store.put_if("a/b", b"x", None),
     ]

@@ -183,9 +183,14 @@ def test_google_is_told_the_version_of_an_object(
     s3_bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
-    monkeypatch.setattr("obstore.put", lambda *_, mode, **__: told.append(mode))
+
+    def put(*_: object, mode: object, **__: object) -> dict[str, str]:
+        told.append(mode)
+        return {"e_tag": "b", "version": "8"}
+
+    monkeypatch.setattr("obstore.put", put)
     for tag in (None, Tag("a"), Tag("a", "7")):
-        s3_bucket.store.put_if("k", b"", tag)
+        assert s3_bucket.store.put_if("k", b"", tag) == Tag("b", "8")
     assert told == ["create", {"e_tag": "a"}, {"e_tag": "a", "version": "7"}]
 
 
@@ -200,7 +205,7 @@ def test_a_condition_holds_and_another_is_a_conflict(bucket: RemotePath) -> None
     with pytest.raises(Conflict, match="was written meanwhile"):
         store.put_if(key, b"two", None)
     content, tag = bucket.read_tagged()
-    store.put_if(key, b"two", tag)
+    assert store.put_if(key, b"two", tag).e_tag == bucket.stat().tag.e_tag
     with pytest.raises(Conflict):
         store.put_if(key, b"three", tag)
     assert (content, bucket.read_bytes()) == (b"one", b"two")

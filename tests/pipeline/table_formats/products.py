@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Content, Input, Manifest, draft, place, read_manifest, thin
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.table_formats.catalog import NAME
 from lakewarden.pipeline.version_folder import folder_of
 
@@ -19,7 +19,7 @@ TABLES = ("bins", "empty", "rows")
 Rows = list[tuple[object, ...]]
 
 
-def make(out: Path, text: str, more: bool = False, keep: int | None = None) -> Manifest:
+def make(out: Location, text: str, more: bool = False, keep: int | None = None) -> Manifest:
     """The version whose rows say `text`; `more`: with a column that others have not."""
     with draft(out, KIND, text, silent) as one:
         one.stage("make", lambda folder: _write(folder, text, more))
@@ -53,7 +53,7 @@ def _write(folder: Location, text: str, more: bool) -> dict[str, object]:
     for name, table in files.items():
         file = folder / f"{name}.parquet"
         file.parent.mkdir(exist_ok=True)
-        pq.write_table(table, file, compression="zstd")
+        write_table(table, file, compression="zstd")
     return {"rows": 3}
 
 
@@ -63,10 +63,10 @@ def rows_of(table: pa.Table) -> Rows:
     return sorted((tuple(row[name] for name in names) for row in table.to_pylist()), key=repr)
 
 
-def in_parquet(out: Path) -> dict[str, Rows]:
+def in_parquet(out: Location) -> dict[str, Rows]:
     """The rows of every table of the version that counts."""
     folder = folder_of(out, read_manifest(out, KIND))
-    return {name: rows_of(pq.read_table(folder / name)) for name in TABLES}
+    return {name: rows_of(read_table(folder / name)) for name in TABLES}
 
 
 def own_catalog(out: Path) -> SqlCatalog:

@@ -1,4 +1,4 @@
-"""Spark with Iceberg's runtime reads what was committed, by night, where it is installed."""
+"""Spark with Iceberg and with Delta reads what was committed, by night, where it is installed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,44 @@ for tag in (None, "version-1"):
     rows = spark.read.format("iceberg").options(**options).load(current)
     print("ROWS", json.dumps(sorted([r.id, r.name or ""] for r in rows.collect())))
 """
+READS_DELTA = """
+import json, sys
+from pyspark.sql import SparkSession
+jars, table = sys.argv[1:]
+spark = (
+    SparkSession.builder.master("local[1]").config("spark.jars", jars)
+    .config("spark.databricks.delta.snapshotPartitions", "1")
+    .config("spark.sql.shuffle.partitions", "1")
+    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+    .config("spark.ui.enabled", "false").getOrCreate()
+)
+for version in (None, 0):
+    options = {} if version is None else {"versionAsOf": version}
+    rows = spark.read.format("delta").options(**options).load(table)
+    print("ROWS", json.dumps(sorted([r.id, r.name or ""] for r in rows.collect())))
+"""
 
 
-def newest(pattern: str) -> Path:
+def newest(pattern: str, script: str = "install-spark-iceberg.sh") -> Path:
     found = sorted(CACHE.glob(pattern))
     if not found or shutil.which("java") is None:
-        pytest.skip("Spark with Iceberg is not installed (scripts/install-spark-iceberg.sh)")
+        pytest.skip(f"this Spark is not installed (scripts/{script})")
     return found[-1]
+
+
+def names_by(python: Path, code: str, *words: object) -> list[list[str]]:
+    """The names in the tables that Spark reads: the newest, and the first version."""
+    read = subprocess.run(
+        [str(python), "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert read.returncode == 0, read.stderr
+    lines = [line for line in read.stdout.splitlines() if line.startswith("ROWS ")]
+    return [[name for _, name in json.loads(line.removeprefix("ROWS "))] for line in lines]
 
 
 def test_spark_reads_the_snapshots_by_tag(tmp_path: Path) -> None:
@@ -49,16 +80,22 @@ def test_spark_reads_the_snapshots_by_tag(tmp_path: Path) -> None:
     assert catalog.name == NAME
     location = catalog.load_table("fruit.rows").metadata_location
     catalog.close()
-    read = subprocess.run(
-        [str(python), "-c", READS, str(jar), location],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert read.returncode == 0, read.stderr
-    lines = [line for line in read.stdout.splitlines() if line.startswith("ROWS ")]
-    newest_rows, first = (json.loads(line.removeprefix("ROWS ")) for line in lines)
-    assert [name for _, name in newest_rows] == ["pear", "", "löwe"]
-    assert [name for _, name in first] == ["apple", "", "löwe"]
-    assert len(in_parquet(out)["rows"]) == len(newest_rows)
+    assert names_by(python, READS, jar, location) == [
+        ["pear", "", "löwe"],
+        ["apple", "", "löwe"],
+    ]
+    assert len(in_parquet(out)["rows"]) == 3
+
+
+def test_spark_reads_delta_by_version(tmp_path: Path) -> None:
+    script = "install-spark-delta.sh"
+    archives, python = newest("spark-delta-*", script), newest("clients/pyspark-*/bin/python")
+    out = tmp_path / "out"
+    for text in ("apple", "pear"):
+        make(out, text)
+        Target("delta").commit(out)
+    jars = ",".join(map(str, sorted(archives.glob("*.jar"))))
+    assert names_by(python, READS_DELTA, jars, out / "delta" / "rows") == [
+        ["pear", "", "löwe"],
+        ["apple", "", "löwe"],
+    ]

@@ -24,7 +24,8 @@ class TableOptions:
         str | None,
         Parameter(
             help="For `iceberg`: TOML file of the catalog's properties, or a name of pyiceberg's"
-            " configuration; default: a catalog on SQLite in the output folder."
+            " configuration; default: a catalog on SQLite in the output folder, if that is on this"
+            " machine."
         ),
     ] = None
     table_namespace: Annotated[

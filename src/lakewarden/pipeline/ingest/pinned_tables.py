@@ -25,16 +25,17 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
 from lakewarden.pipeline.ingest.files import File, inputs_of, named
 from lakewarden.pipeline.ingest.tabular import Tabular
-from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.pipeline.storage.parquet import schema_of
 from lakewarden.pipeline.table_formats.catalog import open_catalog
-from lakewarden.pipeline.table_formats.delta import LIBRARY
+from lakewarden.pipeline.table_formats.delta import LIBRARY, reason_of, storage_options
 from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.tables import QUARANTINE
 
 DELTA: Final = "delta"
 ICEBERG: Final = "iceberg"
 _LOG: Final = "_delta_log"
+_LOCAL: Final = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +72,20 @@ def delta_tables(path: Location, model: str, model_text: ModelText | None = None
         if not _is_ours(folder.name, str(folder)):
             continue
         try:
-            table = DeltaTable(str(folder))
+            table = DeltaTable(str(folder), storage_options=storage_options(folder))
             if table.protocol().min_reader_version > 1:
                 raise _unfit("needs a reader that knows more than plain files", str(folder))
             if table.metadata().partition_columns:
                 raise _unfit("is partitioned", str(folder))
             columns = [column.name for column in table.schema().fields]
-            uris, version = table.file_uris(), table.version()
+            version = table.version()
+            # Addresses have their special characters escaped, and paths of this machine have not.
+            uris = [unquote(uri) if "://" in uri else uri for uri in table.file_uris()]
         except DeltaError as error:
-            raise BadInput(f"cannot be read: {error}", where=str(folder)) from None
+            reason = reason_of(error, folder)
+            raise BadInput(f"cannot be read: {reason}", where=str(folder)) from None
+        except OSError as error:
+            raise Unavailable(f"`{folder}`: {reason_of(error, folder)}") from None
         files[folder.name] = _checked(uris, columns, folder.name)
         snapshots.append(_input(folder.name, f"version {version}", uris))
     if not files:
@@ -130,10 +136,7 @@ def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[Fi
     """The files of a snapshot, which hold just the columns of the table."""
     files = []
     for uri in sorted(uris):
-        parts = urlsplit(uri)
-        if parts.scheme not in ("", "file"):
-            raise BadInput(f"expected files of this machine, got `{parts.scheme}`", where=where)
-        path = Path(unquote(parts.path) if parts.scheme else uri)
+        path = _place(uri)
         try:
             names = schema_of(path).names
         except OSError as error:
@@ -142,6 +145,12 @@ def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[Fi
             raise _unfit("has files without some of its columns", where)
         files.append(named(path, f"{path.parent.name}/{path.name}"))
     return files
+
+
+def _place(uri: str) -> Location:
+    """Where a file is: a path, an address, or a path as a URI. Raises `BadInput`."""
+    parts = urlsplit(uri)
+    return Path(unquote(parts.path)) if parts.scheme == _LOCAL else location(uri)
 
 
 def _input(name: str, snapshot: str, uris: Iterable[str]) -> Input:

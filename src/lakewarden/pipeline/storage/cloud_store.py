@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from itertools import islice
+from mmap import mmap
 from os import environ
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
@@ -42,13 +43,17 @@ def cloud_store(root: str) -> ObjectStore:
         from obstore.store import from_url
     except ImportError:
         raise not_installed("obstore", "object-store", where=root) from None
-    is_plain = environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
-    options: Any = {"timeout": f"{_SECONDS}s", **({"allow_http": True} if is_plain else {})}
+    options: Any = {"timeout": f"{_SECONDS}s", **({"allow_http": True} if is_plain() else {})}
     retry: Any = _RETRY
     try:
         return _CloudStore(root, from_url(root, client_options=options, retry_config=retry))
     except (BaseError, ValueError) as error:
         raise BadInput(_reason(error, root), where=root) from None
+
+
+def is_plain() -> bool:
+    """Whether the server of S3 that is configured is asked without TLS."""
+    return environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
 
 
 class _CloudStore:
@@ -90,14 +95,14 @@ class _CloudStore:
     def put(self, key: str, content: bytes | IO[bytes]) -> None:
         self._ask(key, lambda: _obstore().put(self._store, key, content))
 
-    def put_if(self, key: str, content: bytes, tag: Tag | None) -> None:
+    def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
         told = {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
-        self._on_condition(
-            key,
-            lambda: _obstore().put(
-                self._store, key, content, mode=told or "create", use_multipart=False
-            ),
-        )
+        mode = told or "create"
+
+        def put() -> Tag:
+            return _tag(_obstore().put(self._store, key, content, mode=mode, use_multipart=False))
+
+        return self._on_condition(key, put)
 
     def copy(self, source: str, target: str) -> None:
         self._ask(source, lambda: _obstore().copy(self._store, source, target))
@@ -180,6 +185,10 @@ def _last(path: str) -> str:
 
 
 def _reason(error: BaseException, place: str) -> str:
-    """The first line of an error, without addresses, which may hold a signature."""
     lines = str(error).splitlines() or [type(error).__name__]
-    return _ADDRESS.sub(place, lines[0])
+    return without_addresses(lines[0], place)
+
+
+def without_addresses(text: str, place: str) -> str:
+    """A text with `place` instead of addresses of the web, which may hold a signature."""
+    return _ADDRESS.sub(place, text)

@@ -27,6 +27,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import islice
+from mmap import mmap
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Final, TypeVar
 from uuid import uuid4
@@ -123,13 +124,12 @@ class _HdfsStore:
         with self._errors(key):
             self._write_whole(key, _chunks(content), overwrite=True)
 
-    def put_if(self, key: str, content: bytes, tag: Tag | None) -> None:
+    def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
         with self._errors(key):
             if tag is not None:
-                self._switch(key, content, tag)
-                return
+                return self._switch(key, content, tag)
             try:
-                self._write_whole(key, _chunks(content), overwrite=False)
+                return self._write_whole(key, _chunks(content), overwrite=False)
             except FileExistsError:
                 raise self._conflict(key) from None
 
@@ -171,10 +171,11 @@ class _HdfsStore:
     def _conflict(self, key: str) -> Conflict:
         return Conflict(f"`{self._root}/{key}` was written meanwhile")
 
-    def _write_whole(self, key: str, chunks: Iterable[bytes], *, overwrite: bool) -> None:
+    def _write_whole(self, key: str, chunks: Iterable[bytes], *, overwrite: bool) -> Tag:
         new = _hidden(key, uuid4().hex)
         try:
             self._write(new, chunks)
+            written = self._tag_of(new, key)
             try:
                 _answer(self._client.rename, new, _path(key), overwrite)
             except FileNotFoundError:  # the answer to a rename was lost, and it was tried again
@@ -184,6 +185,11 @@ class _HdfsStore:
         except BaseException:
             self._forget(new)
             raise
+        return written
+
+    def _tag_of(self, path: str, key: str) -> Tag:
+        """The tag of what was written, once it is renamed to `key`."""
+        return _to_tag(_answer(self._client.get_file_info, path), key)
 
     def _write(self, path: str, chunks: Iterable[bytes]) -> None:
         writer = _answer(self._client.create, path)
@@ -196,13 +202,14 @@ class _HdfsStore:
         with suppress(RuntimeError, OSError):
             _answer(self._client.delete, path, True)
 
-    def _switch(self, key: str, content: bytes, tag: Tag) -> None:
+    def _switch(self, key: str, content: bytes | mmap, tag: Tag) -> Tag:
         """See the module: what is numbered there is done here."""
         self._check(key, tag)  # a writer that cannot win takes nothing away from others
         token = uuid4().hex
         new, switch = _hidden(key, token), _beside(key, _SWITCH)
         try:
             self._write(f"{new}/{token}", _chunks(content))
+            written = self._tag_of(f"{new}/{token}", key)
             self._take(new, switch, key)
             self._check(key, tag)
             try:
@@ -215,6 +222,7 @@ class _HdfsStore:
             self._leave(new, switch, token)
             raise
         self._leave(new, switch, token)
+        return written
 
     def _take(self, new: str, switch: str, key: str) -> None:
         for _ in range(_TRIES):
@@ -317,14 +325,17 @@ def _hidden(key: str, token: str) -> str:
 
 def _to_stat(status: FileStatus) -> Stat:
     key = _key(status)
+    return Stat(key, status.length, status.modification_time / 1_000, _to_tag(status, key))
+
+
+def _to_tag(status: FileStatus, key: str) -> Tag:
     # The place is in the tag: elsewhere a file of the same size and millisecond is another one.
     place = sha256(key.encode()).hexdigest()[:12]
-    tag = Tag(f"{status.modification_time:x}-{status.length:x}-{place}")
-    return Stat(key, status.length, status.modification_time / 1_000, tag)
+    return Tag(f"{status.modification_time:x}-{status.length:x}-{place}")
 
 
-def _chunks(content: bytes | IO[bytes]) -> Iterator[bytes]:
-    if isinstance(content, bytes):
+def _chunks(content: bytes | mmap | IO[bytes]) -> Iterator[bytes]:
+    if isinstance(content, bytes | mmap):
         yield from (content[at : at + _CHUNK] for at in range(0, len(content), _CHUNK))
     else:
         while chunk := content.read(_CHUNK):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from mmap import mmap
 from typing import IO, Final, NamedTuple, Protocol
 
 HDFS: Final = "hdfs"
@@ -66,8 +67,8 @@ class ObjectStore(Protocol):
         """Writes an object whole, in place of what was there."""
         ...
 
-    def put_if(self, key: str, content: bytes, tag: Tag | None) -> None:
-        """Writes an object while its tag is `tag`, or None: while there is none.
+    def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
+        """Writes an object while its tag is `tag`, or None: while there is none; its new tag.
 
         Raises `Conflict` otherwise.
         """

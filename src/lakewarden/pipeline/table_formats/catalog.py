@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
+from lakewarden.pipeline.storage.location import Location, on_this_machine
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.toml_file import read_toml
 
@@ -31,25 +33,36 @@ NAME: Final = "lakewarden"
 LIBRARY: Final = ("pyiceberg.catalog.sql", "iceberg")
 """What commits, and the extra that brings it."""
 
+_FILE_IO: Final = "lakewarden.pipeline.table_formats.store_file_io.StoreFileIO"
 _ENVIRONMENT: Final = "env:"
 _OPEN: Final = ("type", "uri", "warehouse", "prefix", "scope", "py-io-impl")
 """Properties that are no secrets, but for a password in an address."""
 
 
 @contextmanager
-def open_catalog(name: str | None, out: Path) -> Iterator[Catalog]:
+def open_catalog(name: str | None, out: Location) -> Iterator[Catalog]:
     """The catalog of this name or file; None: one on SQLite, in the folder `out`.
 
-    Raises `BadInput` for a name or file that says nothing, `Unavailable` when the catalog fails,
-    in the block too, `Conflict` when somebody else changed a table meanwhile.
+    Raises `BadInput` for a name or file that says nothing, and without one for a folder that is not
+    on this machine, `Unavailable` when the catalog fails, in the block too, `Conflict` when
+    somebody else changed a table meanwhile.
     """
     need(*LIBRARY)
+    check_named(name, out)
     from pyiceberg.catalog import load_catalog
 
-    properties = _own(out) if name is None else properties_of(name)
+    properties = _own(on_this_machine(out)) if name is None else properties_of(name)
+    properties.setdefault("py-io-impl", _FILE_IO)
     title = properties.pop("name", NAME) if name is None or _is_file(name) else name
     with told_apart(properties), closing(load_catalog(title, **properties)) as catalog:
         yield catalog
+
+
+def check_named(name: str | None, out: Location) -> None:
+    """Raises `BadInput` where a folder has no catalog of its own, and none is named."""
+    if name is None and isinstance(out, RemotePath):
+        message = "a folder on an object store has no catalog of its own; name one"
+        raise BadInput(message, where="--table-catalog")
 
 
 def _own(out: Path) -> dict[str, str]:
@@ -108,7 +121,11 @@ def told_apart(properties: Mapping[str, str]) -> Iterator[None]:
         yield
     except WardenError:
         raise
-    except exceptions.CommitFailedException as error:
+    except (
+        exceptions.CommitFailedException,
+        exceptions.TableAlreadyExistsError,
+        exceptions.ValidationException,
+    ) as error:
         message = f"somebody else changed the table: {masked(str(error), properties)}"
         raise Conflict(message) from None
     except (

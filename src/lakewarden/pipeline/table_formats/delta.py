@@ -1,22 +1,26 @@
 """Tables of Delta: `OUT/delta/TABLE`, whose files are links to those of the versions.
 
-A table of Delta holds its files below its own folder, so they are linked there (copied, where the
-file system has no links); no row is read or written. One commit for each table and version: it
-removes the files of the version before and adds the new ones, and its transaction identifier
-(`lakewarden`, N) tells that the version is committed, whatever others commit.
+A table of Delta holds its files below its own folder, so they are linked there; where there are no
+links, the file system or the object store copies them. No row is read or written. One commit for
+each table and version: it removes the files of the version before and adds the new ones, and its
+transaction identifier (`lakewarden`, N) tells that the version is committed, whatever others
+commit.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
 from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.pipeline.storage.cloud_store import is_plain, without_addresses
+from lakewarden.pipeline.storage.files import copy_file, modified_at, size_of
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.parquet import metadata_of
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.table_formats.version import Version, schema_of
 
@@ -28,6 +32,10 @@ LIBRARY: Final = ("deltalake", "delta")
 """What commits, and the extra that brings it."""
 
 APPLICATION: Final = "lakewarden"
+_PATIENCE: Final = {"timeout": "30s", "max_retries": "5", "retry_timeout": "60s"}
+"""How long a store is asked; by itself the client tries for minutes."""
+
+_ARROWS: Final = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
 def commit_delta(version: Version) -> list[str]:
@@ -38,50 +46,79 @@ def commit_delta(version: Version) -> list[str]:
     try:
         return [name for name in version.tables if _commit_table(name, version)]
     except CommitFailedError as error:
-        raise Conflict(f"somebody else changed the table: {error}") from None
+        reason = reason_of(error, version.out)
+        raise Conflict(f"somebody else changed the table: {reason}") from None
     except (DeltaError, OSError) as error:
-        raise Unavailable(f"the tables of Delta cannot be written: {error}") from None
+        reason = reason_of(error, version.out)
+        raise Unavailable(f"the tables of Delta cannot be written: {reason}") from None
 
 
 def _commit_table(name: str, version: Version) -> bool:
     from deltalake import CommitProperties, DeltaTable, Schema
+    from deltalake.exceptions import TableNotFoundError
     from deltalake.transaction import Transaction, create_table_with_add_actions
 
     place = version.out / FOLDER / name
-    is_there = DeltaTable.is_deltatable(str(place))
-    if is_there and DeltaTable(place).transaction_version(APPLICATION) == version.number:
+    options = storage_options(place)
+    try:
+        table = DeltaTable(str(place), storage_options=options)
+    except TableNotFoundError:
+        table = None
+    if table is not None and table.transaction_version(APPLICATION) == version.number:
         return False
     files = version.files(name)
     schema = Schema.from_arrow(schema_of(files))
     actions = [_added(file, place, version.number) for file in files]
     properties = CommitProperties(
         custom_metadata=version.properties(),
+        # On top of what others changed meanwhile nothing is tried: it might be a newer version.
+        max_commit_retries=0,
         app_transactions=[Transaction(APPLICATION, version.number)],
     )
-    if is_there:
-        DeltaTable(place).create_write_transaction(
+    version.check_counts()
+    if table is not None:
+        table.create_write_transaction(
             [*actions], "overwrite", schema, commit_properties=properties
         )
     else:
         create_table_with_add_actions(
-            str(place), schema, actions, name=name, commit_properties=properties
+            str(place),
+            schema,
+            actions,
+            name=name,
+            commit_properties=properties,
+            storage_options=options,
         )
     return True
 
 
-def _added(file: Path, place: Path, number: int) -> AddAction:
+def storage_options(place: Location) -> dict[str, str] | None:
+    """What delta-rs has to be told of a store beside the usual variables, which it reads itself."""
+    if not isinstance(place, RemotePath):
+        return None
+    return {**_PATIENCE, "allow_http": str(is_plain()).lower()}
+
+
+def reason_of(error: Exception, place: Location) -> str:
+    """What delta-rs says of an error, in a line, and without the addresses of requests."""
+    return without_addresses(" ".join(_ARROWS.sub("", str(error)).split()), str(place))
+
+
+def _added(file: Location, place: Location, number: int) -> AddAction:
     """A file of the version as one of the table."""
     from deltalake.transaction import AddAction
 
     path = f"{number}/{file.name}"
     _link(file, place / path)
-    state = file.stat()
-    statistics = json.dumps({"numRecords": pq.read_metadata(file).num_rows})
-    return AddAction(path, state.st_size, {}, state.st_mtime_ns // 1_000_000, True, statistics)
+    statistics = json.dumps({"numRecords": metadata_of(file).num_rows})
+    return AddAction(path, size_of(file), {}, int(modified_at(file) * 1_000), True, statistics)
 
 
-def _link(file: Path, target: Path) -> None:
+def _link(file: Location, target: Location) -> None:
     """Links a file in one step, whatever a run that was cut short left there."""
+    if isinstance(file, RemotePath) or isinstance(target, RemotePath):
+        copy_file(file, target)
+        return
     if target.exists() and target.samefile(file):
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.storage.location import uri_of
+from lakewarden.pipeline.storage.parquet import metadata_of
 from lakewarden.pipeline.table_formats.version import Version, schema_of
 from lakewarden.pipeline.version_folder import VERSIONS
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PRODUCT: Final = "lakewarden.product"
 _TAG: Final = "version-"
+_RETRIES: Final = "commit.retry.num-retries"
 _NAMES: Final = "schema.name-mapping.default"
 # The files are those of the product: nobody who drops the table, or expires its snapshots, may
 # remove them.
@@ -53,6 +54,7 @@ def _commit_table(catalog: Catalog, namespace: str, name: str, version: Version)
         create = catalog.create_table_transaction(
             identifier, schema_of(files), properties=properties
         )
+        version.check_counts()
         with create as transaction:
             _replace(transaction, version, name)
         return True
@@ -60,6 +62,9 @@ def _commit_table(catalog: Catalog, namespace: str, name: str, version: Version)
     _check_owner(table, version, identifier)
     is_new = not _is_committed(table, version)
     if is_new:
+        version.check_counts()
+        # In memory only: a commit on top of what others changed meanwhile might undo a newer one.
+        table.metadata.properties[_RETRIES] = "0"
         with table.transaction() as transaction:
             _replace(transaction, version, name)
     _forget(catalog.load_table(identifier) if is_new else table, version)
@@ -97,10 +102,9 @@ def _replace(transaction: Transaction, version: Version, name: str) -> None:
     io = transaction._table.io
     with transaction.update_snapshot(snapshot_properties=version.properties()).overwrite() as made:
         for file in files:
-            if pq.read_metadata(file).num_rows:
-                path = file.resolve().as_uri()
+            if metadata_of(file).num_rows:
                 made.append_data_file(
-                    parquet_file_to_data_file(io, transaction.table_metadata, path)
+                    parquet_file_to_data_file(io, transaction.table_metadata, uri_of(file))
                 )
         for data_file in before:
             made.delete_data_file(data_file)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.storage.location import Location, on_this_machine
+from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.object_store import HDFS
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.table_formats import catalog, delta, duckdb_file
-from lakewarden.pipeline.table_formats.catalog import open_catalog, properties_of
+from lakewarden.pipeline.table_formats.catalog import check_named, open_catalog, properties_of
 from lakewarden.pipeline.table_formats.delta import commit_delta
 from lakewarden.pipeline.table_formats.duckdb_file import commit_duckdb
 from lakewarden.pipeline.table_formats.iceberg import commit_iceberg
@@ -52,18 +55,22 @@ class Target:
         elif self.format == "duckdb":
             need(*duckdb_file.LIBRARY)
 
-    def commit(self, place: Location) -> Committed | None:
+    def commit(self, out: Location) -> Committed | None:
         """Commits the version that counts, unless it is; None where there is nothing to do.
 
-        Raises `Conflict` when another process works on the folder or changed a table, `Unavailable`
-        when tables cannot be written; the version itself counts all the same.
+        An object store has no lock: there each commit of a table is on the condition that nobody
+        changed the table since the version was seen to count.
+
+        Raises `BadInput` for a folder that cannot have the format, `Conflict` when another process
+        works on the folder or changed a table, `Unavailable` when tables cannot be written; the
+        version itself counts all the same.
         """
         if self.format == "parquet":
             return None
-        out = on_this_machine(place)
+        self._check_place(out)
         if newest_version(out) is None:
             return None
-        with locked(out):
+        with nullcontext() if isinstance(out, RemotePath) else locked(out):
             version = newest_version(out)
             if version is None:
                 return None
@@ -75,3 +82,10 @@ class Target:
                 with open_catalog(self.catalog, out) as opened:
                     tables = commit_iceberg(opened, self.namespace or version.kind, version)
         return Committed(version.number, tuple(tables))
+
+    def _check_place(self, out: Location) -> None:
+        """Raises `BadInput` for a folder that cannot have tables of the format."""
+        if isinstance(out, RemotePath) and out.root.startswith(f"{HDFS}://"):
+            raise BadInput("HDFS has tables of Parquet only", where="--table-format")
+        if self.format == "iceberg":
+            check_named(self.catalog, out)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.pipeline.link_directory import KIND as LINKS
+from lakewarden.pipeline.storage import parquet
+from lakewarden.pipeline.storage.files import parquet_files
+from lakewarden.pipeline.storage.location import Location, uri_of
 from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 
 DIRECTORY = "directory"
@@ -25,7 +26,7 @@ class Version:
     `digest` is the SHA-256 of the manifest, which holds the digests of the content.
     """
 
-    out: Path
+    out: Location
     kind: str
     number: int
     revision: int | None
@@ -33,14 +34,14 @@ class Version:
     tables: tuple[str, ...]
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Location:
         """Where its files are."""
         return self.out / VERSIONS / str(self.number)
 
     @property
     def product(self) -> str:
         """Identifies the folder of versions: two of them never share a table."""
-        return self.out.resolve().as_uri()
+        return uri_of(self.out)
 
     def properties(self) -> dict[str, str]:
         """What every snapshot says of the version."""
@@ -53,15 +54,25 @@ class Version:
             properties["lakewarden.revision"] = str(self.revision)
         return properties
 
-    def files(self, table: str) -> list[Path]:
+    def check_counts(self) -> None:
+        """Raises `Conflict` when another version counts by now.
+
+        INVARIANT: what commits a table on an object store, where no lock is held, asks this after
+        it has read the state of the table, and commits on the condition of that state. A newer
+        version changes the state only after the manifest, so an older one never replaces it.
+        """
+        if _digest((self.out / MANIFEST).read_bytes()) != self.digest:
+            raise Conflict(f"another process wrote to `{self.out}`; try again")
+
+    def files(self, table: str) -> list[Location]:
         """The Parquet files of a table. Raises `BadInput` when there are none."""
-        files = sorted((self.folder / table).glob("*.parquet"))
+        files = parquet_files(self.folder / table)
         if not files:
             raise BadInput("has no Parquet files", where=str(self.folder / table))
         return files
 
 
-def newest_version(out: Path) -> Version | None:
+def newest_version(out: Location) -> Version | None:
     """The version that the manifest of a folder names; None where there is no manifest yet.
 
     Raises `BadInput` for a manifest that cannot be read.
@@ -80,7 +91,7 @@ def newest_version(out: Path) -> Version | None:
             kind=kind,
             number=int(data["version"]),
             revision=None if revision is None else int(revision),
-            digest=hashlib.sha256(text).hexdigest(),
+            digest=_digest(text),
             # A directory of links has one table, and its manifest does not name it.
             tables=(LINKS,) if kind == LINKS else tuple(sorted(data["tables"])),
         )
@@ -88,7 +99,11 @@ def newest_version(out: Path) -> Version | None:
         raise BadInput(f"is damaged: {error}", where=str(file)) from None
 
 
-def schema_of(files: list[Path]) -> pa.Schema:
+def _digest(manifest: bytes) -> str:
+    return hashlib.sha256(manifest).hexdigest()
+
+
+def schema_of(files: list[Location]) -> pa.Schema:
     """The columns of a table, without what its writers say of themselves."""
-    schema: pa.Schema = pq.read_schema(files[0])
+    schema = parquet.schema_of(files[0])
     return pa.schema([pa.field(field.name, field.type) for field in schema])

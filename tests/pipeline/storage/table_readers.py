@@ -1,0 +1,95 @@
+"""Tables on S3 as others read them: pyiceberg, delta-rs and DuckDB with clients of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import unquote
+
+import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable
+from obstore.fsspec import FsspecStore
+from pyiceberg.catalog.sql import SqlCatalog
+
+from lakewarden.pipeline.storage.files import copy_file
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from tests.pipeline.table_formats.products import KIND, TABLES, Rows, rows_of
+
+NAMESPACE = KIND
+
+
+def sql_properties(folder: Path, out: RemotePath) -> dict[str, str]:
+    """A catalog on SQLite in the folder, whose metadata is on the store."""
+    return {
+        "type": "sql",
+        "uri": f"sqlite:///{folder}/catalog.db",
+        "warehouse": f"{out.root}/{out.key}-warehouse",
+    }
+
+
+def catalog_file(folder: Path, out: RemotePath, **more: str) -> str:
+    """The file that `--table-catalog` takes."""
+    file = folder / "catalog.toml"
+    properties = {**sql_properties(folder, out), **more}
+    file.write_text("".join(f'"{name}" = "{value}"\n' for name, value in properties.items()))
+    return str(file)
+
+
+@contextmanager
+def catalog_of(folder: Path, out: RemotePath) -> Iterator[SqlCatalog]:
+    """The same catalog, whose files pyiceberg reaches by itself."""
+    reached = {
+        "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
+        "s3.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],
+        "s3.secret-access-key": os.environ["AWS_SECRET_ACCESS_KEY"],
+        "s3.region": os.environ["AWS_REGION"],
+    }
+    catalog = SqlCatalog("lakewarden", **sql_properties(folder, out), **reached)
+    try:
+        yield catalog
+    finally:
+        catalog.close()
+
+
+def delta_table(out: RemotePath, name: str, version: int | None = None) -> DeltaTable:
+    options = {"allow_http": "true"}
+    return DeltaTable(str(out / "delta" / name), version=version, storage_options=options)
+
+
+def delta_files(out: RemotePath, name: str, version: int | None = None) -> list[str]:
+    """The addresses of the files of a table, as delta-rs has them."""
+    return [unquote(uri) for uri in delta_table(out, name, version).file_uris()]
+
+
+def in_iceberg(folder: Path, out: RemotePath) -> dict[str, Rows]:
+    """The rows of the tables, as pyiceberg has them."""
+    with catalog_of(folder, out) as catalog:
+        tables = {name: catalog.load_table(f"{NAMESPACE}.{name}") for name in TABLES}
+        return {name: rows_of(table.scan().to_arrow()) for name, table in tables.items()}
+
+
+def in_delta(out: RemotePath) -> dict[str, Rows]:
+    """The rows of the tables, as delta-rs has them."""
+    return {name: rows_of(delta_table(out, name).to_pyarrow_table()) for name in TABLES}
+
+
+def in_duckdb(out: RemotePath) -> dict[str, Rows]:
+    """The rows of the file of DuckDB."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "one.duckdb"
+        copy_file(out / "duckdb" / f"{KIND}.duckdb", file)
+        with duckdb.connect(str(file), read_only=True) as connection:
+            return {name: rows_of(connection.table(name).to_arrow_table()) for name in TABLES}
+
+
+def by_duckdb(files: list[str]) -> Rows:
+    """The rows of files, as DuckDB reads them from the store."""
+    store = FsspecStore("s3", client_options={"allow_http": True})
+    with duckdb.connect() as connection:
+        connection.register_filesystem(store)
+        table: pa.Table = connection.read_parquet(files).to_arrow_table()
+        return rows_of(table)

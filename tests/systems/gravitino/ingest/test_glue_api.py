@@ -6,6 +6,7 @@ import itertools
 import json
 import logging
 import random
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,6 +252,14 @@ def test_without_credentials_nothing_is_asked(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setattr(aws_glue, "TRIES", 1)
     with pytest.raises(Unavailable, match="AWS cannot be asked: Could not connect"):
+        read(tmp_path / "out", unstarted)
+
+
+def test_a_missing_library_is_named(
+    unstarted: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.config", None)
+    with pytest.raises(Unavailable, match=r"pip install 'lakewarden\[aws\]'"):
         read(tmp_path / "out", unstarted)
 
 

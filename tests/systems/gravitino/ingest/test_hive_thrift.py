@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -190,6 +191,14 @@ def test_what_is_half_read_is_refused(unstarted: SparkSession, tmp_path: Path) -
     with pytest.raises(Unavailable, match="cannot be read"):
         ingested(f"thrift://127.0.0.1:{free_port()}", tmp_path / "out", unstarted)
     assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_missing_library_is_named(
+    unstarted: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "thriftpy2.rpc", None)
+    with pytest.raises(Unavailable, match=r"pip install 'lakewarden\[hive\]'"):
+        ingested("thrift://hive.host", tmp_path / "out", unstarted)
 
 
 @pytest.mark.parametrize("url", ["thrift://", "thrift://h:x", "thrift://h/db", "thrift://u@h:1"])

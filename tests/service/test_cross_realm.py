@@ -140,7 +140,7 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
         )
         assert isinstance(why, CrossRealmAnswers)
         allowed = {one.unit.realm for one in why.each if one.result.explanation.decision.allow}
-        # Beside those who are stored there, a realm may let in whoever comes.
+        # Beside those who are stored there, a realm may admit whoever comes.
         assert allowed >= set(together[name])
 
 

@@ -41,7 +41,7 @@ from tests.pipeline.index import worlds
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class of one matter: its entities, whom statements let in, and what else opens it."""
+    """A class of one matter: its entities, whom statements allow, and what else opens it."""
 
     entities: BitMap
     users: BitMap
@@ -96,7 +96,7 @@ def compiled(world: World) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Entities of one container: whom statements let in on any of them, and on all; the opens."""
+    """Entities of one container: whom statements allow on any of them, and on all; the opens."""
 
     entities: BitMap
     some: BitMap

@@ -1,4 +1,4 @@
-"""Each guarded field lets in whoever has the privilege that it asks for, and nobody else."""
+"""Each guarded field answers whoever has the privilege that it asks for, and nobody else."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.grants import Grant, Known, Path, Role, Roles, RowPolicy
+from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Path, Role, Roles, RowPolicy
 from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.postgresql_grants import HeldGrant, held_grants
 from lakewarden.pushdown.postgresql_powers import Rows
-from lakewarden.pushdown.postgresql_statements import MEMBER_OF, ODD_MEMBER
+from lakewarden.pushdown.postgresql_statements import ODD_MEMBER
 from lakewarden.pushdown.postgresql_views import MaskingViews
 
 _ROLES: Final = """
@@ -111,7 +111,7 @@ class OurRoles:
         grants: dict[str, set[Grant]] = {name: set() for name in ours.values()}
         for of, member, is_ours, odd in self._rows(_MEMBERS, {"ids": list(ours)}):
             if member in grants:
-                grants[member].add(Grant((), MEMBER_OF + of))
+                grants[member].add(Grant((), NESTED_IN + of))
             if is_ours and odd:
                 grants[of].add(Grant((of, member), ODD_MEMBER + odd))
             elif is_ours:
@@ -148,7 +148,7 @@ class OurRoles:
                 members[of].add(member)
                 grants[of] |= {one for one in held.roles[of].grants if one.path == (of, member)}
             if member in grants:
-                grants[member].add(Grant((), MEMBER_OF + of))
+                grants[member].add(Grant((), NESTED_IN + of))
         for (name, grant), one in self.not_plain().items():
             if one.is_stuck and name in grants:
                 grants[name].add(grant)

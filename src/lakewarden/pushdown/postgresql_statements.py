@@ -15,7 +15,15 @@ from psycopg import sql
 from psycopg.abc import AdaptContext
 
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.grants import EVERY_ROW, GRANTABLE, Grant, MaskingView, Path, RowPolicy
+from lakewarden.pushdown.grants import (
+    EVERY_ROW,
+    GRANTABLE,
+    NESTED_IN,
+    Grant,
+    MaskingView,
+    Path,
+    RowPolicy,
+)
 from lakewarden.pushdown.plan import Act, Step
 from lakewarden.pushdown.postgresql_grants import HeldGrant
 from lakewarden.pushdown.postgresql_views import (
@@ -28,8 +36,7 @@ from lakewarden.pushdown.postgresql_views import (
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
 
 MEMBER: Final = "MEMBER "
-MEMBER_OF: Final = f"{MEMBER}OF "
-"""A role of ours that somebody made a member of another one has this as a grant."""
+"""Begins each grant that stands for a membership: `NESTED_IN`, and `ODD_MEMBER`."""
 
 ODD_MEMBER: Final = f"{MEMBER}WITH "
 """A membership in a role of ours with other options than a push gives it is a grant of this, on
@@ -177,8 +184,8 @@ class Statements:
     def _revoke(self, grants: Sequence[Grant], role: str) -> Iterator[sql.Composed]:
         """Takes away memberships of a kind, or one privilege; see `_alike`."""
         privilege = grants[0].privilege
-        if privilege.startswith(MEMBER_OF):
-            yield from self._revoke_membership(privilege.removeprefix(MEMBER_OF), role)
+        if privilege.startswith(NESTED_IN):
+            yield from self._revoke_membership(privilege.removeprefix(NESTED_IN), role)
             return
         if privilege.startswith(ODD_MEMBER):
             yield from self._revoke_membership(*grants[0].path)
@@ -280,8 +287,8 @@ def left_by(step: Step) -> Iterator[str]:
     """The role that a step takes a member from."""
     if step.act is Act.REVOKE_MEMBER:
         yield step.role
-    elif step.grant is not None and step.grant.privilege.startswith(MEMBER_OF):
-        yield step.grant.privilege.removeprefix(MEMBER_OF)
+    elif step.grant is not None and step.grant.privilege.startswith(NESTED_IN):
+        yield step.grant.privilege.removeprefix(NESTED_IN)
     elif step.grant is not None and step.grant.privilege.startswith(ODD_MEMBER):
         yield step.grant.path[0]
 

@@ -17,8 +17,16 @@ from typing import Final
 from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
 from lakewarden import __version__
-from lakewarden.cli.outcome import BAD_INPUT, COULD_NOT_TELL, code_for, complain, show_json
+from lakewarden.cli.outcome import (
+    BAD_INPUT,
+    COULD_NOT_TELL,
+    code_for,
+    complain,
+    reason_of,
+    show_json,
+)
 from lakewarden.kernel.errors import WardenError
+from lakewarden.names.secret import masked
 
 VERBS: Final = {
     "check": "lakewarden.cli.check:check",
@@ -261,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         return _refuse(_usage(error, tokens), BAD_INPUT, tokens)
     except WardenError as error:
-        return _refuse(str(error), code_for(error), tokens)
+        return _refuse(reason_of(error), code_for(error), tokens)
     except ImportError as error:
         return _refuse(*_missing(error, tokens), tokens)
     except BrokenPipeError:
@@ -269,9 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = io.StringIO()
         return COULD_NOT_TELL
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        message = f"{error.filename}: {reason}" if error.filename else reason
-        return _refuse(message, COULD_NOT_TELL, tokens)
+        return _refuse(reason_of(error), code_for(error), tokens)
     except Exception:  # noqa: BLE001 — a crash must not look like an answer
         import traceback
 
@@ -299,7 +305,7 @@ def _refuse(message: str, code: int, tokens: Sequence[str]) -> int:
     complain(message)
     if _wants_json(tokens):
         kind = "bad input" if code == BAD_INPUT else "could not tell"
-        show_json({"error": {"kind": kind, "message": message, "exit_code": code}})
+        show_json({"error": {"kind": kind, "message": masked(message), "exit_code": code}})
     return code
 
 

@@ -7,25 +7,47 @@ for a command: unreadable characters are shown as escapes.
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
+from lakewarden.kernel.errors import (
+    MAKE_ROOM,
+    BadInput,
+    Conflict,
+    LimitExceeded,
+    Unknown,
+    WardenError,
+)
 from lakewarden.names.canonical import escaped
+from lakewarden.names.secret import masked
 
 YES: Final = 0
 NO: Final = 1
 BAD_INPUT: Final = 2
 COULD_NOT_TELL: Final = 3
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
 Format = Literal["table", "json"]
 RowFormat = Literal["table", "json", "csv"]
 """How answers that are rows may be printed."""
 
 
-def code_for(error: WardenError) -> int:
+def reason_of(error: WardenError | OSError) -> str:
+    """What is said of an error, in one line."""
+    if isinstance(error, WardenError):
+        return str(error)
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in _FULL:
+        reason = f"{os.strerror(error.errno).lower()}; {MAKE_ROOM}"
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def code_for(error: WardenError | OSError) -> int:
     """The exit code that an error stands for."""
     is_input = isinstance(error, (BadInput, Conflict, LimitExceeded, Unknown))
     return BAD_INPUT if is_input else COULD_NOT_TELL
@@ -109,5 +131,5 @@ def note(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Why there is no answer, in one line on standard error."""
-    print(f"lakewarden: {escaped(text)}", file=sys.stderr)
+    """Why there is no answer, in one line on standard error, without credentials."""
+    print(f"lakewarden: {escaped(masked(text))}", file=sys.stderr)

@@ -16,13 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from pydantic import BaseModel, SecretStr
 
 from lakewarden.config.settings import DEFAULT, Settings
-
-MASKED: Final = "•••"
+from lakewarden.names.secret import MASKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,10 @@ was expected. Each edge maps these few kinds to its own statuses.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+MAKE_ROOM: Final = "make room and run the command again"
+"""What to do where a disk is full: nothing that counts was changed."""
 
 
 class WardenError(Exception):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, push_to_gateway, write_to_textfile
 
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.names.secret import plain_address
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, REPORT, VERSIONS
 
@@ -85,7 +86,8 @@ class JobFigures:
         try:
             push_to_gateway(gateway, GROUPING, self._registry, timeout=PUSH_SECONDS)
         except OSError as error:
-            raise Unavailable(f"the push gateway `{gateway}`: {error}") from error
+            shown = plain_address(gateway if "://" in gateway else f"http://{gateway}")
+            raise Unavailable(f"the push gateway `{shown}`: {error}") from error
 
 
 def _json(file: Location) -> Mapping[str, Any]:

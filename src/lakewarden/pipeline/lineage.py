@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from lakewarden import __version__
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.names.secret import masked, plain_address
 from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.version_folder import MANIFEST
@@ -63,10 +63,10 @@ def dataset(place: str | Location) -> Dataset:
     if isinstance(place, RemotePath):
         return Dataset(place.root, place.key, *_content(place))
     text = str(place)
-    parts = urlsplit(text)
     if "://" in text:
-        port = f":{parts.port}" if parts.port else ""
-        return Dataset(f"{parts.scheme}://{parts.hostname or ''}{port}", parts.path.strip("/"))
+        scheme, _, rest = plain_address(text).partition("://")
+        host, _, name = rest.partition("/")
+        return Dataset(f"{scheme}://{host}", name.strip("/"))
     if text.startswith("env:"):
         return Dataset("env", text.removeprefix("env:"))
     path = location(text).resolve()
@@ -103,7 +103,7 @@ def recorded(
     try:
         yield id
     except BaseException as error:
-        run.tell("FAIL", str(error) or type(error).__name__)
+        run.tell("FAIL", masked(str(error)) or type(error).__name__)
         raise
     run.tell("COMPLETE")
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
 from lakewarden.pipeline import package
+from lakewarden.pipeline.full_disk import of_full_disk
 from lakewarden.pipeline.java import OLDEST, ensure_java
 from lakewarden.pipeline.storage.location import uri_of
 
@@ -61,6 +62,11 @@ CONNECT_SECONDS: Final = 20.0
 """How long a Spark Connect server may take to accept a connection. PySpark itself tries for many
 minutes and says nothing meanwhile."""
 
+_RETRIES: Final = 6
+"""How often a request to a Spark Connect server is made again: over about a minute. PySpark itself
+tries for ten, and once more for ten when the session ends."""
+
+_GONE: Final = "StatusCode.UNAVAILABLE"
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
@@ -68,6 +74,11 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What its event log leaves out; by itself Spark knows the first line of these.
+    "spark.redaction.regex": (
+        "(?i)secret|password|token|access[.]?key"
+        "|passwd|credential|jaas|(account|api|private)[._-]?key"
+    ),
     "spark.sql.shuffle.partitions": "2",
     # Jobs are short and their heavy part is in Python: the quick compiler alone starts
     # faster than the optimising one pays back.
@@ -135,6 +146,8 @@ def spark_session(
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    if _is_remote(session):
+        _retry(session, _RETRIES)
     if not is_ours:
         package.send(session)
     return session
@@ -201,9 +214,21 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
         finally:
             _OPEN.reset(token)
             if spark.started is not None and not is_shared:
-                spark.started.stop()
+                _stop(spark.started)
     except _errors_of_spark(has_pyspark) as error:
         raise Unavailable(f"spark failed: {_reason(error)}") from error
+
+
+def _stop(session: SparkSession) -> None:
+    if _is_remote(session):
+        _retry(session, 0)  # a server that is gone is not waited for
+    session.stop()
+
+
+def _retry(session: SparkSession, times: int) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=times)])
 
 
 def _without_pyspark(remote: str | None) -> Unavailable:
@@ -215,6 +240,10 @@ def _reason(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     # Of a call the first line says only that it failed.
     first = lines[1].lstrip(": ") if lines[0].startswith(_CALLED) and lines[1:] else lines[0]
+    if reason := of_full_disk(str(error)):
+        return reason
+    if _GONE in str(error):
+        return "the Spark Connect server does not answer; start it and run the command again"
     if "S3AFileSystem not found" in first:
         first += "; add Hadoop's client of S3, see `--spark-conf` and docs/clusters.md"
     return first

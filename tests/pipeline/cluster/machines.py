@@ -147,6 +147,12 @@ class Cluster:
     @contextmanager
     def connect(self) -> Iterator[str]:
         """A Connect server whose jobs run on the cluster; yields its address."""
+        with self.connect_server() as (address, _):
+            yield address
+
+    @contextmanager
+    def connect_server(self) -> Iterator[tuple[str, Process]]:
+        """As `connect`, with the process of the server."""
         port = _free_port()
         words = ["--name", "connect", "--conf", f"spark.connect.grpc.binding.address={_LOOPBACK}"]
         words += ["--conf", f"spark.connect.grpc.binding.port={port}"]
@@ -156,7 +162,7 @@ class Cluster:
         server = Process.started(self.submit(*words), self.folder / "connect.log", environment)
         try:
             server.wait_for(lambda said: "Spark Connect server started" in said)
-            yield f"sc://{_LOOPBACK}:{port}"
+            yield f"sc://{_LOOPBACK}:{port}", server
         finally:
             server.kill()
 

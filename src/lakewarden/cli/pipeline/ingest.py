@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
@@ -27,6 +26,7 @@ from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
+from lakewarden.names.secret import database_address
 from lakewarden.pipeline.ingest.source import system_of
 from lakewarden.pipeline.storage.location import Location, location
 
@@ -219,11 +219,4 @@ def _stored(url: str, realm: str, revision: int | None) -> Stored:
     if url.startswith(_SQLITE) and not file.exists():
         raise BadInput(f"there is no database `{file}`", where="store")
     with open_store(url, makes=False) as store, store.reading() as reading:
-        return Stored(_without_secret(url), snapshot(reading, realm, revision))
-
-
-def _without_secret(url: str) -> str:
-    """The URL of a database without who opens it, and how."""
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme.partition('+')[0]}://{parts.hostname or ''}{port}{parts.path}"
+        return Stored(database_address(url), snapshot(reading, realm, revision))

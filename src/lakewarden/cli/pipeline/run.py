@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +13,12 @@ from typing import Annotated, Any, Final
 
 from cyclopts import CycloptsError, Parameter
 
-from lakewarden.cli.outcome import NO, YES, code_for, complain, show
+from lakewarden.cli.outcome import NO, YES, code_for, complain, reason_of, show
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.toml_section import Section
+from lakewarden.names.secret import masked_command
 from lakewarden.pipeline.session import session
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
@@ -40,8 +40,8 @@ class Job:
 
     @property
     def text(self) -> str:
-        """The command line of the job alone."""
-        return shlex.join(["lakewarden", _GROUP, *self.arguments])
+        """The command line of the job alone, without secrets."""
+        return masked_command(["lakewarden", _GROUP, *self.arguments])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class BoundJob:
         """Runs the job in the session around it; its exit code. Says why there is no answer."""
         try:
             code = self.call(*self.bound.args, **self.bound.kwargs)
-        except WardenError as error:
-            complain(f"{self.job.place}: {error}")
+        except (WardenError, OSError) as error:
+            complain(f"{self.job.place}: {reason_of(error)}")
             return code_for(error)
         sys.stdout.flush()
         return code if isinstance(code, int) else YES

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
@@ -19,6 +18,7 @@ from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
+from lakewarden.names.secret import database_address
 from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.pipeline.storage.object_store import SCHEMES
 
@@ -131,5 +131,4 @@ def _copied(index: Location, url: str, copy: Path) -> str:
         raise BadInput(f"there is no database `{file}`", where="--log")
     with open_store(url, makes=False) as store, store.reading() as reading:
         write_usage(copy, realm, reading.usage(realm, ""))
-    parts = urlsplit(url)
-    return f"{parts.scheme.partition('+')[0]}://{parts.hostname or ''}{parts.path}"
+    return database_address(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from lakewarden.kernel.errors import BadInput, not_installed
+from lakewarden.kernel.errors import BadInput, Unavailable, not_installed
 from lakewarden.kernel.model import WAYS, Model
 from lakewarden.pipeline.access.combinations import Combination
 from lakewarden.pipeline.access.schemas import (
@@ -29,6 +30,7 @@ from lakewarden.pipeline.access.schemas import (
 )
 from lakewarden.pipeline.export.people import STATED
 from lakewarden.pipeline.export.schemas import DUCKDB, VIEWS
+from lakewarden.pipeline.full_disk import of_full_disk
 from lakewarden.pipeline.review.labels import DOMAINS, TAGS, TERMS, Sensitive
 from lakewarden.pipeline.review.question import OPERATION
 
@@ -75,6 +77,18 @@ class Inputs:
     sensitive: Sensitive
     unused: Path | None = None
     earlier: Path | None = None
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Raises `Unavailable` for a database that has no room on its disk or in memory."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        said = str(error)
+        raise Unavailable(f"duckdb failed: {of_full_disk(said) or said.splitlines()[0]}") from error
 
 
 class Database:

@@ -19,7 +19,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import WAYS, Model
 from lakewarden.models import own
 from lakewarden.pipeline.access.combinations import Combination, check_names, read_combinations
-from lakewarden.pipeline.access.database import Database, Inputs
+from lakewarden.pipeline.access.database import Database, Inputs, no_room
 from lakewarden.pipeline.access.page import page
 from lakewarden.pipeline.access.schemas import ACCESS, SCHEMAS
 from lakewarden.pipeline.access.split_files import put_csv, put_parquet
@@ -188,27 +188,31 @@ class _Reporting:
                 unused=folders.get("--used"),
                 earlier=folders.get("--before"),
             )
-            return self._unroll(inputs, stack.enter_context(made_here(place)))
+            with no_room():
+                return self._unroll(inputs, stack.enter_context(made_here(place)))
 
     def _unroll(self, inputs: Inputs, folder: Path) -> Counts:
         spill = folder / "spill"
         database = Database(inputs, spill)
         try:
-            database.unroll(self._combinations(database))
-            count = database.pairs(self.options.pairs)
-            if count > self.options.most:
-                raise LimitExceeded(
-                    f"{count:,} pairs of a person and an asset are more than --most"
-                    f" {self.options.most:,}; choose --pairs sensitive or none: the lists"
-                    " of people that `assets` leads to name everybody in any case"
-                )
-            return {
-                name: put_parquet(database.table(name), SCHEMAS[name], folder / name)
-                for name in SCHEMAS
-            }
+            return self._tables(database, folder)
         finally:
             database.close()
             shutil.rmtree(spill, ignore_errors=True)
+
+    def _tables(self, database: Database, folder: Path) -> Counts:
+        database.unroll(self._combinations(database))
+        count = database.pairs(self.options.pairs)
+        if count > self.options.most:
+            raise LimitExceeded(
+                f"{count:,} pairs of a person and an asset are more than --most"
+                f" {self.options.most:,}; choose --pairs sensitive or none: the lists"
+                " of people that `assets` leads to name everybody in any case"
+            )
+        return {
+            name: put_parquet(database.table(name), SCHEMAS[name], folder / name)
+            for name in SCHEMAS
+        }
 
     def _combinations(self, database: Database) -> list[Combination]:
         file = self.options.combinations

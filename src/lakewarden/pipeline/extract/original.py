@@ -243,8 +243,6 @@ def _json(body: bytes, path: str) -> Any:
         value = parse(body.decode("utf-8"), path)
     except UnicodeDecodeError:
         raise BadInput("the answer is no UTF-8", where=path) from None
-    except ValueError as error:  # a number of thousands of digits
-        raise BadInput(str(error).splitlines()[0].lower(), where=path) from None
     if value is None:
         raise BadInput("expected an answer, got `null`", where=path)
     return value
@@ -262,7 +260,7 @@ def _message(body: bytes) -> str:
     text = body.decode("utf-8", "replace")
     try:
         message = parse(text, "")
-    except (BadInput, ValueError):
+    except BadInput:
         message = text
     if isinstance(message, dict):
         message = message.get("message") or message.get("error") or ""

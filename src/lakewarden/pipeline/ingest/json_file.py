@@ -73,7 +73,7 @@ def parse(text: str, where: str) -> object:
     except json.JSONDecodeError as error:
         at = f"{where}: line {error.lineno}, column {error.colno}"
         raise BadInput(error.msg.lower(), where=at) from None
-    except (_Refused, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(_message(error), where=where) from None
 
 
@@ -151,7 +151,7 @@ class _Text:
         line, column = self._line, self._column
         try:
             value = self._value()
-        except (_Refused, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             self._fail(line, column, _message(error))
         if not isinstance(value, dict):
             self._fail(line, column, "expected an object")
@@ -208,5 +208,9 @@ class _Text:
         raise BadInput(message, where=f"{self._name}: line {line}, column {column}")
 
 
-def _message(error: _Refused | RecursionError) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+def _message(error: ValueError | RecursionError) -> str:
+    if isinstance(error, _Refused):
+        return str(error)
+    # Python converts no number of thousands of digits.
+    is_deep = isinstance(error, RecursionError)
+    return "nested too deeply" if is_deep else "a number has too many digits"

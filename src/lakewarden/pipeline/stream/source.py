@@ -21,6 +21,10 @@ KAFKA: Final = "kafka"
 _AT_ONCE: Final = 1_000
 """How many files a micro-batch takes at most."""
 
+_AGE: Final = "36500d"
+"""By how much a file may be older than the newest one. Spark passes over what is older, by default
+than a week, and says nothing: clocks that disagree, or a copied file, would lose events."""
+
 _PACKAGES: Final = {KAFKA: "org.apache.spark:spark-sql-kafka-0-10_2.13"}
 _OURS: Final = {KAFKA: {"subscribe", "subscribePattern", "assign"}}
 
@@ -50,7 +54,8 @@ class Feed:
             raise BadInput("expected a folder of change events", where=str(self.place or "EVENTS"))
         if self.options:
             raise BadInput("options are for a queue: --source kafka", where="--option")
-        stream = spark.readStream.option("maxFilesPerTrigger", _AT_ONCE).option("wholetext", "true")
+        options = {"maxFilesPerTrigger": str(_AT_ONCE), "maxFileAge": _AGE, "wholetext": "true"}
+        stream = spark.readStream.options(**options)
         files = stream.option("pathGlobFilter", "*.jsonl").text(read_from(self.place))
         return files.select(
             F.col("_metadata.file_name").alias("place"), F.col("value").alias("text")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
-from typing import IO
+from typing import IO, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
@@ -15,6 +16,9 @@ from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.unused.access_record import Refused, Touch
 
 Read = Iterator[Touch | Refused]
+
+_DAMAGED: Final = (EOFError, csv.Error, zlib.error)
+"""What is raised for a file that is cut, or whose bytes were changed."""
 
 
 def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
@@ -44,7 +48,7 @@ def lines(file: File) -> Iterator[tuple[str, str]]:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     yield f"{file.name}: line {number}", line.rstrip("\r\n")
-    except (OSError, EOFError) as error:
+    except (*_DAMAGED, OSError) as error:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
 
 
@@ -66,7 +70,7 @@ def cells(file: File) -> Iterator[tuple[str, list[str]]]:
             for row in reader:
                 if row:
                     yield f"{file.name}: line {reader.line_num}", row
-    except (OSError, EOFError, csv.Error) as error:
+    except (*_DAMAGED, OSError) as error:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
 
 

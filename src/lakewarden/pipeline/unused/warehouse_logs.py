@@ -50,6 +50,14 @@ def _touch(
     return Touch(place, tables.principal.of({"user": who}), act, on, day_of(when))
 
 
+def _fields(text: str, delimiter: str) -> Sequence[str]:
+    """The fields of one line; quotes are around those that have the delimiter."""
+    try:
+        return next(csv.reader([text], delimiter=delimiter), ())
+    except csv.Error as error:
+        raise BadInput(f"cannot be read: {error}") from None
+
+
 # Snowflake
 
 
@@ -113,7 +121,7 @@ def _snowflake_tables(value: object, place: str) -> Iterator[tuple[str, ...]]:
 
 def _snowflake_name(text: str) -> tuple[str, ...]:
     """The parts of a name; quotes are around parts that have dots or small letters."""
-    parts = next(csv.reader([text], delimiter=".", quotechar='"'))
+    parts = _fields(text, ".")
     if len(parts) != len(_PARTS):
         raise BadInput(f"expected database, schema and table in `{text}`")
     return tuple(parts)
@@ -160,13 +168,13 @@ def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Itera
     found = {name: row[at] for name, at in _CSVLOG.items()}
     if not found["message"].startswith(_AUDIT):
         return
-    audit = next(csv.reader([found["message"].removeprefix(_AUDIT).replace("\n", " ")]))
+    audit = _fields(found["message"].removeprefix(_AUDIT).replace("\n", " "), ",")
     if len(audit) < 7:
         raise BadInput("expected the fields of pgaudit")
     act = {"READ": tables.read, "WRITE": tables.write}.get(audit[3])
     if act is None or audit[5] != "TABLE":
         return
-    names = next(csv.reader([audit[6]], delimiter=".", quotechar='"'))
+    names = _fields(audit[6], ".")
     if len(names) != 2:
         raise BadInput(f"expected schema and table in `{audit[6]}`")
     when = found["log_time"].removesuffix(" UTC").removesuffix(" GMT")

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.service.warden import Warden
+from tests.pipeline.ingest.access_gain import access, gained
+from tests.pipeline.ingest.bad_places import CELLS
 from tests.servers import fresh_database
 
 if TYPE_CHECKING:
@@ -141,3 +143,50 @@ def test_another_database_is_no_metastore(
         ingested("sqlite://", tmp_path / "out", unstarted)
     with pytest.raises(BadInput, match="expected the URL of a database"):
         ingested("nonsense", tmp_path / "out", unstarted)
+
+
+WORDS = {
+    "DBS": ("NAME", "OWNER_NAME", "OWNER_TYPE", "CTLG_NAME"),
+    "TBLS": ("TBL_NAME", "OWNER", "OWNER_TYPE"),
+    "COLUMNS_V2": ("COLUMN_NAME",),
+    "ROLES": ("ROLE_NAME",),
+    "ROLE_MAP": ("PRINCIPAL_NAME", "PRINCIPAL_TYPE"),
+    "TBL_PRIVS": ("PRINCIPAL_NAME", "PRINCIPAL_TYPE", "TBL_PRIV", "AUTHORIZER"),
+    "TBL_COL_PRIVS": ("COLUMN_NAME", "PRINCIPAL_NAME", "PRINCIPAL_TYPE", "TBL_COL_PRIV"),
+    "DB_PRIVS": ("PRINCIPAL_NAME", "PRINCIPAL_TYPE", "DB_PRIV", "AUTHORIZER"),
+}
+
+
+def _spoil(url: str, kind: str, places: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Makes one cell of each place bad, for as long as the caller looks at it."""
+    engine = sa.create_engine(url)
+    for table, column in places:
+        with engine.begin() as connection:
+            first = f'(select ctid from "{table}" order by ctid limit 1)'
+            bad = sa.text(f'update "{table}" set "{column}" = :cell where ctid = {first}')
+            connection.execute(sa.text(f'create table kept as select * from "{table}"'))
+            connection.execute(bad, {"cell": CELLS[kind]})
+        yield table, column
+        with engine.begin() as connection:
+            connection.execute(sa.text(f'drop table "{table}"'))
+            connection.execute(sa.text(f'alter table kept rename to "{table}"'))
+    engine.dispose()
+
+
+@pytest.mark.by_day(2)
+@pytest.mark.parametrize("kind", [kind for kind in CELLS if kind != "NUL"])
+def test_a_bad_cell_is_refused_or_opens_nothing(
+    kind: str, metastore: str, unstarted: SparkSession, tmp_path: Path
+) -> None:
+    fill(metastore, is_newer=True)
+    ingested(metastore, tmp_path / "whole", unstarted)
+    before = access(tmp_path / "whole")
+    places = [(table, column) for table, columns in WORDS.items() for column in columns]
+    for table, column in _spoil(metastore, kind, places):
+        out = tmp_path / f"{table}-{column}"
+        try:
+            ingested(metastore, out, unstarted)
+        except WardenError:
+            assert not (out / "manifest.json").exists()
+        else:
+            assert not gained(before, access(out)), (table, column)

@@ -1,0 +1,51 @@
+"""A server of S3 that fails as it is told, and places on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
+from typing import Final
+
+import httpx
+import pytest
+
+from lakewarden.pipeline.storage import cloud_store, stores
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from tests.pipeline.faults.faulty_s3 import FaultyServer, faulty
+from tests.pipeline.storage.conftest import s3, told
+
+__all__ = ["s3", "told"]
+
+_NUMBERS = count(1)
+_AT_ONCE: Final = {
+    "init_backoff": timedelta(milliseconds=1),
+    "max_backoff": timedelta(milliseconds=20),
+    "base": 2,
+}
+_VARIABLES = {
+    "AWS_ACCESS_KEY_ID": "key",
+    "AWS_SECRET_ACCESS_KEY": "not-to-be-shown",
+    "AWS_REGION": "us-east-1",
+}
+
+
+@pytest.fixture
+def server(s3: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    """The server, as the stores of this process know it; they give up soon."""
+    with faulty(s3) as found:
+        for name, value in {**_VARIABLES, "AWS_ENDPOINT_URL": found.address}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(cloud_store, "_SECONDS", 2)
+        monkeypatch.setattr(cloud_store, "_RETRY", cloud_store._RETRY | {"backoff": _AT_ONCE})
+        stores.store_of.cache_clear()
+        yield found
+        stores.store_of.cache_clear()
+
+
+@pytest.fixture
+def bucket(server: FaultyServer) -> RemotePath:
+    """A folder of a bucket that nobody else has."""
+    name = f"faulty-{next(_NUMBERS)}"
+    httpx.put(f"{server.behind}/{name}", timeout=30).raise_for_status()
+    return RemotePath(f"s3://{name}", "estate")

@@ -1,0 +1,148 @@
+"""A store of objects that fails, is slow or has another clock, in the midst of every job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakewarden.pipeline.storage.remote_path import RemotePath
+from tests.pipeline.faults import estate
+from tests.pipeline.faults.estate import LOCAL, Job, tables
+from tests.pipeline.faults.faulty_s3 import NONE, Fault, FaultyServer
+
+INDEX = tuple(job for job in LOCAL if job.out in ("lake", "index"))
+DAY = 86_400.0
+
+
+@pytest.fixture(autouse=True)
+def _no_spark(unstarted: object) -> None:
+    """No job here may start Spark."""
+
+
+def follow(
+    bucket: RemotePath, folder: Path, jobs: tuple[Job, ...], fail: Callable[[Job], int]
+) -> dict[str, int]:
+    """What `fail` gave for each job; what counted has to count afterwards, see `followed`."""
+    estate.write(folder, 2)
+    files, good = folder / "in", folder / "good"
+    estate.make(good, jobs, 1, files)
+    estate.make(good, jobs, 2, files)
+    estate.make(bucket, jobs, 1, files)
+    return {job.out: f for job, f in estate.followed(bucket, good, jobs, fail, files)}
+
+
+NOW_AND_THEN = {
+    "refused": Fault(refuse=503),
+    "lost": Fault(lose=True),
+    "cut": Fault(cut=True),
+    "slow": Fault(wait=0.03),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "jobs"),
+    [
+        pytest.param(kind, jobs, marks=marks, id=f"{kind}-{name}")
+        for kind in NOW_AND_THEN
+        for name, jobs, marks in (
+            ("index", INDEX, () if kind == "lost" else (pytest.mark.nightly,)),
+            ("all", LOCAL, (pytest.mark.nightly,)),
+        )
+    ],
+)
+def test_a_store_that_fails_now_and_then_changes_nothing(
+    kind: str,
+    jobs: tuple[Job, ...],
+    bucket: RemotePath,
+    server: FaultyServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(job: Job) -> int:
+        server.fails(lambda number, _: NONE if number % 3 else NOW_AND_THEN[kind])
+        code = job.run(bucket, tmp_path / "in")
+        server.heals()
+        said = capsys.readouterr().err
+        # Of a switch whose answer was lost nothing is known; everything else is tried again.
+        assert code in ((0, 1, 3) if kind == "lost" else (0, 1)), (job, said)
+        assert code != 3 or "s3://" in said, said
+        return server.failed
+
+    assert min(follow(bucket, tmp_path, jobs, fail).values()) > 1
+
+
+def _stops(
+    job: Job, first: int, bucket: RemotePath, server: FaultyServer, files: Path, fault: Fault
+) -> int:
+    """Runs a job whose requests all meet a fault from one on; the exit code."""
+    server.fails(lambda number, _: fault if number >= first else NONE)
+    try:
+        return job.run(bucket, files)
+    finally:
+        server.heals()
+
+
+@pytest.mark.parametrize(
+    "spread", [pytest.param(3, id="some"), pytest.param(25, marks=pytest.mark.nightly, id="many")]
+)
+def test_a_store_that_stops_leaves_the_version_that_counts(
+    spread: int,
+    bucket: RemotePath,
+    server: FaultyServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = tmp_path / "in"
+
+    def fail(job: Job) -> int:
+        before, stopped = tables(bucket / job.out), 0
+        for first in (1 + number * number for number in range(spread)):
+            code = _stops(job, first, bucket, server, files, Fault(refuse=503))
+            said = capsys.readouterr().err
+            assert "Traceback" not in said
+            assert "not-to-be-shown" not in said
+            if code in (0, 1):
+                break
+            stopped += 1
+            assert code == 3, said
+            assert f"{bucket.root}/" in said
+            if tables(bucket / job.out) != before:
+                break  # it was stopped behind its switch
+        return stopped
+
+    jobs = INDEX if spread == 3 else LOCAL
+    assert min(follow(bucket, tmp_path, jobs, fail).values()) >= 3
+
+
+@pytest.mark.nightly
+def test_a_store_that_does_not_answer_is_given_up(
+    bucket: RemotePath, server: FaultyServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(job: Job) -> int:
+        code = _stops(job, 9, bucket, server, tmp_path / "in", Fault(hang=2.5))
+        assert f"{bucket.root}/" in capsys.readouterr().err
+        return code
+
+    assert set(follow(bucket, tmp_path, INDEX, fail).values()) == {3}
+
+
+@pytest.mark.parametrize("clock", [-10 * DAY, 10 * DAY])
+def test_a_store_with_another_clock_changes_nothing(
+    clock: float, bucket: RemotePath, server: FaultyServer, tmp_path: Path
+) -> None:
+    server.clock = clock
+    assert set(follow(bucket, tmp_path, LOCAL, lambda job: job.run(bucket, tmp_path / "in"))) == {
+        job.out for job in LOCAL
+    }
+
+
+def test_a_store_that_refuses_our_clock_says_so(
+    bucket: RemotePath, server: FaultyServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = tmp_path / "in"
+    estate.write(tmp_path, 1)
+    estate.make(bucket, INDEX, 1, files)
+    assert _stops(INDEX[-1], 1, bucket, server, files, Fault(refuse=403)) == 3
+    assert "RequestTimeTooSkewed" in capsys.readouterr().err

@@ -31,7 +31,7 @@ _POLICY: Final = """
 [[statement]]
 id = "read"
 to = ["role:lk:readers"]
-privileges = ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"]
+privileges = ["USE_SCHEMA", "SELECT_TABLE"]
 on = "schema:lk:c.shop"
 """
 _STATEMENTS: Final = (
@@ -103,6 +103,9 @@ JOBS: Final = (
 )
 LOCAL: Final = tuple(job for job in JOBS if not job.has_spark and job.verb != "access")
 """The jobs that take a small estate without Spark, and none that does not."""
+
+FIRST: Final = tuple(job for job in JOBS if job.out in ("lake", "index"))
+"""Two of them."""
 
 
 def sources(edition: int) -> dict[str, str]:

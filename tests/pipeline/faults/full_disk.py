@@ -1,6 +1,6 @@
 """Jobs on a file system that is full: at first at once, then with ever more room, until they end.
 
-    unshare --map-root-user --mount python -m tests.pipeline.faults.full_disk local
+    unshare --map-root-user --mount python -m tests.pipeline.faults.full_disk all
 
 Mounts a small file system of its own, which nobody else sees and which ends with the process. In
 each try a job has to say that there is no space, and to leave the version that counted; once there
@@ -22,7 +22,7 @@ from typing import Final
 from lakewarden.kernel.errors import MAKE_ROOM
 from lakewarden.pipeline.session import spark_session
 from tests.pipeline.faults import estate
-from tests.pipeline.faults.estate import JOBS, LOCAL, Job, tables
+from tests.pipeline.faults.estate import FIRST, JOBS, Job, tables
 
 _PAGE: Final = 4_096
 _SIZE: Final = "size=64m"
@@ -67,9 +67,9 @@ def _failures(job: Job, place: Path, disk: Disk) -> int:
 
 
 def main(which: str) -> int:
-    """Runs the jobs `local`, or `all` of them with Spark."""
-    jobs = LOCAL if which == "local" else JOBS
-    if which != "local":
+    """Runs the `first` jobs, or `all` of them with Spark."""
+    jobs = JOBS if which == "all" else FIRST
+    if which == "all":
         spark_session("full disk", master="local[2]")
     with TemporaryDirectory() as folder:
         good, place = Path(folder, "good"), Path(folder, "place")

@@ -14,7 +14,7 @@ from lakewarden.pipeline.stream.run import follow
 from lakewarden.pipeline.stream.source import Feed
 from lakewarden.testing.world_draft import NOW
 from tests.pipeline.faults import estate
-from tests.pipeline.faults.estate import LOCAL, tables
+from tests.pipeline.faults.estate import FIRST, LOCAL, Job, tables
 from tests.pipeline.stream import killing
 from tests.pipeline.stream.followed import write_followed
 
@@ -31,22 +31,30 @@ def _touch(folder: Path, moment: float) -> None:
         os.utime(file, (moment, moment), follow_symlinks=False)
 
 
-@pytest.mark.parametrize("moment", [FUTURE, PAST])
+@pytest.mark.parametrize(
+    ("moment", "jobs"),
+    [
+        pytest.param(FUTURE, FIRST, id="future"),
+        pytest.param(FUTURE, LOCAL, id="future of all", marks=pytest.mark.nightly),
+        pytest.param(PAST, LOCAL, id="past of all", marks=pytest.mark.nightly),
+    ],
+)
 def test_when_files_were_written_changes_nothing(
-    moment: float, tmp_path: Path, unstarted: object
+    moment: float, jobs: tuple[Job, ...], tmp_path: Path, unstarted: object
 ) -> None:
     good, place = tmp_path / "good", tmp_path / "place"
     for edition in (1, 2):
-        estate.make(good, LOCAL, edition)
+        estate.make(good, jobs, edition)
         estate.write(place, edition)
-        for job in LOCAL:
+        for job in jobs:
             _touch(place, moment)
             assert job.run(place) in (0, 1)
-    assert {job.out: tables(place / job.out) for job in LOCAL} == {
-        job.out: tables(good / job.out) for job in LOCAL
+    assert {job.out: tables(place / job.out) for job in jobs} == {
+        job.out: tables(good / job.out) for job in jobs
     }
 
 
+@pytest.mark.nightly
 def test_a_clock_that_goes_back_changes_nothing(
     tmp_path: Path, unstarted: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 from lakewarden.cli import main
 from lakewarden.pipeline.ingest.version import DirectoryDraft
 from tests.pipeline.faults import estate
-from tests.pipeline.faults.estate import JOBS, LOCAL
+from tests.pipeline.faults.estate import FIRST, JOBS
 
 _OWN_MOUNTS = ("unshare", "--map-root-user", "--mount")
 
@@ -35,8 +35,8 @@ def failures(which: str) -> dict[str, int]:
 
 
 def test_a_full_disk_leaves_the_version_that_counts() -> None:
-    found = failures("local")
-    assert set(found) == {job.out for job in LOCAL}
+    found = failures("first")
+    assert set(found) == {job.out for job in FIRST}
     assert min(found.values()) >= 2, found
 
 
@@ -61,7 +61,7 @@ def test_a_job_among_others_says_what_to_do(
 
     estate.write(tmp_path, 1)
     monkeypatch.setattr(DirectoryDraft, "put", full)
-    words = LOCAL[0].arguments(tmp_path)
+    words = FIRST[0].arguments(tmp_path)
     assert main([*words, "+", "index", "x", "--out", "y"]) == 3
     (said,) = [s for s in capsys.readouterr().err.splitlines() if s.startswith("lakewarden: ")]
     assert said.startswith(f"lakewarden: job 1 (ingest): {tmp_path / 'table'}: ")

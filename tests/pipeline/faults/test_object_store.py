@@ -9,10 +9,9 @@ import pytest
 
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from tests.pipeline.faults import estate
-from tests.pipeline.faults.estate import LOCAL, Job, tables
+from tests.pipeline.faults.estate import FIRST, LOCAL, Job, tables
 from tests.pipeline.faults.faulty_s3 import NONE, Fault, FaultyServer
 
-INDEX = tuple(job for job in LOCAL if job.out in ("lake", "index"))
 DAY = 86_400.0
 
 
@@ -47,7 +46,7 @@ NOW_AND_THEN = {
         pytest.param(kind, jobs, marks=marks, id=f"{kind}-{name}")
         for kind in NOW_AND_THEN
         for name, jobs, marks in (
-            ("index", INDEX, () if kind == "lost" else (pytest.mark.nightly,)),
+            ("index", FIRST, () if kind == "lost" else (pytest.mark.nightly,)),
             ("all", LOCAL, (pytest.mark.nightly,)),
         )
     ],
@@ -84,9 +83,8 @@ def _stops(
         server.heals()
 
 
-@pytest.mark.parametrize(
-    "spread", [pytest.param(3, id="some"), pytest.param(25, marks=pytest.mark.nightly, id="many")]
-)
+@pytest.mark.parametrize("spread", [pytest.param(3, id="some"), pytest.param(25, id="many")])
+@pytest.mark.nightly
 def test_a_store_that_stops_leaves_the_version_that_counts(
     spread: int,
     bucket: RemotePath,
@@ -112,7 +110,7 @@ def test_a_store_that_stops_leaves_the_version_that_counts(
                 break  # it was stopped behind its switch
         return stopped
 
-    jobs = INDEX if spread == 3 else LOCAL
+    jobs = FIRST if spread == 3 else LOCAL
     assert min(follow(bucket, tmp_path, jobs, fail).values()) >= 3
 
 
@@ -125,9 +123,10 @@ def test_a_store_that_does_not_answer_is_given_up(
         assert f"{bucket.root}/" in capsys.readouterr().err
         return code
 
-    assert set(follow(bucket, tmp_path, INDEX, fail).values()) == {3}
+    assert set(follow(bucket, tmp_path, FIRST, fail).values()) == {3}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("clock", [-10 * DAY, 10 * DAY])
 def test_a_store_with_another_clock_changes_nothing(
     clock: float, bucket: RemotePath, server: FaultyServer, tmp_path: Path
@@ -138,11 +137,12 @@ def test_a_store_with_another_clock_changes_nothing(
     }
 
 
+@pytest.mark.nightly
 def test_a_store_that_refuses_our_clock_says_so(
     bucket: RemotePath, server: FaultyServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = tmp_path / "in"
     estate.write(tmp_path, 1)
-    estate.make(bucket, INDEX, 1, files)
-    assert _stops(INDEX[-1], 1, bucket, server, files, Fault(refuse=403)) == 3
-    assert "RequestTimeTooSkewed" in capsys.readouterr().err
+    estate.make(bucket, FIRST, 1, files)
+    assert _stops(FIRST[-1], 1, bucket, server, files, Fault(refuse=403)) == 3
+    assert "check the credentials, and the clock of this machine" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 
 from lakewarden.cli import main
 from tests.pipeline.faults import estate
-from tests.pipeline.faults.estate import JOBS, LOCAL
+from tests.pipeline.faults.estate import FIRST, JOBS
 
 pytest.importorskip("openlineage.client")
 
@@ -77,7 +77,10 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("unused", "{place}/index", "--days", "9"),
         *("--log", f"usage:postgresql+psycopg://ana:{WORD}@{_HERE}/x"),
     ),
-    "a log of no kind": ("unused", "{place}/index", "--days", "9", "--log", f"ftp://a:{WORD}@h"),
+    "a log that is an address": (
+        *("unused", "{place}/index", "--days", "9"),
+        *("--log", f"postgresql://ana:{WORD}@host/x"),
+    ),
     "a catalog of tables": (
         *("index", "{place}/lake", "--table-format", "iceberg"),
         *("--table-catalog", "{place}/catalog.toml"),
@@ -92,7 +95,7 @@ _NO_OUT: Final = ("a queue",)
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("estate")
-    estate.make(place, LOCAL[:3])
+    estate.make(place, FIRST)
     catalog = f'type = "rest"\nuri = "http://ana:{WORD}@{_HERE}"\ncredential = "ana:{WORD}"\n'
     (place / "catalog.toml").write_text(catalog, "utf-8")
     return place
@@ -132,6 +135,7 @@ def _words(name: str, made: Path, out: Path) -> list[str]:
     return words if name in _NO_OUT else [*words, "--out", str(out)]
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_secret_is_said_or_left(
     name: str, made: Path, told: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -145,6 +149,7 @@ def test_no_secret_is_said_or_left(
     assert _holding(tmp_path) == []
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["a database", "a queue", "settings of Spark", "Spark Connect"])
 def test_nor_is_it_by_a_run_of_several_jobs(
     name: str, made: Path, told: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -184,7 +189,7 @@ def spark_home() -> dict[str, str]:
 def test_nor_is_it_in_the_event_log_of_spark(
     made: Path, tmp_path: Path, spark_home: dict[str, str]
 ) -> None:
-    estate.make(tmp_path / "estate", LOCAL[:3])
+    estate.make(tmp_path / "estate", FIRST)
     (export,) = (job for job in JOBS if job.verb == "export")
     words = export.arguments(tmp_path / "estate")
     log = tmp_path / "events"

@@ -109,7 +109,7 @@ def _logs(index: Location, texts: Sequence[str]) -> Iterator[list[Log]]:
         parsed = []
         for number, text in enumerate(texts):
             kind, _, where = text.partition(":")
-            if not where:
+            if not where or where.startswith("//"):
                 raise BadInput(f"expected `KIND:PATH`, got `{text}`", where="--log")
             if kind == _USAGE and "://" in where and where.partition("://")[0] not in SCHEMES:
                 copy = Path(folder, f"{number}.parquet")

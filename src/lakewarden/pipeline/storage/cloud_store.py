@@ -186,7 +186,11 @@ def _last(path: str) -> str:
 
 def _reason(error: BaseException, place: str) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
-    return without_addresses(lines[0], place)
+    reason = without_addresses(lines[0], place).rstrip(": ")
+    is_refused = "403 Forbidden" in reason
+    return (
+        f"{reason}; check the credentials, and the clock of this machine" if is_refused else reason
+    )
 
 
 def without_addresses(text: str, place: str) -> str:

@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+from warnings import catch_warnings, simplefilter
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
 from lakewarden.pipeline.storage.location import Location, on_this_machine
@@ -118,7 +119,10 @@ def told_apart(properties: Mapping[str, str]) -> Iterator[None]:
         if isinstance(kind, type) and issubclass(kind, Exception)
     )
     try:
-        yield
+        with catch_warnings():
+            # What is deprecated is told with the address.
+            simplefilter("ignore", DeprecationWarning)
+            yield
     except WardenError:
         raise
     except (

@@ -65,7 +65,7 @@ def database(server: str, encoding: str) -> Iterator[str]:
                 own.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
 
 
-@pytest.mark.parametrize("encoding", ["LATIN1", "WIN1252"])
+@pytest.mark.parametrize("encoding", ["LATIN1", pytest.param("WIN1252", marks=pytest.mark.nightly)])
 def test_what_an_encoding_does_not_have_is_left_out(postgres_url: str, encoding: str) -> None:
     with database(postgres_url, encoding) as url:
         made = replace(masks("\u25cf\u25cf"), address=Address(url, "pg"))

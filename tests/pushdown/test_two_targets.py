@@ -63,6 +63,7 @@ def test_row_security_stays_where_another_target_needs_it_by_now(made: Estate) -
     assert other.push()[1] == 0
 
 
+@pytest.mark.nightly
 def test_so_it_is_whatever_isolation_the_database_has(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:

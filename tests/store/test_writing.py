@@ -365,13 +365,11 @@ def test_the_history_of_one_thing_is_of_that_thing(store: SqlStore) -> None:
         write(store, EntityAdded(entity, SCHEMA))
     write(store, EntityDropped(one))
     with store.reading() as reading:
-        rows = reading.history(REALM, ["entity"], [canonical(one)], 10, 99)
+        rows = reading.history(REALM, ["entity"], [canonical(one)], 10, (99, 0))
         assert [(row.revision, row.op) for row in rows] == [(4, "drop"), (1, "put")]
-        assert [row.revision for row in reading.history(REALM, ["entity"], ['"table"'], 2, 4)] == [
-            3,
-            2,
-        ]
-        assert reading.history(REALM, ["statement"], [canonical(one)], 10, 99) == []
+        below = reading.history(REALM, ["entity"], ['"table"'], 2, (4, 0))
+        assert [row.revision for row in below] == [3, 2]
+        assert reading.history(REALM, ["statement"], [canonical(one)], 10, (99, 0)) == []
         keys = [canonical(each) for each in (one, other)]
         assert reading.last_changed(REALM, "entity", keys) == {keys[0]: 4, keys[1]: 2}
         assert reading.last_changed(REALM, "statement", keys) == {}

@@ -90,7 +90,7 @@ class Health:
         if not self._parts.is_open:
             return self._weakened
         state = self._parts.service.state
-        closed = (f"realm `{name}`: {RealmClosed.public}" for name in sorted(state.closed))
+        closed = [f"realms: {len(state.closed)} {RealmClosed.public}"] if state.closed else []
         models = (realm.system.model for realm in state.realms.values())
         return [*closed, *self._weakened, *weakened(models)]
 

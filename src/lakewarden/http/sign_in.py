@@ -127,9 +127,11 @@ def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     if hashing is None or realm_state is None or system is None or not system.passwords:
         raise BadInput("expected a realm whose users have passwords", where="realm")
     passwords = system.load(system.passwords)
-    throttle = Throttle(exchange.service.store, proof.realm, proof.user, exchange.address)
-    _wait(throttle.begin(exchange.now))
     user = _stored_user(passwords.user_for_password, realm_state, proof.user)
+    # As the system's own way in counts them, so that two ways give no more tries than one.
+    counted = user or proof.user
+    throttle = Throttle(exchange.service.store, proof.realm, counted, exchange.address)
+    _wait(throttle.begin(exchange.now))
     with exchange.service.reading() as reading:
         hashed = passwords.password_of(reading, realm_state, user) if user else None
     # Of whoever has no password the work is done all the same.

@@ -27,7 +27,7 @@ from lakewarden.service.realm import people_of
 from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 
-_NEWEST: Final = 1 << 62
+_NEWEST: Final = (1 << 62, 0)
 
 _OF_ENTITY: Final = ("entity", "owner", "attribute", "relation")
 _OF_PRINCIPAL: Final = ("principal", "membership", "owner")
@@ -63,10 +63,13 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes, the newest first; `before` is the revision to go on from, None at the end."""
+    """Changes, the newest first; `before` is where to go on from, None at the end.
+
+    That is a revision, and the number of a row in it.
+    """
 
     rows: tuple[HistoryEntry, ...]
-    before: int | None
+    before: tuple[int, int] | None
 
 
 def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, LastChange]:
@@ -101,7 +104,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     entity: str = "",
     principal: str = "",
     size: int = PAGE_ROWS,
-    before: int | None = None,
+    before: tuple[int, int] | None = None,
 ) -> Page | Denied:
     """What happened to one statement, entity or principal, the newest first.
 
@@ -128,11 +131,12 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     on_page = _whole_revisions(rows, size)
     acts = audit_events_of(reading, sorted({row.revision for row in on_page}))
     entries = tuple(_entries(realm_state, on_page, rows, acts))
-    return Page(entries, on_page[-1].revision if len(rows) > len(on_page) else None)
+    last = on_page[-1] if len(rows) > len(on_page) else None
+    return Page(entries, None if last is None else (last.revision, last.seq))
 
 
 def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
-    """The first `size` rows, without those of a revision that is incomplete there."""
+    """The first `size` rows, without those of a revision of which the next page has all."""
     if len(rows) <= size or rows[size - 1].revision != rows[size].revision:
         return rows[:size]
     complete = [row for row in rows[:size] if row.revision != rows[size].revision]

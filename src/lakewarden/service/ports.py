@@ -157,11 +157,17 @@ class Reading(Protocol):
         ...
 
     def history(
-        self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
+        self,
+        scope: str,
+        kinds: Sequence[str],
+        about: Sequence[str],
+        limit: int,
+        before: tuple[int, int],
     ) -> Sequence[FeedRow]:
         """What the feed still has of some kinds about some things, the newest first.
 
-        `about` are texts, one of which the row's key holds. Only of revisions below `before`.
+        `about` are texts, one of which the row's key holds. Only rows below `before`: a revision,
+        and a number in it.
         """
         ...
 

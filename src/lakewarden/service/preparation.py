@@ -265,7 +265,12 @@ class Preparation:
         return self._reading.audit_head()
 
     def history(
-        self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
+        self,
+        scope: str,
+        kinds: Sequence[str],
+        about: Sequence[str],
+        limit: int,
+        before: tuple[int, int],
     ) -> Sequence[FeedRow]:
         return self._reading.history(scope, kinds, about, limit, before)
 

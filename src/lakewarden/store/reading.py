@@ -204,7 +204,12 @@ class SqlReading:
         return Head(counter.audit_seq, counter.audit_digest)
 
     def history(
-        self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
+        self,
+        scope: str,
+        kinds: Sequence[str],
+        about: Sequence[str],
+        limit: int,
+        before: tuple[int, int],
     ) -> Sequence[FeedRow]:
         revisions, changes = schema.revisions.c, schema.changes.c
         # `LIKE` of SQLite takes no notice of case; `replace` does everywhere.
@@ -214,7 +219,8 @@ class SqlReading:
                 *(revisions.revision, changes.seq, sa.literal(scope)),
                 *(changes.kind, changes.key, changes.op, changes.row),
             )
-            .where(revisions.revision < before, changes.write == revisions.write)
+            .where(revisions.revision <= before[0], changes.write == revisions.write)
+            .where(sa.or_(revisions.revision < before[0], changes.seq < before[1]))
             .where(changes.scope == self._scope(scope), changes.kind.in_(kinds))
             .where(sa.or_(*holds))
             .order_by(revisions.revision.desc(), changes.seq.desc())

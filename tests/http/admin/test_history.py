@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.http.admin.endpoint import token_after
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.usage import Usage
 from tests.http.admin.api import Api
@@ -130,6 +131,38 @@ def test_history_comes_in_pages_of_whole_revisions(lake: Api) -> None:
         if not token:
             break
     assert [text(row) for row in seen] == [text(row) for row in everything]
+
+
+def test_no_change_of_a_large_revision_is_left_out(lake: Api) -> None:
+    users = [f"u{number}" for number in range(7)]
+    lake.must(
+        "POST",
+        "/realms/gravitino/load",
+        {
+            "model": "gravitino",
+            "principals": [["user", user] for user in users],
+            "memberships": [["user", user, "role", "lk:readers"] for user in users],
+        },
+    )
+    query = {"principal": "role:lk:readers", "page.limit": "3"}
+    seen: list[str] = []
+    while True:
+        page = lake.must("GET", H, query=query)
+        seen += [text(row) for row in page["rows"]]
+        token = page["page"]["next_token"]
+        if not token:
+            break
+        query["page.token"] = token
+    assert len(seen) == len(set(seen))
+    assert {f"{user} belongs to the role readers" for user in users} <= set(seen)
+
+
+@pytest.mark.parametrize("place", ["", "1", "1/", "1/2/3", "-1/0", "1/x", "1" * 19 + "/0"])
+def test_a_place_that_is_none_is_refused(lake: Api, place: str) -> None:
+    names = {"statement": "read", "entity": "", "principal": ""}
+    token = token_after(place, H, *names.values()).next_token
+    answer = lake.ask("GET", H, query={"statement": "read", "page.token": token})
+    assert answer.status == 400
 
 
 def test_history_is_for_auditors_about_one_thing(lake: Api) -> None:

@@ -106,7 +106,7 @@ def test_a_realm_whose_model_cannot_be_used_is_closed_and_told(api: Api) -> None
         assert "realm `mine` is closed" in answer.body["detail"]
     for path in ("//readyz", "//healthz"):
         warnings = api.must("GET", path)["warnings"]
-        assert warnings[0] == "realm `mine`: closed, as its model cannot be used"
+        assert warnings[0] == "realms: 1 closed, as its model cannot be used"
     question = {
         "subject": {"type": "user", "id": "ana"},
         "action": {"name": "document.read"},

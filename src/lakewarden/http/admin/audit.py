@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from math import inf
 from typing import Any, Final
@@ -207,7 +208,7 @@ def happened(exchange: Exchange) -> HandlerResult:
             exchange.now,
             **names,
             size=number(exchange, "page.limit", PAGE_ROWS),
-            before=place_of(exchange.one("page.token"), int, *question),
+            before=_before(place_of(exchange.one("page.token"), str, *question)),
         )
     if isinstance(page, Denied):
         return page
@@ -225,7 +226,21 @@ def happened(exchange: Exchange) -> HandlerResult:
         )
         for row in page.rows
     ]
-    return HistoryResponse(rows=rows, page=token_after(page.before, *question))
+    place = None if page.before is None else "/".join(map(str, page.before))
+    return HistoryResponse(rows=rows, page=token_after(place, *question))
+
+
+def _before(place: str | None) -> tuple[int, int] | None:
+    """Revision and number of a page token's place. Raises `BadInput`."""
+    if place is None:
+        return None
+    parts = place.split("/")
+    if len(parts) != 2 or not all(_NUMBER.fullmatch(part) for part in parts):
+        raise BadInput("not a token of this server", where="page.token")
+    return int(parts[0]), int(parts[1])
+
+
+_NUMBER: Final = re.compile("[0-9]{1,18}")
 
 
 def used(exchange: Exchange) -> HandlerResult:

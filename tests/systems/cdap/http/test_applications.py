@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.systems.cdap.http.deploying import VERSIONS, latest
 from tests.systems.cdap.http.wire import BOSS, Json, Wire
 
 SPACE = "namespaces/sales"
@@ -275,6 +276,13 @@ def test_programs_that_are_declared_no_more_go(space: Wire) -> None:
     space.good("POST", f"{SHOP}/update", {"config": fewer}, user="dana")
     programs = space.good("GET", SHOP, user="dana")["programs"]
     assert [one["name"] for one in programs] == ["nightly"]
+
+
+def test_a_version_that_was_deployed_is_later_than_one_that_was_brought_in() -> None:
+    kept = {"-SNAPSHOT": {}, "1": {"deployed": 2.0}, "2": {"deployed": 10.0}}
+    assert latest({VERSIONS: kept}) == {"deployed": 10.0}
+    assert latest({VERSIONS: {"1": {"deployed": 2.0}, "-SNAPSHOT": {}}}) == {"deployed": 2.0}
+    assert latest({}) == latest({VERSIONS: {}}) == {}
 
 
 def test_versions_are_kept_side_by_side_as_one_entity(space: Wire) -> None:

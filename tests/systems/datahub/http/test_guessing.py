@@ -57,6 +57,15 @@ def test_after_ten_tries_the_right_password_is_not_looked_at_either(site: Site) 
     assert site.passwords.compared == compared
 
 
+def test_two_ways_to_sign_in_give_no_more_tries_than_one(site: Site) -> None:
+    proof = {"user": ANA, "password": WRONG, "realm": "datahub"}
+    for _ in range(5):
+        assert guess(site, 1) == [400]
+        assert site.send("POST", "/api/v1/session", proof, address="203.0.113.1").status == 401
+    assert guess(site, 1) == [429]
+    assert site.send("POST", "/api/v1/session", proof, address="203.0.113.1").status == 429
+
+
 def test_it_is_over_after_five_minutes_however_often_it_was_tried_meanwhile(site: Site) -> None:
     guess(site, 10)
     for _ in range(9):

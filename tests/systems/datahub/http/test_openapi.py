@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from tests.systems.datahub.http.native import TOKEN, Site
 from tests.systems.datahub.http.wire import Wire
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop/orders,PROD)"
@@ -133,6 +135,16 @@ def test_one_aspect_is_written_read_and_deleted(wire: Wire) -> None:
     wire.good("DELETE", f"{ONE}/globalTags")
     assert wire.bad("GET", f"{ONE}/globalTags") == 404
     wire.good("GET", ONE)
+
+
+@pytest.mark.parametrize("of", ["v3/entity/generic", "v2/entity/dataset"])
+def test_the_reply_to_a_deletion_has_the_revision_of_the_write(tmp_path: Path, of: str) -> None:
+    with Site(f"sqlite:///{tmp_path}/store") as site:
+        path = f"/openapi/{of}/{quote(ORDERS, safe='')}"
+        written = site.send("POST", ALL, [item(ORDERS, globalTags=TAGS)], token=TOKEN)
+        answer = site.send("DELETE", path, token=TOKEN)
+        assert (written.status, answer.status) == (200, 200)
+        assert answer.revision == site.service.state.revision == written.revision + 1
 
 
 def test_an_entity_is_asked_for_by_its_head(wire: Wire) -> None:

@@ -274,7 +274,8 @@ def version_of(app: Entity, body: Mapping[str, object], version: str) -> Json:
 def latest(body: Mapping[str, object]) -> Json:
     """The version that was deployed last; empty where nothing is kept of any."""
     versions = sorted(
-        versions_in(body).values(), key=lambda version_body: str(version_body.get("deployed"))
+        versions_in(body).values(),
+        key=lambda version_body: float(cast("float", version_body.get("deployed") or 0.0)),
     )
     return versions[-1] if versions else {}
 

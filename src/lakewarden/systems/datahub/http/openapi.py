@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -175,7 +175,16 @@ def load_generic_batch(exchange: Exchange) -> Reply:
 
 def generic_handler(handler: Handler) -> Handler:
     """The handler for an entity of any type."""
-    return lambda exchange: handler(_of_type(exchange, ""))
+    return lambda exchange: handle_as(handler, exchange, params={**exchange.params, "type": ""})
+
+
+def handle_as(handler: Handler, exchange: Exchange, **changes: Any) -> Reply:
+    """The handler's reply to the request with these changes; what it writes is known after it."""
+    changed = replace(exchange, **changes)
+    try:
+        return handler(changed)
+    finally:
+        exchange.state = changed.state
 
 
 def put_handler(write: Write) -> Handler:

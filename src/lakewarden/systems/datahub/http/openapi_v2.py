@@ -59,15 +59,19 @@ def create(exchange: Exchange) -> Reply:
         raise BadInput("expected a list", where="body")
     together = [_flat_body(item) for item in Fields({"items": body}, "body").objects("items")]
     put = openapi.put_handler(openapi.write)
-    reply = put(replace(exchange, body=msgspec.json.encode(together)))
+    reply = openapi.handle_as(put, exchange, body=msgspec.json.encode(together))
     return Reply(200, msgspec.json.encode([_nested_body(load) for load in json.loads(reply.body)]))
 
 
 def _as_v3_request(exchange: Exchange) -> Exchange:
     """The request of the third version, which names the aspects differently."""
+    return replace(exchange, query=_v3_query(exchange))
+
+
+def _v3_query(exchange: Exchange) -> Mapping[str, tuple[str, ...]]:
     query = exchange.query
     aspect_names = query.get("aspectNames") or query.get("aspects")
-    return replace(exchange, query={**query, "aspects": aspect_names} if aspect_names else query)
+    return {**query, "aspects": aspect_names} if aspect_names else query
 
 
 def _nested_body(body: Mapping[str, Any]) -> dict[str, object]:
@@ -83,7 +87,7 @@ def _flat_body(item: Fields) -> dict[str, object]:
 
 def _v3_handler(handler: Handler) -> Handler:
     """A handler of the third version for a request of this one."""
-    return lambda exchange: handler(_as_v3_request(exchange))
+    return lambda exchange: openapi.handle_as(handler, exchange, query=_v3_query(exchange))
 
 
 ROUTES: Final = (

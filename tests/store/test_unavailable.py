@@ -6,11 +6,13 @@ import os
 import socket
 import stat
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
+from lakewarden.app.fair_queue import THREADS
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.writing import SqlWriting
@@ -205,3 +207,14 @@ def assert_silent(error: Exception) -> None:
         for word in (PASSWORD, "select ", "insert ", "update ", SCHEMA.name):
             assert word not in text
         shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
+
+
+def test_each_request_may_hold_two_connections_and_the_server_one_more(
+    server_store: SqlStore,
+) -> None:
+    with ExitStack() as stack:
+        held = [stack.enter_context(server_store.reading()) for _ in range(2 * THREADS)]
+        assert {reading.revision for reading in held} == {server_store.revision()}
+    pool = server_store.engine.pool
+    assert isinstance(pool, sa.QueuePool)
+    assert pool.checkedin() <= 5

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.exc import (
@@ -29,6 +29,17 @@ from lakewarden.store.compatibility import application_name
 
 WAIT_SECONDS = 30
 """How long a writer waits for another before it gives up."""
+
+CONNECTIONS: Final = 40
+"""How many connections to PostgreSQL a process has at most.
+
+Two for each of a server's 16 requests at a time, since some read beside their own transaction,
+and some for what it does by itself. With fewer, requests that each hold one would wait for each
+other's second, and slow ones would keep the look at the newest revision from its own.
+"""
+
+_KEPT: Final = 5
+"""How many stay open where nothing needs them."""
 
 SQLITE = "sqlite"
 POSTGRES = "postgresql"
@@ -140,6 +151,8 @@ def _postgres(url: sa.URL) -> sa.Engine:
         url,
         hide_parameters=True,
         connect_args={"connect_timeout": 10},
+        pool_size=_KEPT,
+        max_overflow=CONNECTIONS - _KEPT,
         pool_use_lifo=True,
     )
 

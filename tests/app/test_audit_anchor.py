@@ -134,6 +134,24 @@ def test_a_write_wakes_it(store: SqlStore) -> None:
     assert seen == [1]
 
 
+def test_it_goes_on_after_any_failure(store: SqlStore) -> None:
+    failed, sent = Event(), Event()
+
+    def send(_: Anchor) -> None:
+        if not failed.is_set():
+            raise RuntimeError("no reason")
+        sent.set()
+
+    one = Anchoring(store, lambda: 7.0, [send], lambda _: failed.set())
+    store.committed = one.wake
+    one.start(0)
+    act(store)
+    assert failed.wait(60)
+    one.wake()
+    assert sent.wait(60)
+    one.stop()
+
+
 def test_the_settings_say_where() -> None:
     logged: list[object] = []
     log: Callable[..., None] = logged.append

@@ -131,6 +131,23 @@ def test_a_metalake_is_renamed_with_its_users_and_roles(lake: Wire) -> None:
     assert lake.bad("GET", T, user="eve") == FORBIDDEN
 
 
+def test_a_metalake_named_implied_is_renamed_with_its_grants(lake: Wire) -> None:
+    lake.good("PUT", ML, {"updates": [{"@type": "rename", "newName": "implied"}]})
+    role = {"name": "r", "securableObjects": []}
+    lake.good("POST", "metalakes/implied/roles", role)
+    lake.good("PUT", "metalakes/implied/permissions/users/eve/grant", {"roleNames": ["r"]})
+    names = ("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE")
+    body = {"privileges": [{"name": name, "condition": "ALLOW"} for name in names]}
+    lake.good("PUT", "metalakes/implied/permissions/roles/r/catalog/rel/grant", body)
+    table = T.replace("lk", "implied")
+    assert lake.ask("GET", table, user="eve")[0] == 200
+    rename = {"updates": [{"@type": "rename", "newName": "sea"}]}
+    lake.good("PUT", "metalakes/implied", rename)
+    table = T.replace("lk", "sea")
+    assert lake.ask("GET", table, user="eve")[0] == 200
+    assert _afresh(lake, table, "eve")[0] == 200
+
+
 def _afresh(wire: Wire, path: str, user: str) -> tuple[int, Json]:
     """The answer of another process, which loads everything from the store."""
     wire.service = DecisionService(wire.store)

@@ -146,19 +146,18 @@ _SELECT = {
     "privileges": ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"],
     "on": "catalog:lk:c",
 }
-_NOT = {"id": "not", "effect": "deny", "to": ["role:lk:outside"], "privileges": ["SELECT_TABLE"]}
+_NOT = {"id": "not", "effect": "deny", "to": ["role:lk:readers"], "privileges": ["SELECT_TABLE"]}
 CSV: Final = {
     "entities.csv": "type,name,parent_type,parent_name\nmetalake,lk,,\ncatalog,lk:c,metalake,lk\n"
-    "schema,lk:c.shop,,\ntable,lk:c.shop.orders,,\ntag,lk:pii,metalake,lk\n",
+    "schema,lk:c.shop,,\ntable,lk:c.shop.orders,,\ntable,lk:c.shop.people,,\ntag,lk:pii,metalake,lk\n",
     "relations.csv": "kind,source_type,source_name,target_type,target_name\n"
     "tag,table,lk:c.shop.orders,tag,lk:pii\n",
     "attributes.csv": "type,name,attribute,value\ntable,lk:c.shop.orders,description,All\n",
     "owners.csv": "type,name,owner_kind,owner_name,ownership\ntable,lk:c.shop.orders,user,ana,\n",
-    "principals.csv": "kind,name\nuser,ana\nuser,ben\nuser,cleo\ngroup,staff\n"
-    "role,lk:readers\nrole,lk:outside\n",
+    "principals.csv": "kind,name\nuser,ana\nuser,ben\nuser,cleo\ngroup,staff\nrole,lk:readers\n",
     "memberships.csv": "member_kind,member_name,of_kind,of_name\nuser,ben,group,staff\n"
     "user,cleo,group,staff\nuser,ana,implied,members:lk\nuser,ben,implied,members:lk\n"
-    "user,cleo,implied,members:lk\ngroup,staff,role,lk:readers\nuser,ben,role,lk:outside\n",
+    "user,cleo,implied,members:lk\ngroup,staff,role,lk:readers\n",
     "statements.jsonl": _json(_SELECT, {**_NOT, "on": "table:lk:c.shop.orders"}),
 }
 

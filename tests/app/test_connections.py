@@ -93,6 +93,15 @@ def test_one_address_takes_only_its_own_connections_and_a_proxy_none_of_nobody()
     assert _closed(made) == [0]
 
 
+def test_an_address_is_that_of_ipv4_or_a_network_of_ipv6_and_proxies_are_apart() -> None:
+    connections = Connections(20, 2, proxies=networks(["10.0.0.0/8", "2001:db8::1/128"]))
+    proxies = _opened(connections, *["::ffff:10.0.0.1"] * 5, *["2001:db8::1"] * 5)
+    assert _closed(proxies) == []
+    assert _closed(_opened(connections, "1.1.1.1", "::ffff:1.1.1.1", "1.1.1.1")) == [0]
+    made = _opened(connections, "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1", "2001:db8::4")
+    assert _closed(made) == [0]
+
+
 def test_it_is_logged_but_not_for_each() -> None:
     now = [0.0]
     connections = Connections(1, 9, reserve=0, clock=lambda: now[0])

@@ -16,7 +16,8 @@ from enum import Enum
 from typing import Final, Protocol
 
 from lakewarden.app import log, metrics
-from lakewarden.app.client_address import Network, is_among
+from lakewarden.app.client_address import Network, is_among, unmapped
+from lakewarden.service.client_site import site
 
 RESERVE: Final = 16
 """Connections beyond the bound, for probes of health and for figures."""
@@ -92,7 +93,10 @@ class Connections:
 
     def opened(self, connection: Closable, address: str) -> Admission:
         """Takes a new connection, which is idle, in place of another one where that is needed."""
-        admission = self._admitted(address)
+        address = unmapped(address)
+        is_proxy = is_among(address, self._proxies)
+        address = address if is_proxy else site(address)
+        admission = self._admitted(address, is_proxy=is_proxy)
         if admission is Admission.REFUSED:
             self._count(CloseReason.REFUSED)
             return admission
@@ -105,8 +109,8 @@ class Connections:
         metrics.CONNECTIONS.set(len(self._open))
         return admission
 
-    def _admitted(self, address: str) -> Admission:
-        if self._of_address.get(address, 0) >= self.address_limit and not self._is_proxy(address):
+    def _admitted(self, address: str, *, is_proxy: bool) -> Admission:
+        if self._of_address.get(address, 0) >= self.address_limit and not is_proxy:
             idle, why = self._idle_of_address.get(address), CloseReason.IDLE_OF_ADDRESS
         elif len(self._open) - self._in_reserve >= self.limit:
             idle, why = self._idle[False], CloseReason.IDLE
@@ -119,9 +123,6 @@ class Connections:
         ):
             return Admission.RESERVE
         return Admission.REFUSED
-
-    def _is_proxy(self, address: str) -> bool:
-        return is_among(address, self._proxies)
 
     def _close_first(self, idle: OrderedDict[Closable, None] | None, why: CloseReason) -> bool:
         """Closes the one that has been idle longest; whether there was one."""

@@ -82,6 +82,16 @@ def test_a_member_that_nobody_is_is_set_aside() -> None:
             {"totalResults": 1, "Resources": [{"id": "1", "displayName": "a", "members": [5]}]},
             r"x\.reply\.Resources\[0\]\.members\[0\]: expected a table",
         ),
+        (
+            "Groups",
+            {"totalResults": 2, "Resources": [{"id": i, "displayName": "a"} for i in "12"]},
+            r"x\.reply\.Resources\[1\]: the group `a` is both `1` and `2`",
+        ),
+        (
+            "Users",
+            {"totalResults": 2, "Resources": [{"id": "1", "userName": n} for n in "ab"]},
+            r"x\.reply\.Resources\[1\]: `1` is both the user `a` and the user `b`",
+        ),
     ],
 )
 def test_a_malformed_reply_is_refused(path: str, reply: dict[str, object], message: str) -> None:

@@ -15,6 +15,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.ingest.unique_names import UniqueNames
 from lakewarden.service.source_row import Row, membership_row, note_row, principal_row
 from lakewarden.service.system import System
 
@@ -40,6 +41,7 @@ class People:
 
     principals_by_id: dict[str, _Named] = field(default_factory=dict)
     members: list[_Member] = field(default_factory=list)
+    names: UniqueNames = field(default_factory=UniqueNames)
 
     def take(self, segments: tuple[str, ...], reply: Section) -> None:
         """Adds one reply: a list of users or groups, or one of them. Raises `BadInput`."""
@@ -56,15 +58,18 @@ class People:
 
     def _user(self, item: Section) -> None:
         user = Principal(USER, item.text("userName"))
-        self.principals_by_id[item.text("id")] = _Named(
-            user, item.flag("active", default=True), item.where
-        )
+        self._add(item, _Named(user, item.flag("active", default=True), item.where))
 
     def _group(self, item: Section) -> None:
         group = Principal(GROUP, item.text("displayName"))
-        self.principals_by_id[item.text("id")] = _Named(group, True, item.where)
+        self._add(item, _Named(group, True, item.where))
         for member in item.tables("members"):
             self.members.append(_Member(group, member.text("value"), member.where))
+
+    def _add(self, item: Section, named: _Named) -> None:
+        id = item.text("id")
+        self.names.add(*named.principal, id, named.where)
+        self.principals_by_id[id] = named
 
     def rows(self, system: System) -> Iterator[Row]:
         """The principals and the memberships."""

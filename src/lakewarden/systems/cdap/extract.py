@@ -57,7 +57,7 @@ def walk(original: Original, export: Export, principals: Iterable[Principal]) ->
 def read_principals(text: str, where: str) -> list[Principal]:
     """Users and groups, one on each line as `user:NAME` or `group:NAME`. Raises `BadInput`."""
     principals = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         entry = line.strip()
         if not entry or entry.startswith("#"):
             continue

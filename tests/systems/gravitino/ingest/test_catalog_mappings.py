@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import members_of
 from lakewarden.service.system import load_system
+from lakewarden.systems.gravitino.ingest.catalogs.export_content import ExportContent
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import NAMES, load, mapping, read
+from lakewarden.systems.gravitino.ingest.catalogs.records import Grantee
 from tests.systems.gravitino import source_pages
 
 MODEL = load_system("gravitino").model
@@ -78,7 +81,6 @@ def test_a_mapping_names_every_documented_privilege_and_no_other(name: str) -> N
 
 
 SMALL = """
-everybody = ["all"]
 [source]
 name = "small"
 title = "Small"
@@ -87,7 +89,7 @@ documents = "none"
 TABLE = { type = "table" }
 STAGE = { never = "no stages" }
 [principals]
-ROLE = { kind = "role" }
+ROLE = { kind = "role", everybody = "all" }
 [privileges]
 SELECT = { table = "SELECT_TABLE" }
 LOOK = { never = "looks only" }
@@ -117,6 +119,7 @@ privilege = "what"
         ('"SELECT_TABLE" }', '"SELECT_TABLE", needs = "SEE" }', "unknown privilege `SEE`"),
         ('{ never = "no stages" }', "{ }", "expected `type` or `never`"),
         ('type = "table"', 'type = "stage"', "unknown type `stage`"),
+        ('kind = "role"', 'never = "no roles"', "who is never here is not everybody"),
         ('kind = "role"', 'kind = "clan"', "unknown kind of principal `clan`"),
         ('kind = "role"', 'kind = "role", pattern = "("', 'principals."ROLE".pattern: '),
         ("table = { owner = true }", "column = { owner = true }", "a `column` has no owner"),
@@ -149,3 +152,29 @@ def test_the_page_has_the_tables_of_the_mappings() -> None:
     assert text == source_pages.page(text), "make docs"
     for name in NAMES:
         assert f"<!-- {name} -->\n| " in text or name in source_pages.WITHOUT
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "name", "is_everybody"),
+    [
+        ("snowflake", "ROLE", "PUBLIC", True),
+        ("snowflake", "USER", "PUBLIC", False),
+        ("snowflake", "DATABASE_ROLE", "PUBLIC", False),
+        ("snowflake", "SHARE", "PUBLIC", False),
+        ("snowflake", "APPLICATION_ROLE", "PUBLIC", False),
+        ("hive", "ROLE", "public", True),
+        ("hive", "USER", "public", False),
+        ("hive", "GROUP", "public", False),
+        ("unity-catalog", "", "account users", True),
+        ("unity-catalog", "USER", "account users", False),
+        ("bigquery", "", "allUsers", True),
+        ("bigquery", "", "allAuthenticatedUsers", True),
+        ("bigquery", "", "user:allUsers", False),
+    ],
+)
+def test_who_is_called_like_everybody_is_so_by_kind_as_well(
+    source: str, kind: str, name: str, is_everybody: bool
+) -> None:
+    content = ExportContent(mapping(source, MODEL), "lk")
+    principal, _ = content.principal(Grantee(kind, name))
+    assert (principal == members_of("lk")) is is_everybody

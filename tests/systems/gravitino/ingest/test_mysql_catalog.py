@@ -7,7 +7,7 @@ from typing import Any
 
 from lakewarden.names.mysql_account import Account
 from lakewarden.systems.gravitino.ingest.mysql_catalog import read
-from lakewarden.systems.gravitino.ingest.mysql_grants import Known, OnSchema, OnTable
+from lakewarden.systems.gravitino.ingest.mysql_grants import Known, OnSchema, OnTable, literal
 
 ANA, BEN, READERS = Account("ana", "%"), Account("ben", "%"), Account("readers", "%")
 
@@ -31,6 +31,9 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
         {"USER": "ana", "HOST": "%", "DEFAULT_ROLE_USER": "readers", "DEFAULT_ROLE_HOST": "%"}
     ],
     "select @@global.activate_all_roles_on_login as activated": [{"activated": 0}],
+    "show global variables like 'partial_revokes'": [
+        {"Variable_name": "partial_revokes", "Value": "OFF"}
+    ],
     "select * from mysql.db": [
         {"User": "ana", "Host": "%", "Db": "shop%", "Select_priv": "Y", "Drop_priv": "N"}
     ],
@@ -103,3 +106,25 @@ def test_a_server_may_activate_all_roles() -> None:
     activated = {"select @@global.activate_all_roles_on_login as activated": [{"activated": 1}]}
     found = read(lambda question: (ANSWERS | activated)[question], "mysql://h/", [], {})
     assert found.accounts[BEN].active == {READERS}
+
+
+def test_with_partial_revokes_wildcards_mean_themselves() -> None:
+    r"""`shop_a` and `shop\_a` are one schema then: only what both give is taken."""
+    on = {"User": "ana", "Host": "%", "Select_priv": "Y", "Drop_priv": "N"}
+    answers = {
+        "show global variables like 'partial_revokes'": [
+            {"Variable_name": "partial_revokes", "Value": "ON"}
+        ],
+        "select * from mysql.db": [
+            on | {"Db": "shop_a", "Drop_priv": "Y"},
+            on | {"Db": r"shop\_a"},
+            on | {"Db": "all%"},
+        ],
+    }
+    found = read(lambda question: (ANSWERS | answers)[question], "mysql://h/", [], {})
+    select = frozenset({"SELECT"})
+    assert found.on_schemas == [
+        OnSchema(ANA, r"shop\_a", select),
+        OnSchema(ANA, r"all\%", select),
+    ]
+    assert [literal(row.pattern) for row in found.on_schemas] == ["shop_a", "all%"]

@@ -303,6 +303,18 @@ def test_public_is_everybody_and_its_roles_take_set_role() -> None:
     assert ("role", "lk:PUBLIC") not in cells(found, "principals")
 
 
+def test_a_role_of_mysql_called_like_everybody_is_not_everybody() -> None:
+    public = Account("PUBLIC", "%")
+    found = replace(
+        EMPTY,
+        accounts={ANA: Known(), public: Known(is_role=True)},
+        on_schemas=[OnSchema(public, "shop", frozenset({"SELECT"}))],
+        is_mariadb=False,
+    )
+    tables = [json.loads(row.cells[1]) for row in rows(found) if row.table == "statements"]
+    assert {t["on"]: t["to"] for t in tables}["schema:lk:my.shop"] == ["role:lk:PUBLIC"]
+
+
 def test_locked_and_nameless_accounts_give_nothing() -> None:
     accounts = {
         Account("", "localhost"): Known(privileges=ALL),

@@ -11,10 +11,12 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.inventory import Inventory, with_inventories
 from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.catalogs import people
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,6 +71,14 @@ SCIM = {
         {"id": "9", "displayName": "leads", "members": [{"value": "1"}, {"value": "2"}]},
     ],
 }
+
+
+def group(dn: str, name: str) -> str:
+    return f"dn: {dn}\nobjectClass: groupOfNames\ncn: {name}\n"
+
+
+def person(dn: str, name: str) -> str:
+    return f"dn: {dn}\nobjectClass: person\nuid: {name}\n"
 
 
 def written(folder: Path) -> Path:
@@ -180,6 +190,19 @@ def test_people_are_a_part_of_a_realm_with_grants(unstarted: SparkSession, tmp_p
             "dn: a\nobjectClass: person\nuid: a\nuserAccountControl: x\n",
             "expected a number in `userAccountControl`",
         ),
+        (
+            group("cn=readers,ou=hr", "readers") + "\n" + group("cn=readers,ou=it", "readers"),
+            "line 5: the group `readers` is both `cn=readers,ou=hr` and `cn=readers,ou=it`",
+        ),
+        (
+            person("uid=ana,ou=hr", "ana") + "\n" + person("uid=ana,ou=it", "ana"),
+            "line 5: the user `ana` is both `uid=ana,ou=hr` and `uid=ana,ou=it`",
+        ),
+        (
+            person("uid=ana,ou=hr", "ana") + "\n" + person("uid=Ana, ou=hr", "ana2"),
+            "line 5: `uid=ana,ou=hr` is both the user `ana` and the user `ana2`",
+        ),
+        ("dn: a\ndescription: x\rmember: eve\n", "line 2: expected a carriage return only"),
     ],
 )
 def test_a_malformed_directory_is_refused(
@@ -189,3 +212,24 @@ def test_a_malformed_directory_is_refused(
     with pytest.raises(BadInput) as refused:
         ingested(tmp_path / "in.ldif", tmp_path / "out", unstarted)
     assert message in str(refused.value)
+
+
+def test_only_the_ends_of_lines_cut_a_directory(tmp_path: Path) -> None:
+    """Values may hold what Unicode takes for the end of a line: nobody becomes a member by it."""
+    inside = "".join(f"x{c}member: uid=eve{c}" for c in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+    text = f"dn: cn=a\r\ndescription: {inside}\r\n  more\r\nuid: ana\x0c\r\n\r\ndn: cn=b\r\n"
+    path = tmp_path / "in.ldif"
+    path.write_bytes(text.encode())
+    first, second = people.entries(File(path, "in.ldif"))
+    assert first == (
+        "in.ldif: line 1",
+        {"dn": ["cn=a"], "description": [f"{inside} more"], "uid": ["ana\x0c"]},
+    )
+    assert second == ("in.ldif: line 6", {"dn": ["cn=b"]})
+
+
+def test_two_groups_of_an_identity_provider_with_one_name_are_refused(tmp_path: Path) -> None:
+    groups = [{"id": id, "displayName": "Admins"} for id in ("1", "2")]
+    (tmp_path / "in.json").write_text(json.dumps({"Resources": groups}), "utf-8")
+    with pytest.raises(BadInput, match="the group `Admins` is both `1` and `2`"):
+        list(people.records([File(tmp_path / "in.json", "in.json")]))

@@ -171,6 +171,9 @@ def test_times_are_those_of_the_policy() -> None:
     assert found == [False, True, True, False]
 
 
+HR = {"hr": {"zoneName": "hr", "resources": [{"database": ["hr"]}], "policies": []}}
+"""A zone as plugins download it: on `hr` no other policies count."""
+
 TAG_DENY = {
     "service": "tags",
     "name": "expired",
@@ -190,6 +193,9 @@ TAG_DENY = {
         ([SALES, TAG_DENY], "takes away by tag"),
         ([{**SALES, "isEnabled": False}], "no enabled policy"),
         ([{"policyDeltas": [{}], "policies": []}], "expected all policies, got changes"),
+        ([{"policies": [SALES], "securityZones": HR}], "security zone `hr`"),
+        ([{"policies": [], "tagPolicies": {"securityZones": HR}}], "security zone `hr`"),
+        ([{"policies": [SALES], "dataZones": {}}], "unknown key `dataZones`"),
         ([{"what": 1}], "expected policies, roles or users"),
         ([policy("p", "s", resources={"database": {"values": []}})], "at least one value"),
     ],
@@ -210,8 +216,14 @@ def test_what_the_caller_says_is_not_there_is_left_out() -> None:
 def test_what_plugins_download_is_read_too() -> None:
     whole = {
         "serviceName": "hive1",
+        "policyVersion": 3,
+        "serviceDef": {"name": "hive"},
         "policies": [SALES, NAMED],
-        "tagPolicies": {"policies": [{**TAG_DENY, "denyPolicyItems": []}]},
+        "tagPolicies": {
+            "serviceName": "tags",
+            "policies": [{**TAG_DENY, "denyPolicyItems": []}],
+        },
+        "securityZones": {},
     }
     warden, rows = meant(whole)
     assert reads(warden, "sales.orders", "ana", "eve") == ["ana", "eve"]

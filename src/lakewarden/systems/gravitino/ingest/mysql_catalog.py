@@ -13,6 +13,7 @@ from lakewarden.systems.gravitino.ingest.mysql_grants import (
     Mysql,
     OnSchema,
     OnTable,
+    escaped,
 )
 
 Requirement = Callable[[str], Sequence[Mapping[str, Any]]]
@@ -47,9 +48,7 @@ def read(
         of[row["Column_name"]] = _set(row["Column_priv"])
     return Mysql(
         accounts=_mariadb(ask) if is_mariadb else _mysql(ask),
-        on_schemas=[
-            OnSchema(_account(row), row["Db"], _flags(row)) for row in ask("select * from mysql.db")
-        ],
+        on_schemas=_on_schemas(ask),
         on_tables=[
             OnTable(
                 account=_account(row),
@@ -66,6 +65,21 @@ def read(
         is_mariadb=is_mariadb,
         notes=list(_notes(ask, name, counts)),
     )
+
+
+def _on_schemas(ask: Requirement) -> list[OnSchema]:
+    """What is granted on schemas. With `partial_revokes` (MySQL alone) wildcards mean themselves.
+
+    Of two names that come to one schema then, what both give.
+    """
+    switch = ask("show global variables like 'partial_revokes'")
+    is_literal = any(str(row["Value"]).upper() in ("ON", "1") for row in switch)
+    granted: dict[tuple[Account, str], frozenset[str]] = {}
+    for row in ask("select * from mysql.db"):
+        pattern = escaped(row["Db"]) if is_literal else row["Db"]
+        key, privileges = (_account(row), pattern), _flags(row)
+        granted[key] = granted.get(key, privileges) & privileges
+    return [OnSchema(*key, privileges) for key, privileges in granted.items()]
 
 
 def _notes(ask: Requirement, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -124,6 +124,15 @@ def matches(pattern: str, schema: str) -> bool:
     return re.fullmatch(regex, schema, re.DOTALL) is not None
 
 
+def escaped(pattern: str) -> str:
+    r"""The pattern that matches only what `pattern` says when its wildcards mean themselves.
+
+    >>> escaped(r"a_b"), escaped(r"a\_b")
+    ('a\\_b', 'a\\_b')
+    """
+    return re.sub(r"\\.|[%_]", lambda match: "\\" + match[0][-1], pattern, flags=re.DOTALL)
+
+
 def literal(pattern: str) -> str | None:
     """The one schema that the pattern means; None when it has wildcards."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
@@ -203,8 +212,12 @@ class _Reader:
             self._grants.note(user_name(account), "a locked account")
         return bool(account.user) and not known.is_locked
 
+    def _is_public(self, account: Account, known: Known) -> bool:
+        """Whether it is everybody; to MySQL a role of that name is a role as others are."""
+        return self._mysql.is_mariadb and known.is_role and account == Account(PUBLIC, "")
+
     def _principal(self, account: Account, known: Known) -> None:
-        if account.user == PUBLIC and known.is_role:
+        if self._is_public(account, known):
             for role in sorted(known.roles):
                 self._grants.note(PUBLIC, f"the role `{role_name(role)}`, which takes SET ROLE")
         elif known.is_role:
@@ -221,14 +234,14 @@ class _Reader:
         """The label of the grantee, and whom its privileges reach."""
         if not known.is_role:
             return grantee_label(USER, user_name(account)), Principal(USER, user_name(account))
-        if account.user == PUBLIC:
+        if self._is_public(account, known):
             return PUBLIC, self._catalog.everybody
         return grantee_label(ROLE, role_name(account)), self._catalog.role(role_name(account))
 
     def _effective_privileges(self, account: Account, known: Known) -> _Privileges:
         """What the account has at once; a role with all that was granted to it, however far."""
         whose = {account}
-        if known.is_role and account.user != PUBLIC:
+        if known.is_role and not self._is_public(account, known):
             edges = {account: other.roles for account, other in self._mysql.accounts.items()}
             whose |= closure(account, edges)
         everywhere = frozenset[str]()

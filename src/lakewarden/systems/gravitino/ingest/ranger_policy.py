@@ -42,6 +42,13 @@ _MEANINGLESS: Final = (
 )
 """Keys of a policy that say nothing about who may do what."""
 
+_AROUND_POLICIES: Final = (
+    *("serviceName", "serviceId", "serviceDef", "serviceConfig", "auditMode", "policyVersion"),
+    *("policyUpdateTime", "metaDataInfo", "startIndex", "pageSize", "totalCount", "resultSize"),
+    *("sortType", "sortBy", "queryTimeMS"),
+)
+"""Keys of a download or an export that say nothing about who may do what."""
+
 
 class Level(NamedTuple):
     """What a policy says about one level of a resource; `excludes`: all but these values."""
@@ -145,8 +152,13 @@ class Ranger:
         tags = section.take("tagPolicies")
         if tags is not None:
             self._exported_policies(Section(tags, section.at("tagPolicies")))
+        for zone in section.named("securityZones"):
+            raise _of_zone(zone, section.at("securityZones"))
         for policy in section.tables("policies"):
             self._policy(policy)
+        for key in _AROUND_POLICIES:
+            section.take(key)
+        section.close()
 
     def _user(self, section: Section) -> None:
         self.groups_of[section.text("name")] = section.texts("groupNameList")
@@ -170,8 +182,7 @@ class Ranger:
 def _read(section: Section) -> tuple[Policy, bool]:
     zone = section.text("zoneName", "")
     if zone:
-        message = f"the policy is of the security zone {quoted(zone)}: zones have no counterpart"
-        raise BadInput(f"{message}, and without them it would reach further", where=section.where)
+        raise _of_zone(zone, section.where)
     resources = [_resource(section, "resources")]
     additional = section.take("additionalResources")
     for index, item in enumerate(additional if isinstance(additional, list) else ()):
@@ -199,6 +210,12 @@ def _read(section: Section) -> tuple[Policy, bool]:
         section.take(key)
     section.close()
     return policy, enabled
+
+
+def _of_zone(zone: str, where: str) -> BadInput:
+    """Outside its zone a policy would reach further, and so would others within the zone."""
+    message = f"there are policies of the security zone {quoted(zone)}: zones have no counterpart"
+    return BadInput(f"{message}, and without them access would be wider", where=where)
 
 
 def _number(section: Section, key: str) -> int:

@@ -133,11 +133,11 @@ class ExportContent:
 
     def principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
         """The principal, or why there is none."""
-        if grantee.name in self.mapping.everybody:
-            return members_of(self.metalake), ""
         found, name = self.mapping.principal_kind(*grantee)
         if not found.kind:
             return None, found.never
+        if grantee.name in found.everybody:
+            return members_of(self.metalake), ""
         principal = Principal(found.kind, f"{self.metalake}:{name}" if found.kind == ROLE else name)
         self.principals.add(principal)
         return principal, ""

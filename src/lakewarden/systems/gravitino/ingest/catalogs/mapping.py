@@ -9,7 +9,7 @@ and the reason; so is every kind of object, and every feature that has no counte
                     `not_read`: what may restrict access and is in no export
     [kinds.WORD]    `type`, or `never`; `words`: further words for it. `rest` is for all others
     [principals.WORD]  `kind` (user, group, role) or `never`; `pattern`: names that are of that kind
-                    where the source does not tell. `everybody` names whom all users are in
+                    where the source does not tell; `everybody`: which of them all users are in
     [privileges.WORD]  what it means by type, or `never`; `needs`: privileges that the grantee has
                     to have there, too; `all`: everything that other privileges mean
     [[together]]    `privileges` which on one entity mean more than each for itself
@@ -63,11 +63,15 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalKind:
-    """A kind of principal of the source: user, group or role here, or why it is `never` here."""
+    """A kind of principal of the source: user, group or role here, or why it is `never` here.
+
+    `everybody` are the names of those of this kind that all users are in.
+    """
 
     kind: str
     never: str
     pattern: re.Pattern[str] | None
+    everybody: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,6 @@ class SourceMapping:
     kinds: Mapping[str, Kind]
     rest: str
     principals: Mapping[str, PrincipalKind]
-    everybody: frozenset[str]
     privileges: Mapping[str, Privilege]
     together: tuple[Together, ...]
     owner: Mapping[str, Ownership]
@@ -215,7 +218,6 @@ def read(text: str, where: str, model: Model) -> SourceMapping:
         not_read=head.texts("not_read"),
         kinds=kinds,
         rest=rest,
-        everybody=frozenset(file.texts("everybody")),
         principals=principals,
         privileges=privileges,
         together=tuple(_together(s, privileges, model) for s in file.tables("together")),
@@ -260,10 +262,12 @@ def _principal(section: Section) -> PrincipalKind:
         raise BadInput("expected `kind` or `never`", where=section.where)
     if kind and kind not in (USER, GROUP, ROLE):
         raise BadInput(f"unknown kind of principal `{kind}`", where=section.at("kind"))
-    pattern = section.text("pattern", "")
+    pattern, everybody = section.text("pattern", ""), frozenset(section.texts("everybody"))
+    if everybody and not kind:
+        raise BadInput("who is never here is not everybody", where=section.at("everybody"))
     section.close()
     try:
-        return PrincipalKind(kind, never, re.compile(pattern) if pattern else None)
+        return PrincipalKind(kind, never, re.compile(pattern) if pattern else None, everybody)
     except re.error as error:
         raise BadInput(str(error), where=section.at("pattern")) from None
 

@@ -5,7 +5,8 @@
             `userAccountControl`, `nsAccountLock` TRUE
     SCIM    list responses or single resources: `userName` and `active`, `displayName` and `members`
 
-Members are found in all files together: by the name of their entry, or by their id.
+Members are found in all files together: by the name of their entry, or by their id. Two entries or
+ids with one name are an error: each would get what the other was granted.
 
 SOURCE: RFC 2849; RFC 4519, 2.24 and 3.5; RFC 2307; Active Directory schema, User-Account-Control;
 RFC 7643, 4.1 and 4.2; RFC 7644, 3.4.2.
@@ -24,6 +25,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.pipeline.ingest.unique_names import UniqueNames
 from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Grantee,
@@ -40,8 +42,8 @@ GROUP: Final = "GROUP"
 _PERSONS: Final = frozenset({"person", "inetorgperson", "organizationalperson", "posixaccount"})
 _GROUPS: Final = frozenset({"groupofnames", "groupofuniquenames", "group", "posixgroup"})
 _DISABLED: Final = 0x2
-_COMMA: Final = re.compile(r"\s*,\s*")
-_EQUALS: Final = re.compile(r"\s*=\s*")
+_COMMA: Final = re.compile(" *, *")
+_EQUALS: Final = re.compile(" *= *")
 
 Entry = Mapping[str, Sequence[str]]
 """The values of an entry of LDIF by attribute in lower case; `dn` is its name."""
@@ -53,6 +55,12 @@ class _People:
 
     principals: dict[str, Grantee] = field(default_factory=dict)
     members: list[tuple[str, Grantee, str]] = field(default_factory=list)
+    names: UniqueNames = field(default_factory=UniqueNames)
+
+    def add(self, principal: Grantee, key: str, place: str) -> None:
+        """Adds a principal by its id or the name of its entry. Raises `BadInput`."""
+        self.names.add(principal.kind, principal.name, key, place)
+        self.principals[key] = principal
 
 
 def records(files: Sequence[File]) -> Iterator[Record]:
@@ -87,7 +95,7 @@ def _reply(reply: Section, people: _People) -> Iterator[Record]:
 def _resource(resource: Section, people: _People) -> Iterator[Record]:
     id, name = resource.text("id"), resource.text("userName", "")
     principal = Grantee(USER, name) if name else Grantee(GROUP, resource.text("displayName"))
-    people.principals[id] = principal
+    people.add(principal, id, resource.where)
     yield Present(principal, resource.where, resource.flag("active", default=True))
     for member in resource.tables("members"):
         people.members.append((member.text("value"), principal, member.where))
@@ -100,7 +108,7 @@ def _entry(entry: Entry, place: str, people: _People) -> Iterator[Record]:
     classes = {value.lower() for value in entry.get("objectclass", ())}
     if classes & _GROUPS:
         group = Grantee(GROUP, _first(entry, "cn", place))
-        people.principals[_name(entry["dn"][0])] = group
+        people.add(group, _name(entry["dn"][0]), place)
         yield Present(group, place)
         named = [*entry.get("member", ()), *entry.get("uniquemember", ())]
         members = [*map(_name, named), *(f"uid:{uid}" for uid in entry.get("memberuid", ()))]
@@ -108,7 +116,7 @@ def _entry(entry: Entry, place: str, people: _People) -> Iterator[Record]:
     elif classes & _PERSONS:
         key = "uid" if "uid" in entry else "samaccountname"
         user = Grantee(USER, _first(entry, key, place))
-        people.principals[_name(entry["dn"][0])] = user
+        people.add(user, _name(entry["dn"][0]), place)
         people.principals[f"uid:{user.name}"] = user
         yield Present(user, place, _is_active(entry, place))
 
@@ -134,7 +142,7 @@ def _name(text: str) -> str:
     >>> _name("CN=Ana Lima , OU=People,DC=corp")
     'cn=ana lima,ou=people,dc=corp'
     """
-    return _EQUALS.sub("=", _COMMA.sub(",", text.strip())).lower()
+    return _EQUALS.sub("=", _COMMA.sub(",", text.strip(" "))).lower()
 
 
 def entries(file: File) -> Iterator[tuple[str, Entry]]:
@@ -163,15 +171,23 @@ def entries(file: File) -> Iterator[tuple[str, Entry]]:
 
 
 def _unfolded(file: File) -> Iterator[tuple[int, str]]:
-    """Lines with those that go on in them, without comments."""
+    """Lines with those that go on in them, without comments.
+
+    Not `splitlines`: values may hold other characters at which that cuts, and anybody may write
+    into a value. A carriage return may stand before the end of a line alone.
+    """
     try:
-        text = file.path.read_text("utf-8")
+        text = file.path.read_bytes().decode("utf-8")
     except OSError as error:
         raise unreadable(error, file.name) from None
     except UnicodeDecodeError:
         raise BadInput("not UTF-8", where=file.name) from None
     started, pending = 0, ""
-    for number, line in enumerate((*text.splitlines(), ""), 1):
+    for number, ended in enumerate((*text.split("\n"), ""), 1):
+        line = ended.removesuffix("\r")
+        if "\r" in line:
+            where = f"{file.name}: line {number}"
+            raise BadInput("expected a carriage return only at the end of the line", where=where)
         if line.startswith(" ") and pending:
             pending += line[1:]
             continue
@@ -188,9 +204,9 @@ def _attribute(line: str, at: str) -> tuple[str, str]:
     if not colon or not name or value.startswith("<"):
         raise BadInput("expected `attribute: value`", where=at)
     if not value.startswith(":"):
-        return name, value.strip()
+        return name, value.strip(" ")
     try:
-        return name, base64.b64decode(value[1:].strip(), validate=True).decode("utf-8")
+        return name, base64.b64decode(value[1:].strip(" "), validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
         if name in ("dn", "uid", "cn", "samaccountname", "member", "uniquemember", "memberuid"):
             raise BadInput("expected text in base64", where=at) from None

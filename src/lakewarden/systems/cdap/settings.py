@@ -161,6 +161,11 @@ class CdapSettings(SystemSettings):
                 "`cdap.trusted_proxies`: clients in these networks may act as any user"
                 " (`CDAP-UserId`)"
             )
+        if self.unrecoverable_reset:
+            yield (
+                "`cdap.unrecoverable_reset` is on: namespaces can be deleted with everything in"
+                " them"
+            )
 
     def check(self, host: str, *, exposed: bool) -> None:
         if not self.security.enabled and exposed:

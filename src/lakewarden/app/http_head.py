@@ -80,9 +80,12 @@ def parted(raw: Iterable[Pair]) -> tuple[dict[bytes, bytes], list[Pair]]:
     return own, shared
 
 
-def read(raw: Iterable[Pair], limit_bytes: int) -> Head:
+def read(raw: Sequence[Pair], limit_bytes: int) -> Head:
     """The shared headers of a request; raises `Refused`."""
+    size = size_of(raw)
+    check_size(size, limit_bytes)
     headers: dict[str, str] = {}
+    several: dict[str, list[str]] = {}
     authorization: list[bytes] = []
     for name, value in raw:
         if name == b"authorization":
@@ -94,9 +97,9 @@ def read(raw: Iterable[Pair], limit_bytes: int) -> Head:
         elif name in _ONCE:
             raise Refused(400, f"the header `{key}` occurs twice")
         else:
-            headers[key] += ", " + value.decode("latin-1")
-    size = size_of(raw)
-    check_size(size, limit_bytes)
+            several.setdefault(key, [headers[key]]).append(value.decode("latin-1"))
+    for key, values in several.items():
+        headers[key] = ", ".join(values)
     return Head(headers, authorization, size)
 
 
@@ -149,12 +152,12 @@ def query_of(raw: bytes) -> Mapping[str, tuple[str, ...]]:
         raise BadInput("not UTF-8", where="query") from None
     except ValueError:
         raise BadInput(f"more than {MAX_QUERY_FIELDS} fields", where="query") from None
-    parameters: dict[str, tuple[str, ...]] = {}
+    parameters: dict[str, list[str]] = {}
     for name, value in pairs:
         if "\0" in name or "\0" in value:
             raise BadInput("an encoded control character is not allowed", where="query")
-        parameters[name] = (*parameters.get(name, ()), value)
-    return parameters
+        parameters.setdefault(name, []).append(value)
+    return {name: tuple(values) for name, values in parameters.items()}
 
 
 def is_accepted(headers: Mapping[str, str], route: Route) -> bool:

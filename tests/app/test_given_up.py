@@ -100,7 +100,10 @@ def patient(tmp_path: Path) -> Iterator[tuple[AppClient, Working]]:
 class Caller:
     """A request whose caller may leave."""
 
-    def __init__(self, app_client: AppClient, path: str, user: str = "eve") -> None:
+    def __init__(
+        self, app_client: AppClient, path: str, user: str = "eve", body: bytes = b""
+    ) -> None:
+        self._body = body
         self.gone = asyncio.Event()
         self.told: list[MutableMapping[str, Any]] = []
         self._read = False
@@ -110,7 +113,10 @@ class Caller:
             "path": path,
             "raw_path": path.encode(),
             "query_string": b"",
-            "headers": [(b"authorization", basic(user).encode())],
+            "headers": [
+                (b"authorization", basic(user).encode()),
+                *([(b"content-type", b"application/json")] if body else []),
+            ],
             "client": ("127.0.0.1", 1),
         }
         self.task = asyncio.ensure_future(app_client.application(scope, self._receive, self._send))
@@ -118,7 +124,7 @@ class Caller:
     async def _receive(self) -> MutableMapping[str, Any]:
         if not self._read:
             self._read = True
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": self._body, "more_body": False}
         await self.gone.wait()
         return {"type": "http.disconnect"}
 

@@ -6,9 +6,12 @@ import json
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lakewarden.cli import audit
+from lakewarden.service import audit_reading
 from tests.cli.stores import Admin
 
 
@@ -105,6 +108,24 @@ def test_the_trail_is_exported_line_by_line(busy: Admin, tmp_path: Path) -> None
     assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == lines
     assert file.stat().st_mode & 0o077 == 0
     assert busy.ask("audit", "export", "--out", str(file)).code == 3
+
+
+def test_an_export_writes_a_part_before_it_reads_the_next(
+    busy: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    read = audit_reading.read
+
+    def reading(*arguments: Any, **named: Any) -> object:
+        done.append("read")
+        return read(*arguments, **named)
+
+    monkeypatch.setattr(audit_reading, "read", reading)
+    monkeypatch.setattr(audit, "MAX_PAGE", 2)
+    monkeypatch.setattr(audit, "print", lambda _: done.append("line"), raising=False)
+    busy("audit", "export")
+    assert done[:6] == ["read", "line", "line"] * 2
+    assert done.count("line") == 4
 
 
 def test_an_export_is_of_a_span_of_time(busy: Admin) -> None:

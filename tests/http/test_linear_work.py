@@ -8,6 +8,7 @@ characters.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -368,14 +369,22 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
         yield Wire(api)
 
 
-def question(number: int, **more: Json) -> Json:
-    resource = {"type": "table", "id": f"lk:sales.raw.t{number}"}
+def question(name: str, **more: Json) -> Json:
+    resource = {"type": "table", "id": f"lk:sales.raw.{name}"}
     return {
         "subject": {"type": "user", "id": NOBODY},
         "action": {"name": "table.load"},
         "resource": {**resource, "properties": {"realm": "gravitino"}},
         **more,
     }
+
+
+LISTS: Final = itertools.count()
+
+
+def new_names(count: int) -> list[str]:
+    """Names that no other list has, so that no answer is cached."""
+    return numbered(count, f"of{next(LISTS)}_{{}}")
 
 
 STATEMENT: Final = "/api/v1/realms/gravitino/statements/x"
@@ -397,19 +406,19 @@ CORE: Final = {
     "batch of the usual shape": Case(
         "POST",
         "/access/v1/evaluations",
-        lambda n: {"evaluations": [question(number) for number in range(n)]},
+        lambda n: {"evaluations": [question(name) for name in new_names(n)]},
         200,
     ),
     "batch of any shape": Case(
         "POST",
         "/access/v1/evaluations",
-        lambda n: {"evaluations": [question(number, context={"a": 1}) for number in range(n)]},
+        lambda n: {"evaluations": [question(name, context={"a": 1}) for name in new_names(n)]},
         200,
     ),
     "one question": Case(
         "POST",
         "/access/v1/evaluation",
-        lambda n: question(1, context={name: [1] for name in numbered(n)}),
+        lambda n: question("t", context={name: [1] for name in numbered(n)}),
         200,
     ),
     "statement": Case(

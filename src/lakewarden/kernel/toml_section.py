@@ -6,6 +6,7 @@ Every refusal names the file and the path of the field, and says what was expect
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import inf, isfinite
 
 from lakewarden.kernel.errors import BadInput
 
@@ -50,13 +51,19 @@ class Section:
         return value
 
     def number(self, key: str) -> float | None:
-        """A number, or None when the key is absent."""
+        """A finite number, or None when the key is absent."""
         value = self.take(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise BadInput("expected a number", where=self.at(key))
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = inf
+        if not isfinite(number):
+            raise BadInput("expected a number that is not so large", where=self.at(key))
+        return number
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings, or one string for a list of one; empty when the key is absent."""

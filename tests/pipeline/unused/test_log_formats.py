@@ -212,9 +212,22 @@ def test_moments_are_days_of_utc() -> None:
     assert day_of("2024-03-01T23:30:00-02:00") == "2024-03-02"
     assert day_of("2024-03-01 10:00:00") == "2024-03-01"
     assert day_of(1709251199.9) == "2024-02-29"
-    for bad in (None, "", True, "soon", float("nan"), 1e300, [1]):
-        with pytest.raises(BadInput, match="expected a moment"):
-            day_of(bad)
+    assert day_of(" 20261120 ") == day_of(20261120) == "2026-11-20"
+    assert day_of("946684800") == "2000-01-01"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(None, "", True, "soon", float("nan"), 1e300, [1], "inf", 10**400, "9" * 400),
+        *(20261350, "20261350", 20261120.0, "2026", "20261120101010"),
+        *(946684799, "1999-12-31T23:59:59", "0001-01-01T00:00:00+02:00", "2100-01-01"),
+    ],
+    ids=lambda bad: repr(bad)[:20],
+)
+def test_what_is_no_moment_of_an_access_is_refused(bad: object) -> None:
+    with pytest.raises(BadInput, match="expected a moment"):
+        day_of(bad)
 
 
 def test_counts_are_whole_and_above_nothing() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.unused import log_lines
 from lakewarden.pipeline.unused.access_record import Refused, Touch
 from lakewarden.pipeline.unused.log_formats import read
 from lakewarden.pipeline.unused.mapping import read_mappings
@@ -195,3 +196,12 @@ def test_ranger(tmp_path: Path) -> None:
 def test_a_damaged_file_is_an_error(tmp_path: Path, kind: str) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
         said(tmp_path, kind, 'a,b\n"open', "csv")
+
+
+def test_a_long_cell_is_read_whatever_was_read_before(tmp_path: Path) -> None:
+    """Python keeps one limit for the cells of all readers, and begins with a small one."""
+    csv.field_size_limit(10)
+    path = tmp_path / "log.csv"
+    path.write_text(f"a,b\n1,{'x' * 200_000}\n", "utf-8")
+    ((_, record),) = log_lines.records(File(path, "log.csv"))
+    assert len(record["b"]) == 200_000

@@ -34,6 +34,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
+from lakewarden.pipeline.ingest.csv_cells import limit_cells
 from lakewarden.pipeline.ingest.files import (
     Batches,
     File,
@@ -75,7 +76,6 @@ Key = tuple[str, tuple[tuple[str, str], ...], ModelText | None]
 
 _EMPTY_ALLOWED = frozenset({"ownership", "value"})
 _PLACE = "place"
-_MAX_CELL_CHARACTERS = 1024 * 1024
 _PASSED_OVER = frozenset({STATEMENT_LINES, "report.json", QUARANTINE})
 
 
@@ -216,7 +216,7 @@ def _csv_rows(table: str, file: File, system: System) -> Iterator[Row]:
 
 
 def _csv_cells(table: str, file: File) -> Iterator[tuple[int, Cells]]:
-    csv.field_size_limit(_MAX_CELL_CHARACTERS)
+    limit_cells()
     with file.path.open(encoding="utf-8", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:

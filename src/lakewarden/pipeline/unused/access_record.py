@@ -6,9 +6,9 @@ is a `Refused` with its reason, and is set aside; what is no access at all gives
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
@@ -19,6 +19,11 @@ BAD_LINE: Final = "bad line"
 
 _SECONDS_END: Final = 1e11
 """A larger number counts milliseconds: in seconds it would lie behind the year 5000."""
+
+_DATE: Final = re.compile("[0-9]{8}")
+"""A date of ISO 8601 without hyphens: as seconds it would lie before 1974."""
+
+_YEARS: Final = range(2000, 2100)
 
 _LARGEST_COUNT: Final = 1 << 53
 
@@ -46,25 +51,41 @@ class Refused(NamedTuple):
 def day_of(value: object) -> str:
     """The day, UTC, of a moment: ISO 8601 text (UTC where it has no offset), or a number.
 
-    Numbers are seconds since the epoch, large ones milliseconds. Raises `BadInput`.
+    Eight digits are a date. Other numbers are seconds since the epoch, large ones milliseconds.
+    Raises `BadInput`, also before 2000 and behind 2099: there what was read is no moment.
 
     >>> day_of("2024-03-01T00:30:00+02:00"), day_of(1709251200), day_of("1709251200000")
     ('2024-02-29', '2024-03-01', '2024-03-01')
+    >>> day_of("20240301"), day_of(20240301)
+    ('2024-03-01', '2024-03-01')
     """
     try:
-        number = float(value) if isinstance(value, (str, int, float)) else None
-    except ValueError:
-        number = None
-    try:
-        if number is not None and not isinstance(value, bool) and isfinite(number):
-            seconds = number / 1000 if abs(number) > _SECONDS_END else number
-            return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-        if isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
-            return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
+        moment = None if isinstance(value, bool) else _moment(value)
     except (ValueError, OverflowError, OSError):
-        pass
-    raise BadInput(f"expected a moment, got {quoted(str(value))}")
+        moment = None
+    if moment is None or moment.year not in _YEARS:
+        raise BadInput(f"expected a moment, got {quoted(str(value))}")
+    return moment.date().isoformat()
+
+
+def _moment(value: object) -> datetime | None:
+    """A moment of UTC; None where there is none, and the errors of those who read one."""
+    text = value.strip() if isinstance(value, str) else str(value)
+    number = _number(text) if isinstance(value, (str, int, float)) else None
+    if number is not None and not _DATE.fullmatch(text):
+        seconds = number / 1000 if abs(number) > _SECONDS_END else number
+        return datetime.fromtimestamp(seconds, UTC)
+    if isinstance(value, (str, int)):
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment
+    return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def count_of(value: object) -> int:

@@ -11,6 +11,7 @@ from io import TextIOWrapper
 from typing import IO, Final
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.csv_cells import limit_cells
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.unused.access_record import Refused, Touch
@@ -66,6 +67,7 @@ def cells(file: File) -> Iterator[tuple[str, list[str]]]:
     """The rows of CSV that hold anything, each with its place; `BadInput` for a damaged file."""
     try:
         with opened(file) as stream:
+            limit_cells()
             reader = csv.reader(stream, strict=True)
             for row in reader:
                 if row:

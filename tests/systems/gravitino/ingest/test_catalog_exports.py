@@ -20,10 +20,15 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.index.index import open_index, snapshot
 from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.inventory import Inventory, with_inventories
 from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.run import Result, ingest
+from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.catalogs import tables
+from lakewarden.systems.gravitino.ingest.catalogs.mapping import mapping
+from lakewarden.systems.gravitino.ingest.catalogs.records import Grantee, Present, Record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -576,3 +581,21 @@ def test_a_malformed_export_is_refused(
     with pytest.raises(BadInput) as refused:
         ingested("snowflake-file", export, tmp_path / "out", unstarted)
     assert message in str(refused.value)
+
+
+def test_json_may_leave_nulls_out(tmp_path: Path) -> None:
+    """Spark and Snowflake write no key for null: another row of the file says that there is one."""
+    spec = mapping("snowflake", load_system("gravitino").model).tables["users"]
+    path = tmp_path / "users.jsonl"
+
+    def users(*rows: Mapping[str, object]) -> list[Record]:
+        path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        return list(tables.records(File(path, "users.jsonl"), [spec]))
+
+    gone = {"NAME": "CID", "DISABLED": "false", "deleted_on": "2024-01-01"}
+    ana = {"name": "ANA", "disabled": "false"}
+    present = [Present(Grantee("USER", "ANA"), f"users.jsonl: line {n}") for n in (2, 1)]
+    assert users(gone, ana) == present[:1]
+    assert users(ana, gone) == present[1:]
+    with pytest.raises(BadInput, match=r"users\.jsonl: has no column `deleted_on`"):
+        users(ana)

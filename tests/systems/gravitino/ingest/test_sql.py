@@ -25,6 +25,7 @@ from lakewarden.pipeline.ingest.source import silent
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.database_connection import database_name, database_url
 from lakewarden.systems.gravitino.ingest.sql import Sql
 
 if TYPE_CHECKING:
@@ -131,6 +132,15 @@ def test_any_engine_gives_schemas_tables_columns_and_views(
             Unavailable,
             "`mysql://127.0.0.1/d` cannot be read: ",
         ),
+        (Sql("postgresql://ana:p@secret@db/d", "lk", "c"), BadInput, "there is an `@` behind"),
+        (Sql("postgresql://ana:p@x:secret@db/d", "lk", "c"), BadInput, "there is an `@` behind"),
+        (Sql("postgresql://ana:p@x/secret@db/d", "lk", "c"), BadInput, "there is an `@` behind"),
+        (Sql("postgresql://ana@secret:x/d", "lk", "c"), BadInput, "expected the URL of a database"),
+        (
+            Sql("sqlite:///x?check_same_thread=secret", "lk", "c"),
+            BadInput,
+            "expected the URL of a database, .*; its options cannot be read",
+        ),
         (Sql("oracle+cx_oracle://h/d", "lk", "c"), Unavailable, "the driver of the database is"),
     ],
     ids=lambda value: getattr(value, "url", None),
@@ -140,7 +150,13 @@ def test_a_database_that_cannot_be_read_is_told_without_its_password(
 ) -> None:
     with pytest.raises(error, match="^" + message) as refused:
         source.rows(GRAVITINO, silent)
-    assert "secret" not in str(refused.value)
+    assert "secret" not in f"{refused.value} {source!r}"
+
+
+def test_an_at_sign_is_written_as_in_a_password(tmp_path: Path) -> None:
+    assert database_url("postgresql://ana:p%40s@db/d").password == "p@s"
+    path = f"sqlite:///{tmp_path}/a@b@c.db"
+    assert database_name(database_url(path)) == path
 
 
 def test_metalake_and_catalog_are_names_of_gravitino(

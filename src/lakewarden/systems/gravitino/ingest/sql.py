@@ -12,21 +12,14 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    NoSuchModuleError,
-    SAWarning,
-    SQLAlchemyError,
-)
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.relations import COLUMN_TYPE, READS
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.opener import Opener, Options
@@ -38,6 +31,12 @@ from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest import mysql_catalog, postgres_catalog
 from lakewarden.systems.gravitino.ingest import mysql_grants as mysql
 from lakewarden.systems.gravitino.ingest import postgres_grants as postgres
+from lakewarden.systems.gravitino.ingest.database_connection import (
+    connected,
+    database_name,
+    database_url,
+    start_snapshot,
+)
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, stored
 from lakewarden.systems.gravitino.use_cases.view_reads import query_reads
 
@@ -61,7 +60,7 @@ class Sql:
 
     kind: ClassVar[str] = "sql"
     model: ClassVar[str] = "gravitino"
-    url: str
+    url: str = field(repr=False)
     metalake: str
     catalog: str
     takes_data_for_modify: bool = False
@@ -95,29 +94,12 @@ class Sql:
         Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database
         cannot be reached or does not show what is needed.
         """
-        try:
-            url = sa.make_url(self.url)
-            engine = sa.create_engine(url)
-        except (ArgumentError, NoSuchModuleError, ValueError) as error:
-            raise BadInput(f"expected the URL of a database: {_reason(error)}") from None
-        except ImportError as error:
-            raise Unavailable(f"the driver of the database is missing: {error}") from None
-        name = f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
-        try:
-            with engine.connect() as connection:
-                reader = _Reader(connection, Catalog(self.metalake, self.catalog), name, system)
-                rows = list(reader.rows(self, progress))
-                return rows, reader.not_read, name
-        except SQLAlchemyError as error:
-            raise Unavailable(f"`{name}` cannot be read: {_reason(error)}") from None
-        finally:
-            engine.dispose()
-
-
-def _reason(error: Exception) -> str:
-    """The driver's own words, on one line; never the URL."""
-    text = str(error.orig if isinstance(error, DBAPIError) else error)
-    return text.strip().splitlines()[0].lower() if text.strip() else type(error).__name__
+        url = database_url(self.url)
+        name = database_name(url)
+        with connected(url) as connection:
+            reader = _Reader(connection, Catalog(self.metalake, self.catalog), name, system)
+            rows = list(reader.rows(self, progress))
+        return rows, reader.not_read, name
 
 
 class _Reader:
@@ -137,9 +119,7 @@ class _Reader:
     def rows(self, options: Sql, progress: Progress) -> Iterator[Row]:
         dialect = self._connection.dialect.name
         if dialect == _POSTGRES:
-            self._connection.execute(
-                sa.text("set transaction isolation level repeatable read, read only")
-            )
+            start_snapshot(self._connection)
         yield from self._entities(progress)
         grants = Grants(self._catalog, self._model, self._name)
         if dialect == _POSTGRES:

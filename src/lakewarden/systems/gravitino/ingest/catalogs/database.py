@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.storage.location import Location
@@ -27,6 +26,12 @@ from lakewarden.systems.gravitino.ingest.catalogs.hive_thrift import (
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping, mapping
 from lakewarden.systems.gravitino.ingest.catalogs.records import Record
 from lakewarden.systems.gravitino.ingest.catalogs.source import content_of
+from lakewarden.systems.gravitino.ingest.database_connection import (
+    connected,
+    database_name,
+    database_url,
+    start_snapshot,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,25 +76,14 @@ class CatalogDatabase:
         Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database cannot be
         reached or is no database of this source.
         """
-        try:
-            url = sa.make_url(self.url)
-            engine = sa.create_engine(url)
-        except (ArgumentError, NoSuchModuleError, ValueError) as error:
-            raise BadInput(f"expected the URL of a database: {_reason(error)}") from None
-        except ImportError as error:
-            raise Unavailable(f"the driver of the database is missing: {error}") from None
-        name = f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
+        url = database_url(self.url)
+        name = database_name(url)
         if url.get_backend_name() != _POSTGRES:
             raise BadInput("expected the URL of a PostgreSQL database", where=name)
-        try:
-            with engine.connect() as connection:
-                start = "set transaction isolation level repeatable read, read only"
-                connection.execute(sa.text(start))
-                return name, list(_read(connection, declared, progress))
-        except SQLAlchemyError as error:
-            raise Unavailable(f"`{name}` cannot be read: {_reason(error)}") from None
-        finally:
-            engine.dispose()
+        with connected(url) as connection:
+            start_snapshot(connection)
+            records = list(_read(connection, declared, progress))
+        return name, records
 
 
 def _read(
@@ -104,12 +98,6 @@ def _read(
         )
         yield from tables.of_rows(rows, [spec], spec.name)
         progress("read", done, len(specs) + 1, spec.name)
-
-
-def _reason(error: Exception) -> str:
-    """The driver's own words, on one line; never the URL."""
-    text = str(error.orig if isinstance(error, DBAPIError) else error)
-    return text.strip().splitlines()[0].lower() if text.strip() else type(error).__name__
 
 
 def _open_hive(url: str, _: str, options: Options) -> CatalogDatabase | HiveThrift:

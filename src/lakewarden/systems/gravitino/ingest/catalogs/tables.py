@@ -2,7 +2,7 @@
 
 A file is called as its table, in any case: `GRANTS_TO_ROLES.csv`, `grants_to_roles.parquet`. Names
 of columns may have any case, too; further columns are not read. A number, a time or a truth value
-is its text, null the empty text.
+is its text; null, and in JSON a key that only other rows have, the empty text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.ingest.csv_cells import limit_cells
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import records as json_records
 from lakewarden.pipeline.storage.parquet import parquet_file
@@ -22,8 +23,6 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import Record
 from lakewarden.systems.gravitino.ingest.catalogs.table_spec import Cells, TableSpec
 
 SUFFIXES: Final = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
-
-_MAX_CELL_CHARACTERS: Final = 1024 * 1024
 
 
 def exported(
@@ -94,7 +93,7 @@ def rows(file: File) -> Iterator[tuple[str, Cells]]:
 
 
 def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
-    csv.field_size_limit(_MAX_CELL_CHARACTERS)
+    limit_cells()
     with file.path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
@@ -115,8 +114,12 @@ def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
 
 
 def _json_rows(file: File) -> Iterator[tuple[str, Cells]]:
+    """A key that is in other rows is null where it is missing: writers leave out nulls."""
+    columns: dict[str, str] = {}
     for record in json_records(file.path, file.name):
-        yield f"{file.name}: line {record.line}{record.path}", texts(record.value)
+        columns.update(dict.fromkeys(map(str.lower, record.value), ""))
+    for record in json_records(file.path, file.name):
+        yield f"{file.name}: line {record.line}{record.path}", {**columns, **texts(record.value)}
 
 
 def _parquet_rows(file: File) -> Iterator[tuple[str, Cells]]:

@@ -1,0 +1,70 @@
+"""Connections to databases that are sources, by their URLs. No message has a part of a password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+_USER_INFO = re.compile(r"(?:[^:/]*(?::[^@]*)?@)?")
+"""The user and password before the host, as SQLAlchemy cuts them: the password has no `@`."""
+
+_EXPECTED = "expected the URL of a database, such as `postgresql://USER@HOST/DATABASE`"
+
+
+def database_url(text: str) -> sa.URL:
+    """The URL that `text` is. Raises `BadInput`, without any part of it."""
+    rest = text.partition("://")[2]
+    rest = rest.removeprefix(match[0] if (match := _USER_INFO.match(rest)) else "")
+    if "@" in rest and not rest.startswith("/"):
+        raise BadInput("there is an `@` behind the first one; write it as %40, as in a password")
+    try:
+        return sa.make_url(text)
+    except (ArgumentError, ValueError):
+        raise BadInput(_EXPECTED) from None
+
+
+def database_name(url: sa.URL) -> str:
+    """What messages and reports call the database."""
+    return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
+
+
+@contextmanager
+def connected(url: sa.URL) -> Iterator[sa.Connection]:
+    """A connection to the database, for as long as it is read.
+
+    Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database cannot be
+    reached or refuses what it is asked.
+    """
+    try:
+        engine = sa.create_engine(url)
+    except NoSuchModuleError:
+        raise BadInput(f"{_EXPECTED}: there is no engine `{url.drivername}`") from None
+    except (ArgumentError, TypeError, ValueError):
+        raise BadInput(f"{_EXPECTED}; its options cannot be read") from None
+    except ImportError as error:
+        raise Unavailable(f"the driver of the database is missing: {error}") from None
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        raise Unavailable(f"`{database_name(url)}` cannot be read: {_reason(error)}") from None
+    finally:
+        engine.dispose()
+
+
+def start_snapshot(connection: sa.Connection) -> None:
+    """Makes the transaction of a connection to PostgreSQL read one state, and write nothing."""
+    start = "set transaction isolation level repeatable read, read only"
+    connection.execute(sa.text(start))
+
+
+def _reason(error: Exception) -> str:
+    """The driver's own words, on one line."""
+    text = str(error.orig if isinstance(error, DBAPIError) else error)
+    return text.strip().splitlines()[0].lower() if text.strip() else type(error).__name__

@@ -26,8 +26,9 @@ _DATASET: Final = "urn:li:dataset:("
 _NONE: Final = 0
 _PLATFORM: Final = re.compile(r"urn:li:dataPlatform:[^,()]+")
 _TOOL: Final = re.compile(
-    r"^urn:li:(?:chart|dashboard|dataFlow|dataJob|notebook):\(?[^,]*?([^,(:]+),"
+    r"^urn:li:(?:chart|dashboard|dataFlow|dataJob|notebook):\(?(?:[^,]*[(:])?([^,(:]+),"
 )
+"""What is before the first comma, behind the last sign: found in time linear in the URN."""
 _ENVIRONMENT: Final = re.compile(r",([A-Z_]+)\)")
 
 

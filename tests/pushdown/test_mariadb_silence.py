@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import sqlalchemy as sa
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.mariadb import Database, connected
+from tests.pushdown.frozen_process import frozen
 from tests.pushdown.mariadb_estate import administrator, execute
 from tests.pushdown.silent import silence
 
@@ -24,15 +23,10 @@ def _address(mariadb_url: str) -> Address:
 
 
 @pytest.fixture(name="process")
-def _process(address: Address) -> Iterator[int]:
-    """The server, which goes on after the test."""
+def _process(address: Address) -> int:
     with administrator(address.url) as connection:
         ((path,),) = execute(connection, "SELECT @@pid_file")
-    process = int(Path(path).read_text())
-    try:
-        yield process
-    finally:
-        os.kill(process, signal.SIGCONT)
+    return int(Path(path).read_text())
 
 
 def test_a_port_that_does_not_answer() -> None:
@@ -44,10 +38,13 @@ def test_a_port_that_does_not_answer() -> None:
 
 def test_a_server_that_is_frozen_while_it_is_asked(address: Address, process: int) -> None:
     with pytest.raises(Unavailable, match="timed out"):
-        _frozen(address, process, lambda database: database.held())
-    with pytest.raises(Unavailable, match="timed out"), connected(address, timeout_s=1):
+        _asked_frozen(address, process, lambda database: database.held())
+    with (
+        frozen(process),
+        pytest.raises(Unavailable, match="timed out"),
+        connected(address, timeout_s=1),
+    ):
         pass
-    os.kill(process, signal.SIGCONT)
     with connected(address) as database:
         assert not database.held().roles
 
@@ -64,12 +61,11 @@ def test_no_answer_is_not_taken_for_a_refusal(
     address: Address, process: int, ask: Callable[[Database], object]
 ) -> None:
     with pytest.raises(Unavailable, match="timed out"):
-        _frozen(address, process, ask)
+        _asked_frozen(address, process, ask)
 
 
-def _frozen(address: Address, process: int, ask: Callable[[Database], object]) -> None:
-    with connected(address, answer_s=1.0) as database:
-        os.kill(process, signal.SIGSTOP)
+def _asked_frozen(address: Address, process: int, ask: Callable[[Database], object]) -> None:
+    with connected(address, answer_s=1.0) as database, frozen(process):
         ask(database)
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import psycopg
@@ -26,6 +23,7 @@ from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import facts_of, state_of
+from tests.pushdown.frozen_process import frozen
 from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
     MAPPING,
@@ -63,16 +61,6 @@ def fails(made: Estate, plan: PushPlan, error: type[WardenError], says: str) -> 
 def limited_tables(plan: PushPlan) -> list[Path]:
     """Tables that get row policies, in the order in which they do."""
     return [step.policy.path for step in plan.steps if step.policy is not None]
-
-
-@contextmanager
-def frozen(process: int) -> Iterator[None]:
-    """The server's process of a connection does nothing."""
-    os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(process, signal.SIGCONT)
 
 
 def test_a_server_that_is_frozen(made: Estate) -> None:

@@ -92,3 +92,11 @@ def test_exit_codes_tell_bad_input_from_what_could_not_be_found_out(
     found = cli("pipeline", "review", "index", "--out", "made")
     assert found.code == code
     assert str(error) in found.err
+
+
+def test_an_index_that_does_not_hold_now_is_told_first(cli: Cli, jobs: Jobs) -> None:
+    warning = "the index holds until 2026-11-10T00:00:00+00:00"
+    jobs.report = {**REPORT, "not_current": warning}
+    assert cli("pipeline", "review", "index", "--out", "made").out.startswith(
+        f"warning: {warning}\n"
+    )

@@ -28,6 +28,8 @@ def show_product(out: Location, product: Made, format: As, *more: str) -> int:
     if format == "json":
         show_json({"folder": str(out), "new": product.is_new, **report})
         return YES
+    if warning := report.get("not_current"):
+        show(f"warning: {warning}")
     as_before = "" if product.is_new else ", unchanged"
     show(f"{out}: version {report['version']}{as_before}", "")
     show_table(("table", "rows"), [(name, f"{n:,}") for name, n in report["rows"].items()])

@@ -42,8 +42,8 @@ _SECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def page(folder: Path, sizes: Mapping[str, int], realm: str) -> str:
-    """The page of the tables in `folder`, which have so many rows."""
+def page(folder: Path, sizes: Mapping[str, int], realm: str, end: str = "") -> str:
+    """The page of the tables in `folder`, which have so many rows; `end` says when they end."""
     title = f"Access in {realm}"
     style = resources.files("lakewarden.pipeline.review").joinpath("page.css").read_text("utf-8")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
@@ -64,7 +64,8 @@ def page(folder: Path, sizes: Mapping[str, int], realm: str) -> str:
         aria_label="Contents",
     )
     sections = (_section(folder, *section, sizes[section[0]]) for section in _SECTIONS)
-    body = element("body", element("main", element("h1", title), links, *sections))
+    heading = [element("h1", title), *([element("p", end, class_="note")] if end else [])]
+    body = element("body", element("main", *heading, links, *sections))
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 

@@ -24,6 +24,7 @@ from lakewarden.pipeline.access.page import page
 from lakewarden.pipeline.access.schemas import ACCESS, SCHEMAS
 from lakewarden.pipeline.access.split_files import put_csv, put_parquet
 from lakewarden.pipeline.export.run import KIND as EXPORT
+from lakewarden.pipeline.index.validity import currency, end_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
@@ -117,10 +118,16 @@ def make_access(
     folders |= {name: folder_of(folder, manifest) for name, folder, manifest in others}
     job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, asked, progress)
     job.without_spark = True
-    reporting = _Reporting(job, folders, system.model, labels, options, str(export.facts["realm"]))
+    realm, end = str(export.facts["realm"]), end_of(export.facts)
+    reporting = _Reporting(job, folders, system.model, labels, options, realm, end)
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: export.facts[name] for name in names}
-    return job.run(STAGES, reporting, facts=lambda: {**facts, **reporting.found()})
+    return job.run(
+        STAGES,
+        reporting,
+        facts=lambda: {**facts, **reporting.found()},
+        report=lambda: currency(facts),
+    )
 
 
 def _opened(folder: Location, kind: str) -> Manifest:
@@ -172,6 +179,7 @@ class _Reporting:
     labels: Sensitive
     options: Options
     realm: str
+    end: str
 
     def found(self) -> dict[str, Any]:
         """What readers and exit codes have to know: people with a toxic combination."""
@@ -231,7 +239,7 @@ class _Reporting:
             rows = self.options.rows_per_file
             count = sum(put_csv(source / name, spreadsheets, name, rows) for name in SCHEMAS)
             sizes = self.job.counts("unroll")
-            (folder / REPORT).write_text(page(source, sizes, self.realm), "utf-8")
+            (folder / REPORT).write_text(page(source, sizes, self.realm, self.end), "utf-8")
         return {"files": count + 1}
 
 

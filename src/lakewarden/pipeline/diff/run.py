@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -40,6 +39,7 @@ from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
 from lakewarden.pipeline.index.own_rows import own_where
 from lakewarden.pipeline.index.task_context import judge_each, task_context_of
+from lakewarden.pipeline.index.validity import outside
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, sha256_of
@@ -106,14 +106,8 @@ def difference_of_policies(
 
 def _check_moment(index: Index, now: float) -> None:
     """Raises `BadInput` where another set of the index's statements is in force at `now`."""
-    start, end = index.interval
-    if not start <= now < end:
-        side = "until" if now >= end else "from"
-        when = datetime.fromtimestamp(end if now >= end else start, UTC).isoformat()
-        raise BadInput(
-            f"the index holds {side} {when}, when the validity of a statement changes; rebuild"
-            " it, or give a moment within with --now"
-        )
+    if reason := outside(index.interval, now):
+        raise BadInput(f"{reason}; rebuild it, or give a moment within with --now")
 
 
 def difference_of_times(

@@ -32,6 +32,7 @@ from lakewarden.pipeline.index.task_context import (
     each_block,
     task_context_of,
 )
+from lakewarden.pipeline.index.validity import currency
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, comparison_judge
@@ -86,7 +87,7 @@ def make_export(
         STAGES,
         _Exporting(job, index, task_context_of(index), questions, classes),
         facts=lambda: facts,
-        report=lambda: {"source": {"revision": index.revision}},
+        report=lambda: {"source": {"revision": index.revision}, **currency(facts)},
     )
 
 

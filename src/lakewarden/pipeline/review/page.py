@@ -17,6 +17,7 @@ from string import Template
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
+from lakewarden.pipeline.index.validity import end_of
 from lakewarden.pipeline.review.chart import Bar, bars, columns
 from lakewarden.pipeline.review.markup import Markup, element, text, together, wrapped
 from lakewarden.pipeline.review.schemas import (
@@ -68,6 +69,7 @@ def page(summary: Summary) -> str:
     places = {
         "realm": summary.source.facts["realm"],
         "written": _date(summary.source.age["written"]),
+        "holds": end_of(summary.source.facts),
         "words": ", ".join(summary.source.sensitive_terms),
         "style": Markup(style),
         "style_digest": _digest(style),

@@ -23,6 +23,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.task_context import Judge, TaskContext, judge_each, task_context_of
+from lakewarden.pipeline.index.validity import currency
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.review import assets, people
@@ -123,7 +124,7 @@ class _Reviewing:
         """What people have to know of the review."""
         facts = self.facts()
         source = {"revision": facts["revision"], **self.age}
-        return {"population": facts["population"], "source": source}
+        return {"population": facts["population"], "source": source, **currency(facts)}
 
     @cached_property
     def _context(self) -> TaskContext:

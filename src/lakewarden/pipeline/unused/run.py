@@ -27,6 +27,7 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.index import MATCHES, Index, open_index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
+from lakewarden.pipeline.index.validity import currency
 from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
@@ -162,7 +163,7 @@ class _Comparing:
         """How many touches came and went."""
         read, placed = self.job.counts("read"), self.job.counts("place")
         counts = {"in": read["rows"], "out": placed["rows"], "quarantined": placed["quarantined"]}
-        return {"touches": counts}
+        return {"touches": counts, **currency(self.index.manifest.facts)}
 
     def read(self, folder: Location) -> Counts:
         count = len(self.reader.units)

@@ -1,0 +1,43 @@
+"""Whether an index holds now: from one moment to another no statement starts or ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import inf
+from typing import Any
+
+
+def outside(interval: tuple[float, float], now: float) -> str:
+    """What to say of an index that does not hold at `now`; empty for one that does.
+
+    >>> outside((0.0, 60.0), 59.0)
+    ''
+    >>> outside((0.0, 60.0), 60.0)[:50]
+    'the index holds until 1970-01-01T00:01:00+00:00, w'
+    """
+    start, end = interval
+    if start <= now < end:
+        return ""
+    side = "until" if now >= end else "from"
+    when = datetime.fromtimestamp(end if now >= end else start, UTC).isoformat()
+    return f"the index holds {side} {when}, when the validity of a statement changes"
+
+
+def end_of(facts: Mapping[str, Any]) -> str:
+    """A sentence for readers on when the index with these facts ends; empty if it never does."""
+    if facts["until"] is None:
+        return ""
+    end = datetime.fromtimestamp(facts["until"], UTC).isoformat(timespec="seconds")
+    return f"It holds until {end}: then statements start or end."
+
+
+def currency(facts: Mapping[str, Any]) -> dict[str, str]:
+    """For a run report: `not_current` where the index with these facts does not hold by the clock.
+
+    Empty where it does. What was made of it then says who could do what, not who can.
+    """
+    start, end = facts["from"], facts["until"]
+    warning = outside((-inf if start is None else start, inf if end is None else end), time.time())
+    return {"not_current": f"{warning}; rebuild it"} if warning else {}

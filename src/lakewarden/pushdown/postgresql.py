@@ -6,11 +6,10 @@ of the roles have, and masking views. Everything else is somebody else's, and st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import psycopg
 
@@ -18,6 +17,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import Known, Path, Roles
+from lakewarden.pushdown.limited_connection import ANSWER_S, LimitedConnection
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.postgresql_account import AccountRights
 from lakewarden.pushdown.postgresql_foreign import holdings
@@ -31,9 +31,6 @@ from lakewarden.service.ports import ServerAccount
 
 ENGINE: Final = "postgresql"
 
-ANSWER_S: Final = 120
-"""How long one statement may take: a grant on all tables of a large catalog takes some seconds."""
-
 _OPTIONS: Final = {
     "search_path": "pg_catalog",
     "tcp_keepalives_idle": 10,
@@ -41,8 +38,6 @@ _OPTIONS: Final = {
     "tcp_keepalives_count": 3,
 }
 """With the others, a push whose host is gone does not hold its locks for hours."""
-
-R = TypeVar("R")
 
 _GRANTORS: Final = """
 SELECT DISTINCT of.rolname, member.rolname, grantor.rolname
@@ -77,35 +72,6 @@ SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nsp
 """
 
 
-class _Connection(psycopg.Connection[Any]):
-    """A connection that a server which is frozen, or out of reach, does not hold for ever."""
-
-    answer_s: float = ANSWER_S
-
-    def wait(self, gen: Generator[Any, Any, R], *args: Any, **options: Any) -> R:
-        """Waits for an answer. Raises `OperationalError` when there is none for too long."""
-        return super().wait(self._limited(gen), *args, **options)
-
-    def _limited(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
-        """The same, told every now and then whether there is news."""
-        until = monotonic() + self.answer_s
-        try:
-            state = next(gen)
-            while True:
-                ready = yield state
-                if ready:
-                    until = monotonic() + self.answer_s
-                elif monotonic() > until:
-                    # What is not closed would wait for as long again, to roll back.
-                    self.close()
-                    message = f"it gave no answer within {self.answer_s:g} seconds"
-                    raise psycopg.OperationalError(message)
-                state = gen.send(ready)
-        except StopIteration as end:
-            result: R = end.value
-            return result
-
-
 @contextmanager
 def connected(
     address: Address, *, timeout_s: int = 10, answer_s: int = ANSWER_S
@@ -119,7 +85,7 @@ def connected(
     limits = {"lock_timeout": f"{timeout_s}s", "statement_timeout": f"{answer_s}s"}
     options = " ".join(f"-c {name}={value}" for name, value in {**_OPTIONS, **limits}.items())
     try:
-        with _Connection.connect(
+        with LimitedConnection.connect(
             url,
             connect_timeout=timeout_s,
             options=options,

@@ -25,8 +25,11 @@ from lakewarden.pipeline.ingest.source import silent
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest import database_connection
 from lakewarden.systems.gravitino.ingest.database_connection import database_name, database_url
 from lakewarden.systems.gravitino.ingest.sql import Sql
+from tests.pushdown.frozen_process import frozen
+from tests.pushdown.silent import silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -623,3 +626,40 @@ def test_mariadb_roles_owners_and_odd_accounts(mariadb_url: str) -> None:
     granted = [json.loads(row.cells[1]) for row in rows if row.table == "statements"]
     on_columns = {table["on"]: table["privileges"] for table in granted if "column" in table["on"]}
     assert on_columns == {"column:lk:my.lw_a.t.id": ["SELECT_COLUMN"]}
+
+
+@pytest.mark.parametrize("driver", ["postgresql+psycopg", "mysql+pymysql"])
+def test_a_server_that_says_nothing_ends_the_reading(
+    driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_connection, "CONNECT_SECONDS", 1)
+    with silence() as port:
+        source = Sql(f"{driver}://ana@127.0.0.1:{port.port}/d", "lk", "c")
+        with pytest.raises(Unavailable, match="cannot be read: "):
+            source.rows(GRAVITINO, silent)
+
+
+def _ask_frozen(url: str) -> None:
+    with database_connection.connected(database_url(url)) as connection:
+        process = connection.execute(sa.text("select pg_backend_pid()")).scalar_one()
+        with frozen(process):
+            connection.execute(sa.text("select 1"))
+
+
+def test_a_postgres_that_freezes_ends_the_reading(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_connection, "ANSWER_SECONDS", 1)
+    with pytest.raises(Unavailable, match="it gave no answer within 1 seconds"):
+        _ask_frozen(postgres_url)
+
+
+def test_a_mariadb_that_does_not_answer_ends_the_reading(
+    mariadb_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_connection, "ANSWER_SECONDS", 1)
+    with (
+        pytest.raises(Unavailable, match="cannot be read: .*lost connection"),
+        database_connection.connected(database_url(mariadb_url)) as connection,
+    ):
+        connection.execute(sa.text("select sleep(20)"))

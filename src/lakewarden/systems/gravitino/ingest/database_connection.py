@@ -1,15 +1,26 @@
-"""Connections to databases that are sources, by their URLs. No message has a part of a password."""
+"""Connections to databases that are sources, by their URLs. No message has a part of a password.
+
+With psycopg for PostgreSQL and PyMySQL for MySQL and MariaDB, a server that is frozen or out of
+reach ends the reading. Other drivers wait as long as they do by themselves.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from lakewarden.kernel.errors import BadInput, Unavailable
+
+CONNECT_SECONDS: Final = 10
+"""How long connecting may take."""
+
+ANSWER_SECONDS: Final = 600
+"""How long one answer may take: the columns of a large catalog take a minute."""
 
 _USER_INFO = re.compile(r"(?:[^:/]*(?::[^@]*)?@)?")
 """The user and password before the host, as SQLAlchemy cuts them: the password has no `@`."""
@@ -49,6 +60,7 @@ def connected(url: sa.URL) -> Iterator[sa.Connection]:
         raise BadInput(f"{_EXPECTED}; its options cannot be read") from None
     except ImportError as error:
         raise Unavailable(f"the driver of the database is missing: {error}") from None
+    sa.event.listen(engine, "do_connect", _limited)
     try:
         with engine.connect() as connection:
             yield connection
@@ -56,6 +68,27 @@ def connected(url: sa.URL) -> Iterator[sa.Connection]:
         raise Unavailable(f"`{database_name(url)}` cannot be read: {_reason(error)}") from None
     finally:
         engine.dispose()
+
+
+def _limited(dialect: sa.Dialect, _: object, args: Any, parameters: dict[str, Any]) -> Any:
+    """A connection with the limits that the URL does not give itself; None for other drivers."""
+    if dialect.driver == "psycopg":
+        from lakewarden.pushdown.limited_connection import LimitedConnection
+
+        parameters.setdefault("connect_timeout", CONNECT_SECONDS)
+        limited = LimitedConnection.connect(*args, **parameters)
+        limited.answer_s = ANSWER_SECONDS
+        return limited
+    if dialect.driver == "pymysql":
+        given = set(parameters)
+        for name in ("connect_timeout", "read_timeout", "write_timeout"):
+            parameters.setdefault(name, CONNECT_SECONDS)
+        connection: Any = dialect.connect(*args, **parameters)
+        # Until then they are those of greetings, which come at once.
+        for name in {"read_timeout", "write_timeout"} - given:
+            setattr(connection, f"_{name}", ANSWER_SECONDS)
+        return connection
+    return None
 
 
 def start_snapshot(connection: sa.Connection) -> None:

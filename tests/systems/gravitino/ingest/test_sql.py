@@ -659,7 +659,7 @@ def test_a_mariadb_that_does_not_answer_ends_the_reading(
 ) -> None:
     monkeypatch.setattr(database_connection, "ANSWER_SECONDS", 1)
     with (
-        pytest.raises(Unavailable, match="cannot be read: .*lost connection"),
+        pytest.raises(Unavailable, match=r"cannot be read: .*lost connection"),
         database_connection.connected(database_url(mariadb_url)) as connection,
     ):
         connection.execute(sa.text("select sleep(20)"))

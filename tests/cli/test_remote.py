@@ -222,3 +222,8 @@ def test_one_place_to_ask_is_named(cli: Cli) -> None:
     assert cli("check", "ana", "x", "@gravitino", "--server", "http://a").code == 2
     found = cli("check", "ana", "x", "--server", "http://a")
     assert (found.code, "--realm" in found.err) == (2, True)
+
+
+def test_a_refused_address_is_told_without_its_password() -> None:
+    with pytest.raises(BadInput, match=r"--server: expected http://HOST:PORT .* got `h`$"):
+        Server("ftp://ana:s3cret@h")

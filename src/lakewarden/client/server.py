@@ -53,7 +53,8 @@ class Server:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
             expected = "expected http://HOST:PORT or https://HOST:PORT"
-            raise BadInput(f"{expected}, got `{address}`", where="--server")
+            shown = address.rpartition("@")[2]  # what stands before it may be a password
+            raise BadInput(f"{expected}, got `{shown}`", where="--server")
         self.address = address.rstrip("/")
         self._waiting = waiting
         self._host = parts.hostname

@@ -151,6 +151,8 @@ def test_what_is_read_from_a_running_system_decides_as_it_does(
     ("words", "message"),
     [
         (("x", "--source", "gravitino"), "expected http://HOST:PORT or https://HOST:PORT"),
+        (("pg://u:s3cret@h", "--source", "gravitino"), "h: expected http://HOST:PORT or"),
+        (("http://u:s3cret@h?x", "--source", "gravitino"), "a credential does not belong into"),
         ((".", "--source", "gravitino"), "an export in files is `--source gravitino-file`"),
         (("http://a", "--source", "gravitino", "--catalog", "c"), "not `--source gravitino`"),
         (("http://a", "--source", "datahub", "--identity", "x"), "DataHub provides the members"),
@@ -165,3 +167,4 @@ def test_what_does_not_go_together_is_refused(
     found = cli("pipeline", "ingest", *words, "--out", str(tmp_path / "out"))
     assert (found.code, found.out) == (2, "")
     assert message in found.err
+    assert "s3cret" not in found.err

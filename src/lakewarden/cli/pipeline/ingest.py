@@ -197,7 +197,9 @@ def _live(
 
     if not address.startswith(("http://", "https://")):
         hint = f"; an export in files is `--source {kind}-file`" if Path(address).exists() else ""
-        raise BadInput(f"expected http://HOST:PORT or https://HOST:PORT{hint}", where=address)
+        expected = "expected http://HOST:PORT or https://HOST:PORT"
+        # What stands before an `@` may be a password.
+        raise BadInput(f"{expected}{hint}", where=address.rpartition("@")[2])
     return Live(
         kind,
         address,

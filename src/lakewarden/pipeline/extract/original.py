@@ -102,11 +102,11 @@ class Original:
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
+        if parts.username is not None:
+            raise BadInput("a credential does not belong into the address")
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
             expected = "expected http://HOST:PORT or https://HOST:PORT"
             raise BadInput(f"{expected}, got `{self.address}`")
-        if parts.username is not None:
-            raise BadInput("a credential does not belong into the address")
         self.address = self.address.rstrip("/")
         self._client = self._opened()
 

@@ -201,10 +201,13 @@ def test_a_missing_library_is_named(
         ingested("thrift://hive.host", tmp_path / "out", unstarted)
 
 
-@pytest.mark.parametrize("url", ["thrift://", "thrift://h:x", "thrift://h/db", "thrift://u@h:1"])
+@pytest.mark.parametrize(
+    "url", ["thrift://", "thrift://h:x", "thrift://h/db", "thrift://u:s3cret@h:1"]
+)
 def test_an_address_is_a_host_and_a_port(url: str) -> None:
-    with pytest.raises(BadInput, match="expected thrift://HOST:PORT"):
+    with pytest.raises(BadInput, match="expected thrift://HOST:PORT") as refused:
         opener_of("hive-metastore").open(url, "gravitino", {"metalake": "lk"})
+    assert "s3cret" not in str(refused.value)
 
 
 def test_the_usual_port_may_be_left_out() -> None:

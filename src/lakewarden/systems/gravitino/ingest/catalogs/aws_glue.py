@@ -212,7 +212,7 @@ def _short(text: str) -> str:
 def _open(url: str, _: str, options: Options) -> AwsGlue:
     found = _ADDRESS.fullmatch(url)
     if found is None:
-        raise BadInput(f"expected aws://REGION or aws://REGION/CATALOG-ID, got `{url}`")
+        raise BadInput("expected aws://REGION or aws://REGION/CATALOG-ID, without a user")
     return AwsGlue(found[1], catalog_id=found[2] or "", **options)
 
 

@@ -239,5 +239,5 @@ def open_thrift(url: str, metalake: str) -> HiveThrift:
     except ValueError:
         port = 0
     if not parts.hostname or not port or parts.path.strip("/") or parts.query or parts.username:
-        raise BadInput(f"expected {SCHEME}://HOST:PORT, got `{url}`")
+        raise BadInput(f"expected {SCHEME}://HOST:PORT, without a user")
     return HiveThrift(parts.hostname, port, metalake)

@@ -16,6 +16,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.access import split_files
+from lakewarden.pipeline.access.page import page
 from lakewarden.pipeline.access.run import Options
 from lakewarden.pipeline.access.schemas import SCHEMAS
 from lakewarden.pipeline.ingest.source import silent
@@ -45,9 +46,19 @@ def test_csv_files_hold_the_tables_in_parts_that_are_small(made: tuple[Path, Mat
         assert all(len(part) <= 7 for part in parts)
         assert sum(map(len, parts)) == result.manifest.tables[name].rows
         assert all(list(part[0]) == SCHEMAS[name].names for part in parts)
-    page = (place / "access.html").read_text("utf-8")
-    assert page.startswith("<!doctype html>")
-    assert "<script" not in page
+    shown = (place / "access.html").read_text("utf-8")
+    assert shown.startswith("<!doctype html>")
+    assert "<script" not in shown
+
+
+def test_the_page_says_first_when_its_index_ends(tmp_path: Path) -> None:
+    for name, schema in SCHEMAS.items():
+        (tmp_path / name).mkdir()
+        pq.write_table(schema.empty_table(), tmp_path / name / "0.parquet")
+    sizes = dict.fromkeys(SCHEMAS, 0)
+    assert 'class="note"' not in page(tmp_path, sizes, "lake")
+    shown = page(tmp_path, sizes, "lake", "It holds until then.")
+    assert '<h1>Access in lake</h1><p class="note">It holds until then.</p>' in shown
 
 
 def test_files_end_before_they_are_too_large(

@@ -62,7 +62,7 @@ class Section:
         except OverflowError:
             number = inf
         if not isfinite(number):
-            raise BadInput("expected a number that is not so large", where=self.at(key))
+            raise BadInput("expected a finite number", where=self.at(key))
         return number
 
     def texts(self, key: str) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
@@ -191,7 +190,7 @@ def _expectation(name: str, bounds: Section, model: Model) -> Expectation:
 
 def _limit(bounds: Section, bound: str) -> float | None:
     limit = bounds.number(bound)
-    if limit is not None and not (isfinite(limit) and limit >= 0):
+    if limit is not None and limit < 0:
         raise BadInput("expected a number that is not negative", where=bounds.at(bound))
     return limit
 

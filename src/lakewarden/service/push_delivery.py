@@ -21,7 +21,6 @@ from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable, Warde
 from lakewarden.service import push_outbox, push_target
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aligned_reading import aligned_reading, reading_of
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.push import Connect, PushPlan, TargetSession
 from lakewarden.service.push_outbox import LEASE_SECONDS, Followed, Pending
@@ -200,18 +199,8 @@ def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
     done = made.done()
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
     work.change(done.realm, *push_target.told(current))
-    details = {"push_target": done.name, "statements": count, "residue": made.residues.count}
-    work.record(
-        AuditEvent(
-            time=work.now,
-            actor=work.actor.recorded,
-            operation="push.apply",
-            target=f"realm:{done.realm}",
-            outcome="allow",
-            reason="followed",
-            details=details,
-        )
-    )
+    counts = {"statements": count, "residue": made.residues.count}
+    push_target.audit(work, done, "push.apply", "followed", **counts)
 
 
 def _settle(work: WriteTransaction, done: PushTarget, *, over: bool, is_other: bool) -> None:

@@ -246,13 +246,13 @@ def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
         yield replace(_target(documents[about]), added=added)
 
 
-def changed(reading: Reading, of: PushTarget, **fields: object) -> PushTarget:
+def changed(reading: Reading, of: PushTarget, **fields: Any) -> PushTarget:
     """The target as it is stored now, with these fields; raises `Unknown` where it was removed.
 
     Between reading a target and writing it a push may take minutes: what was done to the target
     meanwhile, such as a new name of its catalog, stays.
     """
-    return replace(current(reading, of), **fields)  # type: ignore[arg-type]  # names of its fields
+    return replace(current(reading, of), **fields)
 
 
 def put(new: PushTarget) -> DocumentChanged:
@@ -421,18 +421,25 @@ def _unseen(transaction: WriteTransaction, of: PushTarget, **details: object) ->
     """None where the writer may see drift; the server's own watch does so in nobody's name."""
     if transaction.actor is not SYSTEM:
         return _refused(transaction, "push.drift", of, **details)
+    audit(transaction, of, "push.drift", "watched", **details)
+    return None
+
+
+def audit(
+    transaction: WriteTransaction, of: PushTarget, operation: str, reason: str, **details: object
+) -> None:
+    """Records what the server did with a target by itself, for a reason and in nobody's name."""
     transaction.record(
         AuditEvent(
             time=transaction.now,
             actor=transaction.actor.recorded,
-            operation="push.drift",
+            operation=operation,
             target=f"realm:{of.realm}",
             outcome="allow",
-            reason="watched",
+            reason=reason,
             details={"push_target": of.name, **details},
         )
     )
-    return None
 
 
 def _refused(

@@ -21,7 +21,10 @@ _TOLD: Final = ("s3.", "gcs.", "adls.", "hdfs.", "client.")
 
 
 class StoreFileIO(FileIO):
-    """See above."""
+    """Files of tables by their addresses, read and written by the pipeline's own stores.
+
+    `properties` are those of a catalog or a table. What a store refuses is `Unavailable`.
+    """
 
     def __init__(self, properties: Properties = EMPTY_DICT) -> None:
         super().__init__(properties)

@@ -38,7 +38,7 @@ class Answers:
             "totals": self.table("totals", "VIRTUAL_VIEW", "n", ""),
             "idx": self.table("idx", "INDEX_TABLE", "", ""),
         }
-        self.grants = {
+        self.grants: dict[str, list[tuple[str | bytes, str, str, str]]] = {
             "orders": [
                 ("readers", "ROLE", "SELECT", "SQL"),
                 ("cleo", "USER", "INSERT", "SQL"),
@@ -102,18 +102,32 @@ class Answers:
         ]
         return self.words.GetPrincipalsInRoleResponse(principalGrants=found)
 
-    def list_privileges(self, principal_name: Any, principal_type: Any, hiveObject: Any) -> Any:  # noqa: N803
+    def list_privileges(self, principal_name: Any, principal_type: Any, place: Any) -> Any:
         assert principal_name is None
         return [
             self.words.HiveObjectPrivilege(
-                hiveObject=hiveObject,
+                hiveObject=place,
                 principalName=who,
                 principalType=self.kind(kind),
                 grantInfo=self.words.PrivilegeGrantInfo(privilege=word),
                 authorizer=authorizer,
             )
-            for who, kind, word, authorizer in self.grants.get(hiveObject.objectName or "", [])
+            for who, kind, word, authorizer in self.grants.get(place.objectName or "", [])
         ]
+
+
+class Shrunk(Answers):
+    """It lists tables that are gone when they are asked for."""
+
+    def get_table_objects_by_name_req(self, req: Any) -> Any:
+        return self.words.GetTablesResult(tables=[self.found["orders"]])
+
+
+class Refusing(Answers):
+    """It tells nobody's privileges."""
+
+    def list_privileges(self, principal_name: Any, principal_type: Any, place: Any) -> Any:
+        raise self.words.MetaException(message="not\nallowed")
 
 
 @contextmanager
@@ -167,25 +181,15 @@ def test_what_is_half_read_is_refused(unstarted: SparkSession, tmp_path: Path) -
         with answering(answers) as address:
             ingested(address, tmp_path / "out", unstarted)
 
-    shrunk = Answers()
-    shrunk.get_table_objects_by_name_req = lambda req: shrunk.words.GetTablesResult(  # type: ignore[method-assign]
-        tables=[shrunk.found["orders"]]
-    )
     with pytest.raises(Unavailable, match=r"`spark\.shop` changed while it was read"):
-        reading(shrunk)
-    refusing = Answers()
-
-    def refuse(*_: object) -> Any:
-        raise refusing.words.MetaException(message="not\nallowed")
-
-    refusing.list_privileges = refuse  # type: ignore[method-assign, assignment]
+        reading(Shrunk())
     with pytest.raises(Unavailable, match="cannot be read: not allowed"):
-        reading(refusing)
+        reading(Refusing())
     older = SimpleNamespace()  # Hive 2 knows no catalogs
     with pytest.raises(Unavailable, match="cannot be read"):
         reading(older)
     odd = Answers()
-    odd.grants["orders"] = [(b"\xff", "USER", "SELECT", "SQL")]  # type: ignore[list-item]
+    odd.grants["orders"] = [(b"\xff", "USER", "SELECT", "SQL")]
     with pytest.raises(BadInput, match="grants: expected UTF-8"):
         reading(odd)
     with pytest.raises(Unavailable, match="cannot be read"):

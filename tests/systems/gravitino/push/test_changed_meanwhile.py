@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -127,8 +128,8 @@ def afterwards(meanwhile: Meanwhile) -> Connect:
                 meanwhile()
                 return count
 
-            session.apply = applied  # type: ignore[method-assign]
-            yield session
+            with patch.object(session, "apply", applied):
+                yield session
 
     return connect
 
@@ -195,7 +196,9 @@ def test_a_plug_in_that_goes_during_a_push_by_hand_is_gone(followed: Followed) -
 
 
 def test_a_target_that_is_removed_during_a_push_by_hand(followed: Followed) -> None:
-    remove = lambda: followed.pushing().remove(REALM, "rg")  # noqa: E731
+    def remove() -> None:
+        followed.pushing().remove(REALM, "rg")
+
     with pytest.raises(Unknown, match="removed meanwhile"):
         followed.apply(afterwards(remove))
     assert followed.targets == []

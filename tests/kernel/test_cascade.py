@@ -19,13 +19,14 @@ from lakewarden.kernel.change import (
     StatementAdded,
     StatementRemoved,
 )
+from lakewarden.kernel.changed_rows import ChangedRows
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts, RelationRow
 from lakewarden.kernel.snapshot import compile
-from lakewarden.kernel.statement import On
+from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after
@@ -199,6 +200,42 @@ def test_statements_on_what_is_renamed_follow_it() -> None:
     renamed = replace(statement, scope=On(Entity("table", "lk:c.s.u")))
     steps = cascade.steps(matrix_of(system, facts).snapshot, rename)
     assert steps == (rename, StatementAdded(renamed))
+
+
+class Passes(dict[str, Statement]):
+    """Statements that count how often all of them are looked at."""
+
+    count = 0
+
+    def values(self) -> Any:
+        self.count += 1
+        return super().values()
+
+
+def test_all_statements_are_looked_at_once_however_much_is_renamed() -> None:
+    system = load_system("gravitino")
+    snapshot = matrix_of(system, lake_with_grants(system)).snapshot
+    statements = Passes(snapshot.table.statements)
+    snapshot = replace(snapshot, table=replace(snapshot.table, statements=statements))
+    rows = ChangedRows(snapshot)
+    rows.statements = own = Passes(statements)
+    names = ["table:lk:c.s.t", "schema:lk:c.s", "catalog:lk:c"]
+    for entity in map(system.entity, names):
+        rename = EntityRenamed(entity, entity.name.replace("lk:c", "lk:d"))
+        assert len(cascade.steps(snapshot, rename)) > 1
+        rows.apply(rename)
+    assert (statements.count, own.count) == (1, 1)
+    found = {one.scope.entity.name for one in own.values() if isinstance(one.scope, On)}
+    assert {"lk:d.s.t", "lk:d.s", "lk:d"} <= found
+    assert not {"lk:c.s.t", "lk:c.s", "lk:c"} & found
+
+
+def test_a_name_that_another_one_had_takes_its_statements_no_second_time() -> None:
+    system = load_system("gravitino")
+    rows = ChangedRows(matrix_of(system, lake_with_grants(system)).snapshot)
+    for old, new in (("t", "u"), ("u", "t"), ("t", "v")):
+        rows.apply(EntityRenamed(Entity("table", f"lk:c.s.{old}"), f"lk:c.s.{new}"))
+    assert rows.statements["table:lk:c.s.t"].scope == On(Entity("table", "lk:c.s.v"))
 
 
 def test_where_statements_do_not_hold_on_to_entities_a_drop_stands_alone() -> None:

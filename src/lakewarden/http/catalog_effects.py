@@ -5,7 +5,7 @@ They are made after the catalog has done it, by a guard or a gateway in front of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from lakewarden.kernel.change import (
@@ -20,7 +20,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import OwnerRow
-from lakewarden.kernel.statement import On
+from lakewarden.kernel.statement import Condition, Criterion, On, Where
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 
@@ -47,7 +47,11 @@ def is_stored(state: RealmState, entity: Entity | None) -> bool:
 
 
 def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]:
-    """The entity and all below it by their new names, with the statements on what is not stored."""
+    """The entity and all below it by their new names, with the statements that name them.
+
+    These are statements on what is not stored, and those that choose by a name; what statements lie
+    on that is stored they follow by themselves.
+    """
     snapshot = state.matrix.snapshot
     coded = snapshot.coded
 
@@ -56,6 +60,10 @@ def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]
 
     for statement in snapshot.table.statements.values():
         scope = statement.scope
+        if isinstance(scope, Where):
+            chosen = chosen_anew(state, scope, source, renamed)
+            if chosen != scope:
+                yield StatementAdded(replace(statement, scope=chosen))
         if not isinstance(scope, On) or is_implied(statement) or is_stored(state, scope.entity):
             continue
         on = scope.entity
@@ -71,3 +79,34 @@ def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]
     parent = state.system.spelling.parent(target)
     if parent != state.system.spelling.parent(source):
         yield EntityMoved(target, parent)
+
+
+def chosen_anew(
+    state: RealmState, scope: Where, source: Entity, renamed: Callable[[str], str]
+) -> Where:
+    """The criteria with the names of `source` and of what lies in it as `renamed` has them.
+
+    A mask by a tag is not lost with the name of the tag. The beginning of a name stays as it is,
+    unless it lies in `source` as a whole.
+    """
+    coded = state.matrix.snapshot.coded
+    model = coded.model
+
+    def anew(criterion: Criterion) -> Criterion:
+        origins = model.fields[criterion.field].origin
+        types = {
+            type
+            for kind in origins
+            if kind in model.relations
+            for type in model.relations[kind].targets
+        }
+
+        def value_anew(value: str) -> str:
+            named = [Entity(type, value) for type in types]
+            is_source = source in named and criterion.condition is not Condition.STARTS_WITH
+            lies_in = any(source in coded.ancestors(one) for one in named)
+            return renamed(value) if is_source or lies_in else value
+
+        return replace(criterion, values=tuple(dict.fromkeys(map(value_anew, criterion.values))))
+
+    return Where(tuple(map(anew, scope.criteria)))

@@ -40,8 +40,8 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
             renamed = On(Entity(entity.type, name))
             follow = (
                 StatementAdded(replace(statement, scope=renamed))
-                for statement in _stated(snapshot)
-                if statement.scope == On(entity)
+                for statement in snapshot.anchored(entity)
+                if not is_implied(statement)
             )
             return (change, *follow)
         case _:

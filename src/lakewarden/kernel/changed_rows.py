@@ -64,6 +64,7 @@ class ChangedRows:
         self.owned_by = dict(before.owned_by)
         self.stale = Stale()
         self._attributes: dict[int, Mapping[str, tuple[str, ...]]] | None = None
+        self._anchored: dict[Entity, dict[str, None]] | None = None
 
     def apply(self, change: Change) -> None:
         """Applies one change; raises what `incremental_compile.apply` does."""
@@ -279,9 +280,26 @@ class ChangedRows:
             self._drop_statements({membership(entity).id})
             self._number(members_of(name))
             self._put_statement(membership(renamed))
-        for statement in list(self.statements.values()):
-            if isinstance(statement.scope, On) and statement.scope.entity == entity:
-                self._put_statement(replace(statement, scope=On(renamed)))
+        for statement in self._on(entity):
+            self._put_statement(replace(statement, scope=On(renamed)))
+
+    def _on(self, entity: Entity) -> list[Statement]:
+        """The statements on exactly this entity.
+
+        COST: a catalog is renamed with all below it, so all statements are looked at once.
+        """
+        if self._anchored is None:
+            self._anchored = {}
+            for statement in self.statements.values():
+                self._anchor(statement)
+        ids = self._anchored.get(entity, {})
+        known = (self.statements[id] for id in ids if id in self.statements)
+        return [statement for statement in known if statement.scope == On(entity)]
+
+    def _anchor(self, statement: Statement) -> None:
+        """Notes where the statement lies, once anybody asks for that; it may leave again."""
+        if self._anchored is not None and isinstance(statement.scope, On):
+            self._anchored.setdefault(statement.scope.entity, {})[statement.id] = None
 
     # What entities carry
 
@@ -357,6 +375,7 @@ class ChangedRows:
         for principal in statement.named:
             self._number(principal)
         self.statements[statement.id] = statement
+        self._anchor(statement)
         self.stale.statements.add(statement.id)
 
     def _remove_statement(self, id: str) -> None:

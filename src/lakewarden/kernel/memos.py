@@ -18,7 +18,7 @@ from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.selectors import Ids
 from lakewarden.kernel.sole_owners import SoleOwners
-from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.subject import Subject
 
 MEMO_BYTES = 256 * 1024 * 1024
@@ -52,6 +52,7 @@ class Memos:
     types: dict[str, BitMap] = field(default_factory=dict)
     sole_owners: SoleOwners | None = None
     entities: dict[Principal, BitMap] | None = None
+    anchored: dict[Entity, list[Statement]] | None = None
     obligations: dict[ObligationsKey, Grants] = field(default_factory=dict)
     bytes: int = 0
     derived: dict[str, object] = field(default_factory=dict)

@@ -5,7 +5,7 @@ A value; what is worked out from it on first use is remembered in its `memos`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +28,7 @@ from lakewarden.kernel.request import Decision, Reason, Scalar
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.selectors import Ids, step
 from lakewarden.kernel.sole_owners import SoleOwners
-from lakewarden.kernel.statement import Owners, Statement
+from lakewarden.kernel.statement import On, Owners, Statement
 from lakewarden.kernel.subject import Subject, resolve
 
 SUBJECT = "subject"
@@ -176,6 +176,16 @@ class Snapshot:
             self.memos.entities = _entities_by_principal(self.coded)
         maps = [self.memos.entities[p] for p in principals if p in self.memos.entities]
         return BitMap.union(*maps) if maps else BitMap()
+
+    def anchored(self, entity: Entity) -> Sequence[Statement]:
+        """The statements on exactly this entity, in force or not."""
+        if self.memos.anchored is None:
+            anchored: dict[Entity, list[Statement]] = {}
+            for statement in self.table.statements.values():
+                if isinstance(statement.scope, On):
+                    anchored.setdefault(statement.scope.entity, []).append(statement)
+            self.memos.anchored = anchored
+        return self.memos.anchored.get(entity, ())
 
     def sole_owners(self) -> SoleOwners:
         """The owner of each entity that has just one; remembered."""

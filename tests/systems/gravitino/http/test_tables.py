@@ -13,7 +13,7 @@ from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.statement import Effect, On
+from lakewarden.kernel.statement import Effect, On, Where
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.statements import stored
@@ -235,6 +235,33 @@ def test_a_mask_on_a_column_that_is_gone_follows_the_table_to_its_new_name(lake:
     assert binding(lake, "column:lk:rel.s.u.name", "mask") == ["limit"]
     alter(lake, REL, {"@type": "rename", "newName": "moved"})
     assert binding(lake, "column:lk:moved.s.u.name", "mask") == ["limit"]
+
+
+def test_a_mask_by_a_tag_follows_the_tag_and_its_metalake_to_their_new_names(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+    alter(lake, f"{ML}/tags/pii", {"@type": "rename", "newName": "plain"})
+    lake.good("POST", f"{ML}/tags", {"name": "pi"})
+    values = [{"field": "TAG", "values": ["lk:gone", "lk:plain", "other:plain"]}]
+    limit(lake, effect="mask", where=values, expression="null")
+    assert binding(lake, COLUMN, "mask") == ["limit"]
+    alter(lake, f"{ML}/tags/plain", {"@type": "rename", "newName": "private"})
+    alter(lake, f"{ML}/tags/pi", {"@type": "rename", "newName": "plain"})
+    assert binding(lake, COLUMN, "mask") == ["limit"]
+    alter(lake, ML, {"@type": "rename", "newName": "sea"})
+    assert binding(lake, "column:sea:rel.s.t.name", "mask") == ["limit"]
+    scope = stored(lake.service.state.realm(REALM))["limit"].scope
+    assert isinstance(scope, Where)
+    assert scope.criteria[0].values == ("sea:gone", "sea:private", "other:plain")
+
+
+def test_the_beginning_of_tags_stays_unless_the_metalake_is_renamed(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+    values = [{"field": "TAG", "condition": "STARTS_WITH", "values": ["lk:pii"]}]
+    limit(lake, effect="mask", where=values, expression="null")
+    alter(lake, f"{ML}/tags/pii", {"@type": "rename", "newName": "pii_old"})
+    assert binding(lake, COLUMN, "mask") == ["limit"]
+    alter(lake, ML, {"@type": "rename", "newName": "sea"})
+    assert binding(lake, "column:sea:rel.s.t.name", "mask") == ["limit"]
 
 
 def test_a_filter_that_is_deleted_does_not_come_back(lake: Wire) -> None:

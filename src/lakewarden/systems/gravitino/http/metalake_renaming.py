@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lakewarden.http.catalog_effects import chosen_anew
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.change import (
     EntityRenamed,
@@ -21,7 +22,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement import On, Statement, Where
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -41,7 +42,7 @@ def rename(
         raise exists("metalake", name)
     transaction.change(exchange.realm, *_entities(state, metalake, name))
     transaction.change(exchange.realm, *_people(state, metalake.name, name))
-    transaction.change(exchange.realm, *_statements(state, metalake.name, name))
+    transaction.change(exchange.realm, *_statements(state, metalake, name))
     return renamed
 
 
@@ -68,17 +69,19 @@ def _people(state: RealmState, old: str, new: str) -> Iterator[Effect]:
             yield PrincipalChanged(after_principal, True)
 
 
-def _statements(state: RealmState, old: str, new: str) -> Iterator[Effect]:
+def _statements(state: RealmState, metalake: Entity, new: str) -> Iterator[Effect]:
     for _, statement in sorted(state.matrix.snapshot.table.statements.items()):
-        after = _statement(statement, old, new)
+        after = _statement(state, statement, metalake, new)
         if after != statement and not is_implied(statement):
             yield StatementAdded(after)
 
 
-def _statement(statement: Statement, old: str, new: str) -> Statement:
-    scope = statement.scope
+def _statement(state: RealmState, statement: Statement, metalake: Entity, new: str) -> Statement:
+    old, scope = metalake.name, statement.scope
     if isinstance(scope, On):
         scope = On(Entity(scope.entity.type, _name(scope.entity.name, old, new)))
+    elif isinstance(scope, Where):
+        scope = chosen_anew(state, scope, metalake, lambda name: _name(name, old, new))
     principals = frozenset(_principal(principal, old, new) for principal in statement.principals)
     exceptions = frozenset(_principal(principal, old, new) for principal in statement.exceptions)
     return replace(statement, scope=scope, principals=principals, exceptions=exceptions)

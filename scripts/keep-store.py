@@ -10,6 +10,7 @@ Spark. Ends with 1 where the answers differ.
 
 from __future__ import annotations
 
+import argparse
 import json
 import lzma
 import sqlite3
@@ -130,4 +131,8 @@ def main(out: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="where the file is written")
+    sys.exit(main(parser.parse_args().folder))

@@ -69,6 +69,7 @@ from lakewarden.service.ports import Store
 from lakewarden.service.push import Pushing
 from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.server_figures import ServerFigures
+from lakewarden.service.session import parent_of_root
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
@@ -157,6 +158,7 @@ class Application:
         of_requests = replace(
             services(settings),
             holder_of=authenticator.holder_of,
+            root_parent=parent_of_root(authenticator.root_token),
             figures=partial(self._figures, time.time()),
             plugins=plugins,
         )

@@ -40,7 +40,14 @@ from lakewarden.names.canonical import check_text
 from lakewarden.registry import registry
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.realm import DIRECTORY, Realm, Token
-from lakewarden.service.session import CREDENTIAL, is_session
+from lakewarden.service.session import (
+    CREDENTIAL,
+    ROOT,
+    is_of_root,
+    is_open,
+    is_session,
+    parent_of_root,
+)
 from lakewarden.service.state import State
 from lakewarden.service.token import PREFIX, digest, is_for_engines
 
@@ -164,7 +171,7 @@ class Authenticator:
     def _bearer(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
         root = self.root_token
         if root is not None and hmac.compare_digest(text.encode(), root.encode()):
-            return Actor(self.admin, credential="root", unproven=self._simple)
+            return Actor(self.admin, credential=ROOT, unproven=self._simple)
         # Looked up by digest: how far a guess agrees with a token cannot be measured.
         token = state.tokens.get(digest(text))
         if token is not None and not is_session(token) and not is_for_engines(token):
@@ -195,7 +202,15 @@ class Authenticator:
         is_good = token is not None and is_session(token) and _is_good(token, now)
         if token is None or not is_good or not self._is_accepted(token):
             return Unauthenticated("the session has expired")
+        if not is_open(state, token, now) or not self._is_in_force(token.parent):
+            return Unauthenticated("the token that the session was opened with is no longer valid")
         return self._holder(token, f"{CREDENTIAL}{token.id}")
+
+    def _is_in_force(self, parent: str | None) -> bool:
+        """Whether a session does not hang on a root token that the settings no longer have."""
+        if parent is None or not is_of_root(parent):
+            return True
+        return parent == parent_of_root(self.root_token)
 
     def _holder(self, token: Token, credential: str) -> Actor:
         """The user of a token; what the token lacks of proof, its holder lacks."""

@@ -81,7 +81,8 @@ class Services:
     `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
     what is switched off; `systems` are the settings of the systems by name. `live` reads the
     databases of live catalogs; None: there are none.
-    `holder_of` says who brings a token, None for nobody.
+    `holder_of` says who brings a token, None for nobody; `root_parent` is the parent of sessions
+    that the root token opens: see `service.session`.
     `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
     reads that were denied. `playground`: scenarios of callers are run. `settings` are all that
@@ -105,6 +106,7 @@ class Services:
     sealing: Sealing | None = None
     passwords: Hashing | None = None
     holder_of: Callable[[str, State, float], Actor | None] = lambda *_: None
+    root_parent: str | None = None
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)
     playground: bool = PLAYGROUND

@@ -82,8 +82,8 @@ def sign_in(exchange: Exchange, proof: SignInCredentials) -> Issued:
     if proof.password:
         return _by_directory_password(exchange, proof)
     actor = _authenticated(exchange, proof)
-    old = _session_text(exchange)
-    return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
+    old, root = _session_text(exchange), exchange.services.root_parent
+    return exchange.write(lambda transaction: session.sign_in(transaction, actor, old, root))
 
 
 def _check(proof: SignInCredentials) -> None:

@@ -46,7 +46,8 @@ class Token:
 
     Good for `user` of `directory` in every realm of it, or in `realm` alone. Times are seconds
     since the epoch. `unproven` is that of the caller who made it: see `service.actor`. `groups`
-    are those that an identity provider asserted of whoever began a session.
+    are those that an identity provider asserted of whoever began a session. `parent` is the digest
+    of the token that a session was opened with, and ends with.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Token:
     title: str = ""
     unproven: str | None = None
     groups: tuple[str, ...] = ()
+    parent: str | None = None
 
 
 def check_realm_name(name: str) -> str:

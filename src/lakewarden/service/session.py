@@ -2,8 +2,8 @@
 
 A session is a token of ours; its id tells it from the tokens that people make. One that a
 password of a realm opened is good in that realm, one of the pages wherever the credential was
-that it was exchanged for. It is over when nothing came with it for half an hour, and after eight
-hours in any case. Source: security reference, R-55.
+that it was exchanged for. It is over when nothing came with it for half an hour, after eight
+hours in any case, and when the token that it was opened with is. Source: security reference, R-55.
 """
 
 from __future__ import annotations
@@ -55,10 +55,40 @@ _CSRF_CHARACTERS: Final = 43
 CREDENTIAL: Final = "session:"
 """What the credential of an actor begins with who came with a session; its id follows."""
 
+ROOT: Final = "root"
+"""The credential of who came with the root token of the settings."""
+
+_OF_ROOT: Final = "root:"
+_BEARER: Final = "token:"
+
 
 def is_session(token: Token) -> bool:
     """Whether a cookie carries it, and no header."""
     return token.id.startswith(tokens.SESSIONS)
+
+
+def is_open(state: State, session: Token, now: float) -> bool:
+    """Whether a session goes on: its time is not over, nor that of the token it was opened with.
+
+    One that the root token opened goes on as long as that is in force, which the store does not
+    know.
+    """
+    if now >= session.expires:
+        return False
+    if session.parent is None or is_of_root(session.parent):
+        return True
+    parent = state.tokens.get(session.parent)
+    return parent is not None and now < parent.expires
+
+
+def is_of_root(parent: str) -> bool:
+    """Whether a root token is the `parent` of a session."""
+    return parent.startswith(_OF_ROOT)
+
+
+def parent_of_root(text: str | None) -> str | None:
+    """The `parent` of sessions that the root token opens; None where there is no such token."""
+    return None if text is None else _OF_ROOT + tokens.digest(text)
 
 
 def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
@@ -73,15 +103,19 @@ def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
     return _begin(transaction, actor)
 
 
-def sign_in(transaction: WriteTransaction, actor: Actor, old: str = "") -> Issued:
+def sign_in(
+    transaction: WriteTransaction, actor: Actor, old: str = "", root: str | None = None
+) -> Issued:
     """Starts a session of an authenticated caller, valid where the credential is valid.
 
-    The session whose text is `old` ends.
+    It ends with the token that the caller came with, if it is one; `root` is `parent_of_root` of
+    the root token. The session whose text is `old` ends.
     """
+    parent = _parent(transaction.state, actor, root)
     ended = transaction.state.tokens.get(tokens.digest(old)) if old else None
     if ended is not None and is_session(ended):
         _end(transaction, ended.directory, [ended])
-    issued = _begin(transaction, actor)
+    issued = _begin(transaction, actor, parent)
     _record(transaction, "session.create", actor, issued.token, actor.credential)
     return issued
 
@@ -94,12 +128,26 @@ def sign_out(transaction: WriteTransaction) -> None:
         _record(transaction, "session.end", transaction.actor, token, "signed out")
 
 
-def _begin(transaction: WriteTransaction, actor: Actor) -> Issued:
+def _parent(state: State, actor: Actor, root: str | None) -> str | None:
+    """What a new session of the caller ends with; None: with nothing but its time.
+
+    What is gone meanwhile is in no state, so that the session is never open.
+    """
+    if actor.credential == ROOT:
+        return root or _OF_ROOT
+    if not actor.credential.startswith(_BEARER):
+        return None
+    id = actor.credential.removeprefix(_BEARER)
+    digests = (token.digest for token in state.tokens.values() if token.id == id)
+    return next(digests, actor.credential)
+
+
+def _begin(transaction: WriteTransaction, actor: Actor, parent: str | None = None) -> Issued:
     state, now = transaction.state, transaction.now
     home = list(_sessions(state, actor.directory, actor.realm))
     sessions = (session for session in home if session.user == actor.user)
     own = sorted(sessions, key=lambda session: (session.created, session.id))
-    ended = [session for session in home if session.expires <= now] + own[
+    ended = [session for session in home if not is_open(state, session, now)] + own[
         : max(0, len(own) - MOST + 1)
     ]
     _end(transaction, actor.directory, ended)
@@ -115,6 +163,7 @@ def _begin(transaction: WriteTransaction, actor: Actor) -> Issued:
         title="session",
         unproven=actor.unproven or None,
         groups=actor.groups,
+        parent=parent,
     )
     transaction.change(people_of(actor.directory), TokenChanged(token.id, token))
     return Issued(token, text)
@@ -218,7 +267,7 @@ def listed(
     going = (
         token
         for token in state.tokens.values()
-        if is_session(token) and token.directory == directory and now < token.expires
+        if is_session(token) and token.directory == directory and is_open(state, token, now)
         if user in (None, token.user)
     )
     return sorted(going, key=lambda token: (token.created, token.id))

@@ -210,8 +210,7 @@ def _link_key(link: Link) -> Row:
 
 def _token_row(token: Token) -> Row:
     groups = canonical(list(token.groups)) if token.groups else None
-    plain = tuple(getattr(token, name) for name in TOKEN_COLUMNS if name != "groups")
-    return (*plain, groups)
+    return tuple(groups if name == "groups" else getattr(token, name) for name in TOKEN_COLUMNS)
 
 
 def _realm_row(realm: Realm) -> Row:

@@ -17,7 +17,7 @@ from lakewarden.store.limits import Size
 
 TOKEN_COLUMNS: Final = (
     *("id", "digest", "user", "created", "expires", "directory", "realm", "title"),
-    *("unproven", "groups"),
+    *("unproven", "groups", "parent"),
 )
 
 Perform = Callable[[sa.Connection, Sequence[Row]], Size | None]

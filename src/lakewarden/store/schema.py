@@ -254,6 +254,7 @@ tokens = sa.Table(
     _text("title"),
     sa.Column("unproven", Text),
     sa.Column("groups", Text),
+    sa.Column("parent", Text),
 )
 
 links = _clustered(

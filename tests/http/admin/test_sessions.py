@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,31 @@ def test_a_malformed_place_or_one_without_a_password_is_refused(
     assert answer.status == 400
     assert path in answer.body["detail"]
     assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("how", ["body", "header"])
+def test_it_ends_with_the_token_it_was_opened_with(lake: Api, how: str) -> None:
+    made = lake.must("POST", "/tokens", {"title": "t"}, user="ana")
+    text = made["token"]
+    if how == "body":
+        answer = lake.ask("POST", S, {"token": text}, user=None)
+    else:
+        answer = lake.ask("POST", S, {}, user=None, headers={"authorization": f"Bearer {text}"})
+    browser = Browser(lake, answer)
+    assert browser.ask("GET", S).status == 200
+    lake.must("DELETE", f"/tokens/{made['id']}", user="ana")
+    refused = browser.ask("GET", S)
+    assert refused.status == 401
+    assert "no longer valid" in str(refused.body)
+    assert lake.must("GET", "/sessions", user="ana")["sessions"] == []
+
+
+def test_a_token_of_the_root_that_is_replaced_ends_its_sessions(tmp_path: Path) -> None:
+    roots = [secrets.token_hex(32) for _ in range(2)]
+    with Api(tmp_path, auth="token", root_token=roots[0]) as api:
+        browser = Browser(api, api.ask("POST", S, {"token": roots[0]}, user=None))
+        assert browser.ask("GET", S).body["administrator"] is True
+    for root, status in ((roots[0], 200), (roots[1], 401)):
+        with Api(tmp_path, auth="token", root_token=root) as api:
+            browser._api = api
+            assert browser.ask("GET", S).status == status

@@ -23,7 +23,7 @@ from lakewarden.service.source_row import BAD_STATEMENT, At, Row
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.aspects.policy import deactivated, policy
+from lakewarden.systems.datahub.aspects.policy import check_fields, deactivated, policy
 
 MODEL = load_system("datahub").model
 POLICY = Entity("dataHubPolicy", "urn:li:dataHubPolicy:p")
@@ -130,7 +130,11 @@ TABLES = Criterion("TYPE", EQUALS, ("dataset",))
 SCOPES: dict[str, tuple[object, object]] = {
     "no resources: everything, also without a resource": (None, Anything()),
     "nothing said of the resources: every resource": ({}, Where(())),
-    "a filter without criteria": ({"filter": {}}, Where(())),
+    "a filter without criteria": ({"filter": {"criteria": []}}, Where(())),
+    "the type of nothing": (
+        {"type": "", "allResources": True},
+        Where((Criterion("TYPE", EQUALS, ("",)),)),
+    ),
     "all resources": ({"allResources": True, "resources": [TABLE]}, Where(())),
     "a type": ({"type": "dataset"}, Where((TABLES,))),
     "all of a type": ({"type": "dataset", "allResources": True}, Where((TABLES,))),
@@ -267,6 +271,16 @@ def test_a_policy_that_cannot_be_said_exactly_is_rejected_whole(
         ({"actors": {"users": "x"}}, "p.json.actors.users: expected a list"),
         ({"actors": {"allUsers": "yes"}}, "p.json.actors.allUsers: expected true or false"),
         ({"privileges": [1]}, "p.json.privileges[0]: expected a string"),
+        ({"privileges": None}, "p.json.privileges: expected a list"),
+        ({"resources": {"filter": {}}}, "resources.filter.criteria: expected a list"),
+        (
+            {"resources": {"privilegeConstraints": {"criteria": None}}},
+            "privilegeConstraints.criteria: expected a list",
+        ),
+        (
+            {"resources": _criterion(condition="NOT_EQUALS", values=None)},
+            "criteria[0].values: expected a list",
+        ),
         ({"resources": _criterion(values=[1])}, "criteria[0].values[0]: expected a string"),
     ],
 )
@@ -274,6 +288,24 @@ def test_a_malformed_policy_is_an_error_of_the_file(fields: dict[str, Any], mess
     with pytest.raises(BadInput) as refused:
         rows(**fields)
     assert message in str(refused.value)
+
+
+def _with_fields(filter: str, constraint: str) -> dict[str, Any]:
+    """A policy with a criterion of each kind."""
+    criteria = {
+        key: {"criteria": [{"field": field, "values": ["x"]}]}
+        for key, field in (("filter", filter), ("privilegeConstraints", constraint))
+    }
+    return {"resources": criteria}
+
+
+def test_a_field_is_written_in_upper_case_unless_it_stands_there_already() -> None:
+    check_fields(None, _with_fields("RESOURCE_TYPE", "URN"), MODEL)
+    for wrong in (_with_fields("Domain", "URN"), _with_fields("DOMAIN", "urn")):
+        for old in (None, _with_fields("DOMAIN", "URN")):
+            with pytest.raises(BadInput, match=r"`(Domain|urn)`; expected one of: CONT"):
+                check_fields(old, wrong, MODEL)
+        check_fields(wrong, wrong, MODEL)
 
 
 def test_a_statement_can_be_put_out_of_force() -> None:

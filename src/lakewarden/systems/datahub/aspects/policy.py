@@ -34,6 +34,8 @@ from lakewarden.systems.datahub.aspects.fields import Fields
 _METADATA: Final = "METADATA"
 _PLATFORM: Final = "PLATFORM"
 _PROPERTY: Final = "STRUCTURED_PROPERTY"
+_CONSTRAINTS: Final = "privilegeConstraints"
+_MATCHES: Final = ("filter", _CONSTRAINTS)
 
 
 def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -83,7 +85,7 @@ def deactivated(row: Row) -> Row:
 
 def _privileges(value: Fields, model: Model, notes: list[str]) -> list[str]:
     privileges: list[str] = []
-    for name in value.texts("privileges"):
+    for name in _required(value, "privileges").texts("privileges"):
         try:
             grantable = model.privilege(name).grantable
         except Unknown:
@@ -132,7 +134,7 @@ def _scope(resources: Fields) -> dict[str, object]:
     match = resources.object_or_none("filter")
     criteria = _legacy_criteria(resources) if match is None else _criteria(match)
     scope: dict[str, object] = {"where": criteria}
-    constraints = resources.object_or_none("privilegeConstraints")
+    constraints = resources.object_or_none(_CONSTRAINTS)
     if constraints is not None:
         scope["constraint"] = _criteria(constraints)
     return scope
@@ -141,17 +143,18 @@ def _scope(resources: Fields) -> dict[str, object]:
 def _legacy_criteria(resources: Fields) -> list[dict[str, object]]:
     """The older fields: a type, and a list of URNs unless all resources are covered."""
     criteria: list[dict[str, object]] = []
-    type = resources.text_or_none("type")
     urns = resources.texts("resources")
-    if type is not None:
-        criteria.append(_criterion("TYPE", Condition.EQUALS.value, [type]))
+    if "type" in resources:
+        # An empty text is the type of nothing.
+        criteria.append(_criterion("TYPE", Condition.EQUALS.value, [resources.text("type")]))
     if "resources" in resources and not resources.flag("allResources"):
         criteria.append(_criterion("URN", Condition.EQUALS.value, urns))
     return criteria
 
 
 def _criteria(match: Fields) -> list[dict[str, object]]:
-    return [table for item in match.objects("criteria") for table in _criteria_of(item)]
+    criteria = _required(match, "criteria").objects("criteria")
+    return [table for item in criteria for table in _criteria_of(item)]
 
 
 def _criteria_of(item: Fields) -> Iterator[dict[str, object]]:
@@ -162,8 +165,8 @@ def _criteria_of(item: Fields) -> Iterator[dict[str, object]]:
     """
     field = item.text("field")
     condition = item.text("condition") if "condition" in item else Condition.EQUALS.value
-    values = item.texts("values")
     properties = item.objects("structuredPropertyValues")
+    values = (item if properties else _required(item, "values")).texts("values")
     if values or not properties:
         yield _criterion(field, condition, values)
     for member in properties:
@@ -174,8 +177,38 @@ def _criteria_of(item: Fields) -> Iterator[dict[str, object]]:
         yield _criterion(field if sound else member.where.rpartition(".")[2], condition, pairs)
 
 
+def _required(fields: Fields, key: str) -> Fields:
+    """The fields, if they have the list; without it a condition could hold of everything."""
+    if key not in fields:
+        raise BadInput("expected a list", where=fields.at(key))
+    return fields
+
+
 def _criterion(field: str, condition: str, values: list[str]) -> dict[str, object]:
     return {"field": field, "condition": condition, "values": values}
+
+
+def check_fields(old: Mapping[str, object] | None, new: Mapping[str, object], model: Model) -> None:
+    """Refuses a field of criteria that is not spelled as declared, in upper case.
+
+    What the policy names already may stay. Raises `BadInput`. SOURCE: PolicyFieldTypeValidator.
+    """
+    fields = (field for field in model.fields.values() if field.grants)
+    known = {name for field in fields for name in (field.name, *field.aliases)}
+    kept = set() if old is None else set(_named_fields(old))
+    for name in _named_fields(new):
+        if name not in known and name not in kept:
+            expected = ", ".join(sorted(known))
+            raise BadInput(f"unknown field {quoted(name)}; expected one of: {expected}")
+
+
+def _named_fields(policy: Mapping[str, object]) -> Iterator[str]:
+    """The fields that the criteria of a policy name."""
+    resources = Fields(policy, "dataHubPolicyInfo").object_or_none("resources")
+    matches = () if resources is None else map(resources.object_or_none, _MATCHES)
+    for match in matches:
+        for criterion in () if match is None else match.objects("criteria"):
+            yield criterion.text("field")
 
 
 def _refusal(table: dict[str, object], at: At) -> str:

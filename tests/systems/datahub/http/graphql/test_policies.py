@@ -239,6 +239,14 @@ def test_an_unknown_field_is_refused(wire: Wire, field: str) -> None:
     assert list_policies(wire)["total"] == before
 
 
+@pytest.mark.parametrize("key", ["filter", "privilegeConstraints", "policyConstraints"])
+def test_criteria_that_are_left_out_are_not_taken_for_none(wire: Wire, key: str) -> None:
+    before = list_policies(wire)["total"]
+    for match in ({}, {"criteria": None}):
+        assert wire.bad(CREATE, input=policy(resources={key: match})) == BAD
+    assert list_policies(wire)["total"] == before
+
+
 def test_a_policy_needs_a_name(wire: Wire) -> None:
     assert wire.bad(CREATE, input=policy(name=" ")) == BAD
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.model import Model
+from lakewarden.systems.datahub.aspects.policy import check_fields
 from lakewarden.systems.datahub.http.graphql.errors import bad
 
 _CONSTRAINTS: Final = "privilegeConstraints"
@@ -19,9 +20,11 @@ _OTHER_NAME: Final = "policyConstraints"
 def value(
     input: Mapping[str, Any], before: Mapping[str, Any] | None, model: Model, now: float
 ) -> dict[str, Any]:
-    """The aspect of the policy; `before` is the one that it replaces."""
+    """The aspect of the policy; `before` is the one that it replaces.
+
+    Raises `Failure` and `BadInput`.
+    """
     old: Mapping[str, Any] = before or {}
-    _check_fields(input.get("resources") or {}, model)
     if not input["name"].strip():
         raise bad("a policy needs a name")
     policy: dict[str, Any] = {
@@ -38,17 +41,8 @@ def value(
     policy.pop("resources", None)
     if input.get("resources") is not None:
         policy["resources"] = _resources(input["resources"], old.get("resources") or {})
+    check_fields(before, policy, model)
     return policy
-
-
-def _check_fields(resources: Mapping[str, Any], model: Model) -> None:
-    """Raises `Failure` for a field that is not spelled as declared, in upper case."""
-    declared = {name for field in model.fields.values() for name in (field.name, *field.aliases)}
-    for key in ("filter", _CONSTRAINTS, _OTHER_NAME):
-        for criterion in (resources.get(key) or {}).get("criteria") or ():
-            if criterion["field"] not in declared:
-                expected = ", ".join(sorted(declared))
-                raise bad(f"unknown field `{criterion['field']}`; expected one of: {expected}")
 
 
 def _actors(input: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,7 +71,8 @@ def _resources(input: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, An
 
 
 def _filter(input: Mapping[str, Any]) -> dict[str, Any]:
-    return {"criteria": [_criterion(criterion) for criterion in input.get("criteria") or ()]}
+    criteria = input.get("criteria")
+    return {} if criteria is None else {"criteria": [_criterion(item) for item in criteria]}
 
 
 def _criterion(input: Mapping[str, Any]) -> dict[str, Any]:

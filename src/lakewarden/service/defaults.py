@@ -7,12 +7,16 @@ is editable, somebody may have deleted it, and deleted ones stay deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Table
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.effect import Effect, RealmChanged
+from lakewarden.service.realm import Realm
 from lakewarden.service.system import System
 
 BOOTSTRAP = "bootstrap"
@@ -40,6 +44,20 @@ def default_statements(
             raise BadInput(f"the default statement `{id}` cannot be deleted")
     remaining = (table for id, table in tables.items() if id not in deleted)
     return _read(system, (table for table in remaining if _is_chosen(table, chosen)))
+
+
+def deletions(realm: Realm, system: System, effects: Iterable[Effect]) -> Iterator[Effect]:
+    """The change of the realm's deleted defaults, if the effects delete or restore some."""
+    defaults = {str(table["id"]) for table in system.model.defaults}
+    removed, put = set[str](), set[str]()
+    for effect in effects:
+        if isinstance(effect, StatementRemoved):
+            removed.add(effect.id)
+        elif isinstance(effect, StatementAdded):
+            put.add(effect.statement.id)
+    deleted = (realm.deleted | (removed & defaults)) - put
+    if deleted != realm.deleted:
+        yield RealmChanged(realm.name, replace(realm, deleted=deleted))
 
 
 def _is_chosen(table: Table, chosen: str) -> bool:

@@ -7,7 +7,7 @@ says are administrators. Documents of entities that stay are left as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -41,7 +41,8 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.effect import Effect, RealmChanged, canonical
+from lakewarden.service.defaults import deletions
+from lakewarden.service.effect import Effect, canonical
 from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.nesting import check_nesting
 from lakewarden.service.policy import CONFIGURED
@@ -210,7 +211,7 @@ def _load_once(
     )
     difference = replace(
         difference,
-        effects=(*difference.effects, *_deletions(realm_state.realm, difference, system)),
+        effects=(*difference.effects, *deletions(realm_state.realm, system, difference.effects)),
     )
     if difference.effects:
         _check_statements(difference.effects)
@@ -310,16 +311,6 @@ def _administrators(transaction: WriteTransaction, system: System) -> frozenset[
     return frozenset(
         map(system.spelled, control.administrators(transaction.state, transaction.now))
     )
-
-
-def _deletions(realm: Realm, difference: LoadDifference, system: System) -> Iterator[Effect]:
-    """The change of the realm's deleted defaults, if the effects delete or restore some."""
-    defaults = {str(table["id"]) for table in system.model.defaults}
-    removed = {e.id for e in difference.effects if isinstance(e, StatementRemoved)} & defaults
-    put = {e.statement.id for e in difference.effects if isinstance(e, StatementAdded)}
-    deleted = (realm.deleted | removed) - put
-    if deleted != realm.deleted:
-        yield RealmChanged(realm.name, replace(realm, deleted=deleted))
 
 
 def load_difference(

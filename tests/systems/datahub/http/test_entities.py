@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from tests.systems.datahub.http.wire import Wire
+from tests.systems.datahub.http.wire import REALM, Wire, proposal
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 STOCK = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.stock,PROD)"
@@ -103,6 +104,30 @@ def test_a_shipped_policy_cannot_be_deleted(wire: Wire, word: str) -> None:
     urn = f"urn:li:dataHubPolicy:{id}"
     assert wire.bad("POST", "/entities?action=delete", {"urn": urn}) == 403
     assert wire.bad("DELETE", f"/openapi/v3/entity/dataHubPolicy/{quote(urn, safe='')}") == 403
+
+
+@pytest.mark.parametrize("way", ["delete", "aspect", "proposal"])
+def test_a_shipped_policy_that_may_be_deleted_stays_away_until_it_is_written_again(
+    tmp_path: Path, way: str
+) -> None:
+    urn = "urn:li:dataHubPolicy:7"
+    with Wire(tmp_path, bootstrap="current") as wire:
+
+        def deleted() -> frozenset[str]:
+            return wire.service.state.realm(REALM).realm.deleted
+
+        before = wire.aspects(urn)["dataHubPolicyInfo"]
+        if way == "delete":
+            wire.good("POST", "/entities?action=delete", {"urn": urn})
+        elif way == "aspect":
+            wire.good("DELETE", f"/openapi/v3/entity/dataHubPolicy/{urn}/dataHubPolicyInfo")
+        else:
+            sent = {**proposal(urn, "", {}, "DELETE"), "aspect": None}
+            wire.good("POST", "/aspects?action=ingestProposal", {"proposal": sent})
+        assert deleted() == {urn}
+        again = proposal(urn, "dataHubPolicyInfo", before)
+        wire.good("POST", "/aspects?action=ingestProposal", {"proposal": again})
+        assert deleted() == frozenset()
 
 
 def test_references_are_counted_then_taken_away(wire: Wire) -> None:

@@ -28,6 +28,7 @@ from lakewarden.kernel.relations import READS, AttributeRow, MembershipRow, Owne
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
 from lakewarden.service import timeseries
+from lakewarden.service.defaults import deletions
 from lakewarden.service.effect import Document, DocumentChanged, Effect
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
@@ -216,7 +217,7 @@ class _Batch:
     def flush(self) -> None:
         """Makes the pending changes."""
         if self._waiting:
-            self._desk.change(self._realm, *self._waiting)
+            _change(self._desk, self._realm, self._waiting)
         self._waiting.clear()
         self._added.clear()
 
@@ -399,8 +400,14 @@ def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
         effects += [RelationChanged(row, False) for row in sorted(labels)]
     if snapshot.coded.is_known(entity):
         effects.append(EntityDropped(entity))
-    transaction.change(realm, *effects)
+    _change(transaction, realm, effects)
     return True
+
+
+def _change(transaction: WriteTransaction, realm: str, effects: Sequence[Effect]) -> None:
+    """Makes the changes; a policy that came with the system and is removed stays away."""
+    state = transaction.realm(realm)
+    transaction.change(realm, *effects, *deletions(state.realm, state.system, effects))
 
 
 def _membership_effects(entity: Entity, snapshot: Snapshot) -> Iterator[Effect]:

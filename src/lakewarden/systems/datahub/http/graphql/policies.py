@@ -7,12 +7,10 @@ one is only a statement until it is written. SOURCE: datahub reference 6.2, 6.9.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.effect import RealmChanged
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.rendering import is_immutable
 from lakewarden.systems.datahub.http.graphql import authorization, policy_input
@@ -120,13 +118,7 @@ def _delete(_: object, info: Info, urn: str) -> str:
 
     def delete_policy(transaction: WriteTransaction) -> str:
         _policy_to_change(call, transaction, entity)
-        realm = call.exchange.realm
-        aspects.drop(transaction, realm, entity)
-        state = transaction.realm(realm)
-        if any(table["id"] == urn for table in state.system.model.defaults):
-            # What came with the system and was removed stays away.
-            deleted = state.realm.deleted | {urn}
-            transaction.change(realm, RealmChanged(realm, replace(state.realm, deleted=deleted)))
+        aspects.drop(transaction, call.exchange.realm, entity)
         return urn
 
     return authorization.write(call, "policy.delete", entity, delete_policy)

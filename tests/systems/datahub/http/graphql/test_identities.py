@@ -23,6 +23,7 @@ from tests.systems.datahub.http.graphql.wire import (
     CONFLICT,
     FORBIDDEN,
     NOT_FOUND,
+    REALM,
     ROOT,
     Json,
     Wire,
@@ -308,6 +309,18 @@ def test_a_group_made_again_has_not_the_members_of_the_old_one(wire: Wire) -> No
     wire.good(MAKE, input={"id": "staff", "name": "Staff"})
     assert edges(wire, STAFF, relationships_input(*ALL, direction="INCOMING")) == []
     assert wire.aspects("corpuser", user("bob"))["nativeGroupMembership"] == {"nativeGroups": []}
+
+
+def test_who_has_the_name_of_a_removed_user_or_group_owns_nothing_by_it(wire: Wire) -> None:
+    table = "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"
+    owners = [{"owner": urn, "type": "NONE"} for urn in (user("bob"), STAFF, user("ana"))]
+    wire.put("dataset", table, "ownership", {"owners": owners})
+    wire.good(REMOVE, urn=user("bob"))
+    wire.good(DROP, urn=STAFF)
+    assert wire.aspects("dataset", table)["ownership"]["owners"] == owners[2:]
+    wire.put("corpuser", user("bob"), "corpUserInfo", {"active": True})
+    state = wire.service.state.realm(REALM)
+    assert not state.matrix.snapshot.subject(state.system.principal(user("bob"))).owned
 
 
 def test_groups_are_made_and_removed_by_whoever_manages_identities(wire: Wire) -> None:

@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-from lakewarden.kernel.change import MembershipChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
-from lakewarden.kernel.principal import GROUP, Principal
-from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization, entities, service_accounts
@@ -24,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases import aspects, native_user
+from lakewarden.systems.datahub.use_cases import aspects, native_user, references
 from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 _USER: Final = "corpuser"
@@ -136,14 +133,6 @@ def _remove_group(_: object, info: Info, urn: str) -> bool:
 
     def remove_group(transaction: WriteTransaction) -> bool:
         _delete_principal(call, transaction, group)
-        # Whoever makes a group of that name again does not get the old one's members.
-        realm = call.exchange.realm
-        memberships = transaction.realm(realm).matrix.snapshot.coded.memberships
-        principal = Principal(GROUP, urn)
-        id = memberships.ids.get(principal)
-        members = [] if id is None else sorted(memberships.members.get(id, ()))
-        rows = (MembershipRow(memberships.principals[member], principal) for member in members)
-        transaction.change(realm, *(MembershipChanged(row, False) for row in rows))
         return True
 
     return authorization.write(call, "group.remove", group, remove_group)
@@ -236,12 +225,18 @@ def _set_status(_: object, info: Info, urn: str, status: str) -> str:
 
 
 def _delete_principal(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
-    """Removes a user or group that is stored here."""
+    """Removes a user or group that is stored here, and the references to it.
+
+    Who gets the name later gets neither the members nor what was owned. SOURCE: RemoveUserResolver,
+    RemoveGroupResolver.
+    """
     state = transaction.realm(call.exchange.realm)
     if not entities.is_known(state, entity):
         raise missing(entity.name)
-    if not aspects.drop(transaction, call.exchange.realm, entity):
+    if not aspects.is_there(entity, state.matrix.snapshot):
         raise bad(f"`{entity.name}` is kept by the directory, not here")
+    references.forget(transaction, call.exchange.realm, entity)
+    aspects.drop(transaction, call.exchange.realm, entity)
 
 
 def _write(call: Call, transaction: WriteTransaction, writes: Iterable[Write]) -> None:

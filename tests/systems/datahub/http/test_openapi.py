@@ -130,6 +130,8 @@ def test_one_aspect_is_written_read_and_deleted(wire: Wire) -> None:
     assert wire.good("GET", f"{ONE}/globalTags") == {"value": TAGS}
     twice = f"{ONE}/globalTags?createIfNotExists=true"
     assert wire.bad("POST", twice, {"value": TAGS}) == 400
+    for word in ("createEntityIfNotExists", "createIfEntityNotExists"):
+        assert wire.bad("POST", f"{ONE}/status?{word}=true", {"value": {}}) == 400
     assert wire.bad("GET", f"{ONE}/globalTags", user="eve") == 403
     assert wire.bad("DELETE", f"{ONE}/globalTags", user="eve") == 403
     wire.good("DELETE", f"{ONE}/globalTags")
@@ -157,6 +159,27 @@ def test_an_entity_is_asked_for_by_its_head(wire: Wire) -> None:
     wire.grant("exists", "EXISTS_ENTITY", to="eve", TYPE=["dataset"])
     assert wire.send("HEAD", ONE, user="eve").status == 204
     assert wire.bad("GET", ONE, user="eve") == 403
+
+
+def test_what_is_softly_deleted_is_listed_and_exists_where_the_request_says_so(wire: Wire) -> None:
+    wire.put((ORDERS, "status", {"removed": True}), (STOCK, "status", {"removed": False}))
+    for head in (ONE, f"{ONE}/status"):
+        assert wire.send("HEAD", head).status == 404
+        assert wire.send("HEAD", f"{head}?includeSoftDelete=true").status == 204
+    lists: list[tuple[str, str, object, str]] = [
+        ("GET", f"{ALL}?query=*", None, "entities"),
+        ("GET", f"{ALL}?query=shop", None, "entities"),
+        ("GET", "/openapi/v2/entity/dataset?query=*", None, "results"),
+        ("POST", "/openapi/v3/entity/scroll?query=*", {"entities": ["dataset"]}, "entities"),
+        ("POST", "/openapi/v3/entity/scroll?query=shop", {"entities": ["dataset"]}, "entities"),
+    ]
+    for method, path, body, key in lists:
+        found = wire.good(method, path, body)
+        assert [one["urn"] for one in found[key]] == [STOCK], path
+        assert found.get("totalCount", 1) == 1
+        found = wire.good(method, f"{path}&includeSoftDelete=true", body)
+        assert {one["urn"] for one in found[key]} == {ORDERS, STOCK}, path
+    assert wire.good("GET", ONE)["status"] == {"value": {"removed": True}}
 
 
 def test_an_entity_is_deleted_whole_or_in_part(wire: Wire) -> None:

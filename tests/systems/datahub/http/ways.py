@@ -194,6 +194,7 @@ WRITES: Final[Mapping[str, Way]] = {
     "OpenAPI": _open(""),
     "OpenAPI createIfNotExists": _open("?createIfNotExists=true"),
     "OpenAPI createEntityIfNotExists": _open("?createEntityIfNotExists=true"),
+    "OpenAPI createIfEntityNotExists": _open("?createIfEntityNotExists=true"),
     "OpenAPI aspect": by_open_aspect,
     "OpenAPI patch": by_open_patch,
     "OpenAPI aspect patch": by_open_aspect_patch,

@@ -159,6 +159,21 @@ def test_an_aspect_is_not_created_twice(service: DecisionService) -> None:
         send(service, (ORDERS, "datasetProperties", {"name": "orders"}, Change.CREATE))
 
 
+@pytest.mark.parametrize("aspect", ["datasetProperties", "domains"])
+def test_an_entity_is_not_created_twice(service: DecisionService, aspect: str) -> None:
+    made: Item = (ORDERS, aspect, {"domains": [SHOP.name]}, Change.CREATE_ENTITY)
+    put(service, (ORDERS, "subTypes", {}))
+    assert refused_operation(service, made) == "entity.update"
+    assert refused_operation(service, made, switches=Switches(domains="original"))
+    grant(service, "EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY")
+    with pytest.raises(BadInput, match="already exists"):
+        send(service, made)
+    assert set(values(service, ORDERS)) == {"datasetKey", "subTypes"}
+    beside: Item = (ORDERS, "subTypes", {"typeNames": ["x"]}, Change.CREATE_ENTITY)
+    send(service, (ORDERS, "", None, Change.DELETE), made, beside)
+    assert set(values(service, ORDERS)) == {"datasetKey", "subTypes", aspect}
+
+
 @pytest.mark.parametrize("aspect", ["subTypes", "datasetKey", ""])
 def test_deleting_takes_its_own_right(service: DecisionService, aspect: str) -> None:
     put(service, (ORDERS, "subTypes", {}), (ORDERS, "upstreamLineage", {}))
@@ -619,7 +634,7 @@ def test_no_spelling_hides_a_tag(
 # soft deletion
 
 
-@pytest.mark.parametrize("change", [Change.PUT, Change.CREATE_ENTITY, Change.PATCH])
+@pytest.mark.parametrize("change", [Change.PUT, Change.PATCH])
 def test_soft_deletion_takes_the_right_to_change(service: DecisionService, change: Change) -> None:
     """As every other change by ingestion does; nothing is asked about beside it."""
     put(service, (ORDERS, "status", {"removed": False}))

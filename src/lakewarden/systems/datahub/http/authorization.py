@@ -23,6 +23,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.bodies import check_count
 from lakewarden.systems.datahub.http.errors import forbidden
 from lakewarden.systems.datahub.http.guard import DataHubGuard
+from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspect_guard import Switches
@@ -172,13 +173,20 @@ class Page(NamedTuple):
     total: int
 
 
-def readable_page(exchange: Exchange, type: str, start: int, count: int) -> Page:
-    """The stored entities of a type that the caller may read, a page in canonical order."""
+def readable_page(
+    exchange: Exchange, type: str, start: int, count: int, *, removed: bool = True
+) -> Page:
+    """The stored entities of a type that the caller may read, a page in canonical order.
+
+    `removed`: with those that are deleted softly.
+    """
     state = exchange.realm_state
     tree = state.matrix.snapshot.coded.tree
     ids = state.matrix.snapshot.of_type(type)
     if is_on(exchange) and ids:
         ids = listing(state.matrix, caller_request(exchange, READING, NO_RESOURCE), type=type)
+    if not removed:
+        ids = ids - Index.of(state.matrix.snapshot).removed
     more = readable(exchange, _policies_of_statements(exchange, type))
     page = [tree.entity(id) for id in tree.ordered(ids)[start : start + count]]
     page += more[max(start - len(ids), 0) :][: count - len(page)]

@@ -97,6 +97,14 @@ def scroll_id(start: int, shown: int, total: int) -> str | None:
     return str(end) if shown and end < total else None
 
 
+def includes_removed(exchange: Exchange) -> bool:
+    """Whether softly deleted entities count as existing: not unless the request says so.
+
+    SOURCE: GenericEntitiesController, `includeSoftDelete`.
+    """
+    return exchange.one("includeSoftDelete", "false").lower() == "true"
+
+
 def milliseconds(exchange: Exchange, name: str) -> int | None:
     """A parameter that is a time; None where it is absent. Raises `BadInput`."""
     text = exchange.one(name)

@@ -35,13 +35,15 @@ from lakewarden.systems.datahub.http.bodies import (
     check_count,
     entity,
     fields,
-    number,
+    includes_removed,
     ok,
     page_size,
     scroll_id,
+    scroll_start,
 )
 from lakewarden.systems.datahub.http.errors import not_found
 from lakewarden.systems.datahub.http.search_calls import read_page
+from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspect_version import expected_version, system_metadata
 from lakewarden.systems.datahub.use_cases.aspects import SECRETS, Aspect
@@ -53,6 +55,9 @@ _ENTITY: Final = f"{_TYPE}/{{urn}}"
 _ASPECT: Final = f"{_ENTITY}/{{aspect}}"
 
 _URN: Final = "urn"
+
+_CREATE_ENTITY: Final = ("createEntityIfNotExists", "createIfEntityNotExists")
+"""What asks for a new entity. SOURCE: the original's description of its interface, v2 and v3."""
 
 Write = Callable[[Exchange, Change], Reply]
 """Changes the aspects that a request has, in one way."""
@@ -70,10 +75,10 @@ def load_all(exchange: Exchange) -> Reply:
     count = page_size(exchange)
     type, query = _declared_type(exchange), exchange.one("query", "*")
     if query.strip(" *"):
-        page, place = read_page(exchange, (type,), query, count, exchange.one("scrollId"))
+        page, place = read_page(exchange, (type,), query, count)
         return _entity_page(exchange, page.entities, page.total, place)
-    start = number(exchange.one("scrollId", "0"), "scrollId")
-    listed = readable_page(exchange, type, start, count)
+    start = scroll_start(exchange)
+    listed = readable_page(exchange, type, start, count, removed=includes_removed(exchange))
     place = scroll_id(start, len(listed.entities), listed.total)
     return _entity_page(exchange, listed.entities, listed.total, place)
 
@@ -121,12 +126,16 @@ def load_aspect(exchange: Exchange) -> Reply:
 
 
 def exists(exchange: Exchange) -> Reply:
-    """Whether an entity or an aspect of it exists."""
+    """Whether an entity or an aspect of it exists; nothing of a softly deleted one does."""
     target = _path_entity(exchange)
     allow(exchange, "entity.exists", target)
     name = exchange.params.get("aspect")
     stored = _stored(exchange, [target])
     if target not in stored or (name is not None and name not in stored[target]):
+        raise not_found(quoted(target.name))
+    index = Index.of(exchange.realm_state.matrix.snapshot)
+    id = index.tree.find(target)
+    if id is not None and id in index.removed and not includes_removed(exchange):
         raise not_found(quoted(target.name))
     return Reply(HTTPStatus.NO_CONTENT)
 
@@ -297,10 +306,10 @@ def _items(exchange: Exchange) -> list[Fields]:
 
 
 def _change(exchange: Exchange) -> Change:
+    if any(exchange.one(name, "false").lower() == "true" for name in _CREATE_ENTITY):
+        return Change.CREATE_ENTITY
     if exchange.one("createIfNotExists", "false").lower() == "true":
         return Change.CREATE
-    if exchange.one("createEntityIfNotExists", "false").lower() == "true":
-        return Change.CREATE_ENTITY
     return Change.PUT
 
 

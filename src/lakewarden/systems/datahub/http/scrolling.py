@@ -14,7 +14,13 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.authorization import readable_page
-from lakewarden.systems.datahub.http.bodies import ok, page_size, scroll_id, scroll_start
+from lakewarden.systems.datahub.http.bodies import (
+    includes_removed,
+    ok,
+    page_size,
+    scroll_id,
+    scroll_start,
+)
 from lakewarden.systems.datahub.http.openapi import read_bodies
 from lakewarden.systems.datahub.http.search_calls import filters_of, read_page
 
@@ -31,17 +37,16 @@ def scroll(exchange: Exchange) -> Reply:
         raise LimitExceeded(f"more than {_MOST_TYPES} types together")
     query, filters = exchange.one("query", "*") or "*", filters_of(body)
     if query.strip(" *") or filters:
-        id = exchange.one("scrollId")
-        result, place = read_page(exchange, tuple(types), query, count, id, filters)
+        result, place = read_page(exchange, tuple(types), query, count, filters)
         names = set(body.texts("aspects"))
         shown_bodies = read_bodies(exchange, dict.fromkeys(result.entities, names))
         return ok({"scrollId": place, "entities": shown_bodies, "totalCount": result.total})
-    start = scroll_start(exchange)
+    start, removed = scroll_start(exchange), includes_removed(exchange)
     page: list[Entity] = []
     total = 0
     for type in types:
         remaining = count - len(page)
-        own = readable_page(exchange, type, max(start - total, 0), remaining)
+        own = readable_page(exchange, type, max(start - total, 0), remaining, removed=removed)
         page += own.entities
         total += own.total
     names = set(body.texts("aspects"))

@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.authorization import caller
-from lakewarden.systems.datahub.http.bodies import fields, value, whole_number
+from lakewarden.systems.datahub.http.bodies import fields, includes_removed, value, whole_number
 from lakewarden.systems.datahub.http.searching import USUAL, search_session
 from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import USUAL as USUAL_FACETS
@@ -144,18 +144,14 @@ def read_page(
     types: tuple[str, ...],
     query: str,
     count: int,
-    scroll_id: str,
     filters: tuple[AnyOf, ...] = (),
 ) -> tuple[Page, str | None]:
-    """A page of readable entities with the words, and the position of the next page.
-
-    What is deleted softly is among them, as in every listing of the interface.
-    """
-    question = Question(query, types, filters, removed=True)
+    """A page of readable entities with the words, and the position of the next page."""
+    question = Question(query, types, filters, removed=includes_removed(exchange))
     known = scroll.digest(question, exchange.realm, caller(exchange).name)
     with search_session(exchange, view_authorization.rest_readable) as search:
         result = search.search(question)
-        if scroll_id:
+        if scroll_id := exchange.one("scrollId"):
             page = result.after(scroll.read_scroll_id(scroll_id, known), count)
         else:
             page = result.page(0, count)

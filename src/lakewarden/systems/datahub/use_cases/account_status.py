@@ -21,6 +21,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.state import RealmState
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 TYPE: Final = "corpuser"
 
@@ -37,9 +38,9 @@ def refusal_of(
     """The reason why the user of this URN is not admitted; empty for an admitted one."""
     if user == SYSTEM:
         return ""
-    if status.get("removed") is True:
+    if without_avro_type(status.get("removed")) is True:
         return f"`{user}` was removed"
-    if user_status.get("status") == "SUSPENDED":
+    if without_avro_type(user_status.get("status")) == "SUSPENDED":
         return f"`{user}` is suspended"
     return "" if is_there or user == ROOT else f"`{user}` does not exist"
 

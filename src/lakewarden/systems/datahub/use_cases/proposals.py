@@ -247,6 +247,9 @@ class _Guarded:
                     raise
 
     def _apply_to_aspect(self, aspect: str, proposals: Sequence[Proposal]) -> None:
+        for proposal in proposals if self._is_there else ():
+            if proposal.change is Change.CREATE_ENTITY:
+                raise BadInput(f"`{self.entity.name}` already exists", where=proposal.where)
         if is_timed(aspect):
             for proposal in proposals:
                 patched = _patched_value(

@@ -14,8 +14,9 @@ import pytest
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.run import ingest
-from lakewarden.pipeline.ingest.tabular import Tabular, normalised
+from lakewarden.pipeline.ingest.tabular import Tabular, _csv_cells, normalised
 from lakewarden.service.source_row import BAD_NAME
 from lakewarden.service.system import System, load_system
 from lakewarden.service.warden import Warden
@@ -355,3 +356,9 @@ def test_parquet_is_refused_with_file_and_column_or_row(
     _parquet(folder, "a.parquet", type=["metalake"], name=["a"])
     _parquet(folder, "b.parquet", name=["b"], type=["metalake"])
     assert refusal(5) == "entities/a.parquet: its files have different columns"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path: Path) -> None:
+    (tmp_path / "principals.csv").write_text("\ufeffkind,name\nuser,ana\n", "utf-8")
+    file = File(tmp_path / "principals.csv", "principals.csv")
+    assert list(_csv_cells("principals", file)) == [(2, {"kind": "user", "name": "ana"})]

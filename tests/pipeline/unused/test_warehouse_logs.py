@@ -61,17 +61,18 @@ ACCESSED = [
 
 def test_snowflake_as_json_and_as_csv(tmp_path: Path) -> None:
     record = {
+        "USER_NAME": "ANA",
         "QUERY_ID": "1",
         "QUERY_START_TIME": "2024-03-01 08:00:00.000 +0000",
-        "USER_NAME": "ANA",
         "DIRECT_OBJECTS_ACCESSED": DIRECT,
         "OBJECTS_MODIFIED": MODIFIED,
     }
     assert acts(said(tmp_path, "snowflake", lines(record))) == ACCESSED
     cells = tuple(v if isinstance(v, str) else json.dumps(v) for v in record.values())
-    none = ("2", "2024-03-01", "BEN", "[]", "")
+    none = ("BEN", "2", "2024-03-01", "[]", "")
     text = table(tuple(record), cells, none)
-    assert acts(said(tmp_path, "snowflake", text, "csv")) == ACCESSED
+    for marked in (text, f"\ufeff{text}"):
+        assert acts(said(tmp_path, "snowflake", marked, "csv")) == ACCESSED
     other = {"USER_NAME": "ANA", "START_TIME": "2024-03-01"}
     wrong = {**record, "DIRECT_OBJECTS_ACCESSED": [{"objectDomain": "Table", "objectName": "A.B"}]}
     listed = [{**record, "OBJECTS_MODIFIED": {"a": 1}}, {**record, "OBJECTS_MODIFIED": ["x"]}]
@@ -91,10 +92,13 @@ def test_query_history_names_no_objects(tmp_path: Path, suffix: str) -> None:
         said(tmp_path, "snowflake", text, suffix)
 
 
+ORDERS = "projects/corp/datasets/shop/tables/orders"
+
+
 def entry(kind: str, code: int | None = None, **more: object) -> Mapping[str, object]:
     payload = {
         "authenticationInfo": {"principalEmail": "ana@corp.test"},
-        "resourceName": "projects/corp/datasets/shop/tables/orders",
+        "resourceName": ORDERS,
         "metadata": {kind: {"reason": "JOB"}},
         **({} if code is None else {"status": {"code": code}}),
         **more,
@@ -108,7 +112,7 @@ def test_bigquery(tmp_path: Path) -> None:
         "bigquery",
         lines(
             entry("tableDataRead"),
-            entry("tableDataChange"),
+            entry("tableDataChange", resourceName=f"{ORDERS}$20240301"),
             entry("tableDataRead", 7),
             entry("tableDataRead", 3),
             entry("jobInsertion"),
@@ -133,7 +137,7 @@ def csvlog(message: str, when: str = "2024-03-01 08:00:00.123 UTC") -> tuple[obj
 def test_postgresql_with_pgaudit(tmp_path: Path) -> None:
     rows = (
         csvlog('AUDIT: SESSION,1,1,READ,SELECT,TABLE,public.orders,"select *\nfrom orders",<none>'),
-        csvlog("AUDIT: OBJECT,2,1,WRITE,UPDATE,TABLE,public.orders,update,<none>"),
+        csvlog("AUDIT: OBJECT,2,1,WRITE,UPDATE,FOREIGN TABLE,public.orders,update,<none>"),
         csvlog("AUDIT: SESSION,3,1,DDL,DROP TABLE,TABLE,public.old,drop,<none>"),
         csvlog("AUDIT: SESSION,4,1,READ,SELECT,VIEW,public.totals,select,<none>"),
         csvlog("connection received"),

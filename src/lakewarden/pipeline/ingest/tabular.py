@@ -217,7 +217,7 @@ def _csv_rows(table: str, file: File, system: System) -> Iterator[Row]:
 
 def _csv_cells(table: str, file: File) -> Iterator[tuple[int, Cells]]:
     limit_cells()
-    with file.path.open(encoding="utf-8", newline="") as stream:
+    with file.path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
             header = next(reader, [])

@@ -38,7 +38,7 @@ def opened(file: File) -> Iterator[IO[str]]:
         if file.path.suffix == ".gz":
             raw = stack.enter_context(gzip.open(raw))
         yield stack.enter_context(
-            TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")
+            TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
         )
 
 

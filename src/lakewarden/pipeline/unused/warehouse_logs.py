@@ -7,9 +7,10 @@ snowflake    ACCOUNT_USAGE.ACCESS_HISTORY as CSV or JSON lines: the tables in
 bigquery     Cloud Audit Logs as JSON lines: an entry whose `protoPayload.metadata` has
              `tableDataRead` reads the table of `resourceName`, one with `tableDataChange` writes
              it, by `authenticationInfo.principalEmail` at `timestamp`; denied where `status.code`
-             is 7
+             is 7. A partition (`orders$20240301`) is its table
 postgresql   csvlog with lines of pgaudit: a message `AUDIT: …` of the class READ or WRITE, on a
-             TABLE, with its name (`pgaudit.log_relation = on`); the catalog is the database
+             TABLE or FOREIGN TABLE, with its name (`pgaudit.log_relation = on`); the catalog is the
+             database
 ranger       access audits of plugins as JSON lines: `access` select, insert, update or delete by
              `reqUser` at `evtTime` on `resource`, a table or columns of one; the catalog is the
              service (`repo`) unless the resource begins with one; denied where `result` is 0
@@ -36,9 +37,10 @@ from lakewarden.pipeline.unused.mapping import Tables
 
 _PARTS: Final = ("catalog", "schema", "table")
 _PERMISSION_DENIED: Final = 7
-_BIGQUERY_TABLE: Final = re.compile(r"projects/([^/]+)/datasets/([^/]+)/tables/([^/]+)")
+_BIGQUERY_TABLE: Final = re.compile(r"projects/([^/]+)/datasets/([^/]+)/tables/([^/$]+)(?:\$.*)?")
 _OFFSET: Final = re.compile(r" ([+-]\d\d:?\d\d)$")
 _AUDIT: Final = "AUDIT: "
+_AUDITED: Final = ("TABLE", "FOREIGN TABLE")
 _CSVLOG: Final = {"log_time": 0, "user_name": 1, "database_name": 2, "message": 13}
 _WRITES: Final = frozenset({"insert", "update", "delete"})
 
@@ -172,7 +174,7 @@ def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Itera
     if len(audit) < 7:
         raise BadInput("expected the fields of pgaudit")
     act = {"READ": tables.read, "WRITE": tables.write}.get(audit[3])
-    if act is None or audit[5] != "TABLE":
+    if act is None or audit[5] not in _AUDITED:
         return
     names = _fields(audit[6], ".")
     if len(names) != 2:

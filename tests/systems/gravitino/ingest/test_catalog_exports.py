@@ -247,6 +247,21 @@ def test_snowflake(unstarted: SparkSession, tmp_path: Path) -> None:
     }
 
 
+def test_who_was_dropped_is_nobody(unstarted: SparkSession, tmp_path: Path) -> None:
+    r"""Snowflake leaves the grants of a user who is dropped; null may be `\N`."""
+    users = r"NAME,DISABLED,DELETED_ON" "\n" r"ANA,true,2024-01-01" "\n" r"BEN,false,\N" "\n"
+    made_again = users + r"ANA,false,\N" "\n"
+    orders = "SHOP.RAW.ORDERS"
+    for text, readers in ((users, set[str]()), (made_again, {"ANA"})):
+        export = written(tmp_path / "e", {**SNOWFLAKE, "users.csv": text})
+        warden, result = ingested("snowflake-file", export, tmp_path / "out", unstarted)
+        assert allowed(warden, "table.load", orders) == {orders: readers}
+        assert "DORA: member of LEAD: there is no such user" in notes(result)
+    (tmp_path / "e" / "users.csv").unlink()
+    with pytest.raises(BadInput, match="without which users who are disabled or dropped"):
+        ingested("snowflake-file", tmp_path / "e", tmp_path / "out", unstarted)
+
+
 def test_a_policy_on_a_tag_is_refused(unstarted: SparkSession, tmp_path: Path) -> None:
     """The tables that have the tag are not named: reading them would be allowed as a whole."""
     tagged = SNOWFLAKE["policy_references.csv"] + "HIDE,MASKING_POLICY,SHOP,RAW,PII,TAG,\n"
@@ -353,9 +368,9 @@ def test_glue_and_lake_formation(unstarted: SparkSession, tmp_path: Path) -> Non
         " the permission holds under a condition of the request",
         "table shop.people: ALL to IAM_ALLOWED_PRINCIPALS:"
         " policies of IAM decide, and these are not read",
-        f"lftagpolicy: SELECT to {ARN}:user/hal: LFTAGPOLICY:"
+        f"lftagpolicy TABLE: SELECT to {ARN}:user/hal: LFTAGPOLICY:"
         " what has an LF-tag is not in the export",
-        f"datacellsfilter eu: SELECT to {ARN}:user/jon: DATACELLSFILTER:"
+        f"datacellsfilter shop.eu: SELECT to {ARN}:user/jon: DATACELLSFILTER:"
         " a filter permits some rows and columns",
         f"table shop.totals: INSERT to {ARN}:role/etl: nothing on a view",
         "table shop.orders: SELECT to 444455556666: another account decides whom it lets have this",
@@ -370,6 +385,34 @@ def test_columns_that_nobody_knows_are_left_out(unstarted: SparkSession, tmp_pat
     warden, result = ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
     assert not warden.who("column.read", "column:lk:aws.shop.people.day")
     assert any("its columns are not known" in note for note in notes(result))
+
+
+def test_all_tables_and_columns_of_other_case_in_lake_formation(
+    unstarted: SparkSession, tmp_path: Path
+) -> None:
+    """SELECT on all tables is one on all columns of the table ALL_TABLES."""
+    names = ("ana", "ben")
+    ana, ben = (f"{ARN}:user/{name}" for name in names)
+    without = {"ExcludedColumnNames": ["CARD"]}
+    every = lake_columns("ALL_TABLES", ColumnWildcard={})
+    given = [
+        permission(ana, every, "SELECT", PermissionsWithGrantOption=["SELECT"]),
+        permission(ben, lake_columns("people", ColumnWildcard=without), "SELECT"),
+        permission(ben, {"LFTag": {"TagKey": "team", "TagValues": ["a"]}}, "DESCRIBE"),
+    ]
+    files = {**GLUE, "permissions.json": json.dumps({"PrincipalResourcePermissions": given})}
+    export = written(tmp_path / "export", files)
+    warden, result = ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
+    assert allowed(warden, "table.load", "aws.shop.people") == {"aws.shop.people": {ana}}
+    assert allowed(warden, "column.read", "aws.shop.people.card", "aws.shop.people.day") == {
+        "aws.shop.people.card": {ana},
+        "aws.shop.people.day": {ana, ben},
+    }
+    assert notes(result) >= {
+        f"SELECT of {ana} on tablewildcard shop: grant option:"
+        " Gravitino has no grant option on one object",
+        f'lftag team.["a"]: DESCRIBE to {ben}: LFTAG: LF-tags are no objects of a catalog',
+    }
 
 
 ON_DATABASE = [permission(f"{ARN}:user/ana", {"Database": {"Name": "shop"}}, "SELECT")]
@@ -502,6 +545,25 @@ def test_row_access_policies_are_required(unstarted: SparkSession, tmp_path: Pat
         ingested("bigquery-file", export, tmp_path / "out", unstarted)
 
 
+NO_ROW_POLICIES = {"row-policies.json": '{"rowAccessPolicies": []}'}
+GRANTS_ALONE = {"object_privileges.csv": BIGQUERY["object_privileges.csv"]}
+
+
+@pytest.mark.parametrize(
+    ("export", "message"),
+    [
+        ({**NO_ROW_POLICIES, "a.json": asset(f"{SHOP}/tables/orders")}, "with the `resource` of a"),
+        ({**NO_ROW_POLICIES, **GRANTS_ALONE}, "has no asset with the `resource` of a table"),
+        (GRANTS_ALONE, "has no reply with `rowAccessPolicies`"),
+    ],
+)
+def test_policies_of_columns_are_in_resources_of_tables(
+    unstarted: SparkSession, tmp_path: Path, export: Export, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        ingested("bigquery-file", written(tmp_path / "e", export), tmp_path / "out", unstarted)
+
+
 INDEXED = {
     "unity-catalog-file": (UNITY, "", "ana@corp.test", "table:lk:main.shop.orders"),
     "snowflake-file": (SNOWFLAKE, "", "ANA", "table:lk:SHOP.RAW.ORDERS"),
@@ -570,6 +632,12 @@ BAD: Iterable[tuple[Export, str]] = [
     ({"users.csv": "NAME,DISABLED,DELETED_ON\nANA\n"}, "expected 3 cells, got 1"),
     ({"users.csv": "NAME,NAME\nANA,ANA\n"}, "a column is repeated"),
     ({"users.json": "{}"}, "is the table `users` for the second time"),
+    (
+        {"users.csv": "NAME,DISABLED,DELETED_ON\nANA,false,NULL\n"},
+        "a time or an empty cell, got `NUL",
+    ),
+    ({"columns.csv.gz": ""}, "unpack or rename it"),
+    ({"COLUMNS.CSV": ""}, "unpack or rename it"),
 ]
 
 

@@ -6,7 +6,8 @@
 
 An asset has `resource.data` (the resource as its API writes it), `iamPolicy`, or both. Projects are
 called by number in names and by id in resources. Row access policies are in no such export: a reply
-of `rowAccessPolicies.list` has to stand in the folder, which may be empty.
+of `rowAccessPolicies.list` has to stand in the folder, which may be empty. Policies of columns are
+in the resources of tables, so policies of tables alone are refused.
 
 SOURCE: Cloud Asset Inventory documentation, Exporting assets and Asset name format; BigQuery API
 v2, Table, TableFieldSchema and RowAccessPolicy; IAM documentation, Policy.
@@ -51,13 +52,21 @@ def records(files: Sequence[File]) -> Iterator[Record]:
                 yield from _row_policies(Section(record.value, where))
             else:
                 assets.append(Section(record.value, where))
-    if not knows_row_policies and assets:
+    where = files[0].name if files else ""
+    if not knows_row_policies:
         message = (
             f"has no reply with `{ROW_POLICIES}`, without which tables with row access policies"
             f' would be read as a whole (`{{"{ROW_POLICIES}": []}}` says that there are none)'
         )
-        raise BadInput(message, where=files[0].name)
-    yield from _Assets(assets).records()
+        raise BadInput(message, where=where)
+    read = _Assets(assets)
+    if read.lacks_resources():
+        message = (
+            "has no asset with the `resource` of a table, without which columns with policy tags"
+            " would be read"
+        )
+        raise BadInput(message, where=where)
+    yield from read.records()
 
 
 def _row_policies(reply: Section) -> Iterator[Record]:
@@ -78,6 +87,12 @@ class _Assets:
             project = _PROJECT.fullmatch(name)
             if project and isinstance(data.get("projectId"), str):
                 self._ids[project[1]] = str(data["projectId"])
+
+    def lacks_resources(self) -> bool:
+        """Whether nobody knows of any table which of its columns are limited."""
+        tables = [(_is_table(name), data) for name, data, _ in self._assets]
+        is_about_tables = not tables or any(is_table for is_table, _ in tables)
+        return is_about_tables and not any(is_table and data for is_table, data in tables)
 
     def records(self) -> Iterator[Record]:
         for name, data, asset in self._assets:
@@ -104,6 +119,11 @@ class _Assets:
         return Securable(kind if isinstance(kind, str) else "TABLE", found.groups())
 
 
+def _is_table(name: str) -> bool:
+    found = _DATASET.fullmatch(name)
+    return found is not None and bool(found[3])
+
+
 def _data(asset: Section) -> Mapping[str, object]:
     """The resource as its API writes it; empty where the asset has none."""
     resource = Section(asset.take("resource") or {}, asset.at("resource"))
@@ -114,7 +134,7 @@ def _data(asset: Section) -> Mapping[str, object]:
 
 
 def _fields(table: Securable, data: Mapping[str, object], where: str) -> Iterator[Record]:
-    """The columns of a table, also those in records, and which of them have a policy tag."""
+    """The columns of a table, also those in records, and which of them have a policy."""
     schema = Section(data.get("schema") or {}, f"{where}.resource.data.schema")
     todo: list[tuple[tuple[str, ...], Section]] = [((), field) for field in schema.tables("fields")]
     while todo:
@@ -123,9 +143,8 @@ def _fields(table: Securable, data: Mapping[str, object], where: str) -> Iterato
         on = Securable("COLUMN", (*table.parts, *path))
         yield Exists(on, where)
         tags = Section(field.take("policyTags") or {}, field.at("policyTags"))
-        if tags.texts("names"):
-            for length in range(1, len(path) + 1):
-                yield Limited(table, "policy_tag", where, ".".join(path[:length]))
+        if tags.texts("names") or field.take("dataPolicies"):
+            yield Limited(table, "policy_tag", where, ".".join(path))
         todo += [(path, inner) for inner in field.tables("fields")]
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.service.source_row import Row
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping
@@ -23,6 +24,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Present,
     Record,
     Securable,
+    label,
 )
 from lakewarden.systems.gravitino.ingest.grants import stored
 
@@ -30,6 +32,9 @@ TABLE: Final = "table"
 VIEW: Final = "view"
 COLUMN: Final = "column"
 LEAVES: Final = frozenset({TABLE, VIEW})
+
+_ABOVE_COLUMN: Final = 3
+"""How many parts a name has above those of a column: catalog, schema and table."""
 
 
 @dataclass(slots=True)
@@ -51,6 +56,8 @@ class ExportContent:
     principals: set[Principal] = field(default_factory=set)
     inactive: set[Principal] = field(default_factory=set)
     notes: list[tuple[str, str]] = field(default_factory=list)
+    _present: set[Principal] = field(default_factory=set)
+    _misnamed: list[tuple[Entity, Entity, str]] = field(default_factory=list)
     _known: set[Entity] = field(default_factory=set)
     _types: set[str] = field(default_factory=set)
 
@@ -66,7 +73,7 @@ class ExportContent:
             case Limited():
                 self.limited.append(record)
             case Present():
-                self._present(record)
+                self._list(record)
             case Left():
                 self.notes.append((record.subject, self.reason(record.feature)))
 
@@ -86,6 +93,10 @@ class ExportContent:
             reason = self.mapping.kind(record.on.kind).never
             self.notes.append((label(record.on), f"{record.on.kind}: {reason}"))
             return
+        table = self._misnamed_table(record.on, entity)
+        if table is not None:
+            self._misnamed.append((entity, table, record.place))
+            return
         self.places.setdefault(entity, record.place)
         self._add(entity)
         if record.owner is not None:
@@ -98,11 +109,14 @@ class ExportContent:
             table, name = split(entity)
             self.columns[table].add(name)
 
-    def _present(self, record: Present) -> None:
-        principal, why = self.principal(record.principal)
+    def _list(self, record: Present) -> None:
+        principal, why = self._principal(record.principal)
         if principal is None:
             self.notes.append((record.principal.name, why))
-        elif not record.is_active and principal.kind == USER:
+            return
+        self._present.add(principal)
+        self.principals.add(principal)
+        if not record.is_active and principal.kind == USER:
             self.inactive.add(principal)
 
     def _entity(self, on: Securable) -> Entity | None:
@@ -110,8 +124,17 @@ class ExportContent:
         type = self.mapping.kind(on.kind).type
         if not type:
             return None
-        parts = (self.catalog, *on.parts) if self.mapping.one_catalog else on.parts
-        return Entity(type, f"{self.metalake}:{'.'.join(parts)}")
+        return Entity(type, f"{self.metalake}:{'.'.join(self._parts(on))}")
+
+    def _parts(self, on: Securable) -> tuple[str, ...]:
+        return (self.catalog, *on.parts) if self.mapping.one_catalog else on.parts
+
+    def _misnamed_table(self, on: Securable, column: Entity) -> Entity | None:
+        """The table of a column, if dots in names above would be taken for those of the column."""
+        above = self._parts(on)[:_ABOVE_COLUMN]
+        if column.type != COLUMN or not any("." in part for part in above):
+            return None
+        return Entity(TABLE, f"{self.metalake}:{'.'.join(above)}")
 
     def entity(self, on: Securable, place: str) -> tuple[Entity | None, str]:
         """The entity that is meant, or why there is none.
@@ -122,6 +145,8 @@ class ExportContent:
         entity = self._entity(on)
         if entity is None:
             return None, f"{on.kind}: {self.mapping.kind(on.kind).never}"
+        if self._misnamed_table(on, entity) is not None:
+            return None, "the name of its table has a dot"
         if entity.type in LEAVES and entity not in self._known:
             for type in LEAVES - {entity.type}:
                 if Entity(type, entity.name) in self._known:
@@ -132,21 +157,35 @@ class ExportContent:
         return entity, ""
 
     def principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
-        """The principal, or why there is none."""
+        """The principal, or why there is none.
+
+        Whoever is named without being listed exists, unless the source lists all of the kind.
+        """
+        principal, why = self._principal(grantee)
+        if principal is None or principal == members_of(self.metalake):
+            return principal, why
+        found, _ = self.mapping.principal_kind(*grantee)
+        if found.is_listed and self._present and principal not in self._present:
+            return None, f"there is no such {principal.kind}"
+        self.principals.add(principal)
+        return principal, ""
+
+    def _principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
         found, name = self.mapping.principal_kind(*grantee)
         if not found.kind:
             return None, found.never
         if grantee.name in found.everybody:
             return members_of(self.metalake), ""
-        principal = Principal(found.kind, f"{self.metalake}:{name}" if found.kind == ROLE else name)
-        self.principals.add(principal)
-        return principal, ""
+        name = f"{self.metalake}:{name}" if found.kind == ROLE else name
+        return Principal(found.kind, name), ""
 
     def rows(self, place: str) -> Iterator[Row]:
         """All entities that exist, their containers before them."""
         views = {entity.name for entity in self._known if entity.type == VIEW}
         written: set[Entity] = set()
         yield from stored(Entity("metalake", self.metalake), place)
+        for column, table, at in self._misnamed:
+            yield from stored(column, at, inside=table)
         for entity, at in self.places.items():
             for one in (*reversed(list(containers(entity))), entity):
                 if one in written or (one.type == TABLE and one.name in views):
@@ -173,6 +212,16 @@ def split(column: Entity) -> tuple[Entity, str]:
     return Entity(TABLE, f"{above[0]}:{'.'.join(above[1:])}"), name
 
 
+def are_parts(column: str, other: str) -> bool:
+    """Whether one column is the other or a part of it, for engines that fold names.
+
+    >>> are_parts("Card", "CARD"), are_parts("to", "to.town"), are_parts("to.town", "to.street")
+    (True, True, False)
+    """
+    paths = (same_but_for_case(name).split(".") for name in (column, other))
+    return all(own == theirs for own, theirs in zip(*paths, strict=False))
+
+
 def containers(entity: Entity) -> Iterator[Entity]:
     """What an entity is in, below the metalake, nearest first.
 
@@ -183,8 +232,3 @@ def containers(entity: Entity) -> Iterator[Entity]:
     while above is not None and above.type != "metalake":
         yield above
         above = gravitino.parent(above)
-
-
-def label(on: Securable) -> str:
-    """What the report calls an object of the source."""
-    return f"{on.kind.lower()} {'.'.join(filter(None, on.parts))}".strip()

@@ -5,7 +5,8 @@
     ListPermissions      `PrincipalResourcePermissions`
 
 Every file has one page or several. A permission on all tables of a database is one on the database.
-A permission on columns names some, or leaves some out of all of them.
+A permission on columns names some, or leaves some out of all of them; one to select from all tables
+of a database is on all columns of the table `ALL_TABLES`.
 
 SOURCE: AWS Glue API reference, Database and Table; Lake Formation API reference, Resource,
 TableWithColumnsResource and PrincipalResourcePermissions.
@@ -13,6 +14,7 @@ TableWithColumnsResource and PrincipalResourcePermissions.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,12 +31,16 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Left,
     Record,
     Securable,
+    label,
 )
 
 DATABASES: Final = "DatabaseList"
 TABLES: Final = "TableList"
 PERMISSIONS: Final = "PrincipalResourcePermissions"
 
+
+_EVERY_TABLE: Final = "ALL_TABLES"
+"""What the table is called of a permission on all tables."""
 
 _ALL_TABLES: Final = ("SELECT", "INSERT", "DELETE", "ALTER")
 
@@ -110,7 +116,8 @@ class Pages:
             for word in _words(privilege, on):
                 yield _granted(on, grantee, word, limit, item.where)
         for privilege in item.texts("PermissionsWithGrantOption"):
-            yield Left(f"{privilege} of {grantee.name}", "grant_option", item.where)
+            subject = f"{privilege} of {grantee.name} on {label(on.on)}"
+            yield Left(subject, "grant_option", item.where)
 
     def _has(self, resource: object) -> bool:
         """Whether something is in this catalog, as what names none is."""
@@ -124,13 +131,15 @@ class Pages:
             self._of_catalog(inner)
             return _Resource(Securable("DATABASE", (inner.text("Name"),)))
         if name not in ("Table", "TableWithColumns"):
-            return _Resource(Securable(name.upper(), (inner.text("Name", ""),)))
+            return _Resource(Securable(name.upper(), tuple(_words_of(inner))))
         self._of_catalog(inner)
         database = inner.text("DatabaseName")
         if inner.take("TableWildcard") is not None:
             return _Resource(Securable("TABLEWILDCARD", (database,)))
         table = _Resource(Securable("TABLE", (database, inner.text("Name"))))
-        return table if name == "Table" else _columns(table.on, inner)
+        on = table if name == "Table" else _columns(table.on, inner)
+        is_every = on.on.parts[-1] == _EVERY_TABLE and on.columns is None
+        return _Resource(Securable("TABLEWILDCARD", (database,))) if is_every else on
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,14 @@ class _Resource:
     on: Securable
     columns: frozenset[str] | None = None
     is_excluding: bool = False
+
+
+def _words_of(inner: Section) -> Iterator[str]:
+    """What a resource that does not carry over is called: all that it says of itself."""
+    for key in inner.names():
+        value = inner.take(key)
+        if not key.endswith("CatalogId"):
+            yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _columns(table: Securable, inner: Section) -> _Resource:

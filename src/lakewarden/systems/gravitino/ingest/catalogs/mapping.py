@@ -9,11 +9,13 @@ and the reason; so is every kind of object, and every feature that has no counte
                     `not_read`: what may restrict access and is in no export
     [kinds.WORD]    `type`, or `never`; `words`: further words for it. `rest` is for all others
     [principals.WORD]  `kind` (user, group, role) or `never`; `pattern`: names that are of that kind
-                    where the source does not tell; `everybody`: which of them all users are in
+                    where the source does not tell; `everybody`: which of them all users are in;
+                    `listed`: an export with a list of them names others that are gone
     [privileges.WORD]  what it means by type, or `never`; `needs`: privileges that the grantee has
                     to have there, too; `all`: everything that other privileges mean
     [[together]]    `privileges` which on one entity mean more than each for itself
-    [owner]         by type: what an owner may do; `owner = true` where a user is owner here as well
+    [owner]         by type: what an owner may do; `owner = true` where a user is owner here as
+                    well, `users = true` where whoever is no user owns nothing
     [inside]        `privileges`, of which a role needs one on every container of what it has
     [features.NAME] `title`, `never`
     [tables.NAME]   how a table of an export is read, see `table_spec`
@@ -65,13 +67,15 @@ class Kind:
 class PrincipalKind:
     """A kind of principal of the source: user, group or role here, or why it is `never` here.
 
-    `everybody` are the names of those of this kind that all users are in.
+    `everybody` are the names of those of this kind that all users are in. Where `is_listed`, who is
+    not in a list of the export is gone.
     """
 
     kind: str
     never: str
     pattern: re.Pattern[str] | None
     everybody: frozenset[str] = frozenset()
+    is_listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,14 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What an owner may do: `is_owner` if a user owns the entity here as well, and privileges."""
+    """What an owner may do: `is_owner` if a user owns the entity here as well, and privileges.
+
+    `of_users`: whoever is no user owns nothing.
+    """
 
     is_owner: bool
     means: tuple[str, ...]
+    of_users: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +273,11 @@ def _principal(section: Section) -> PrincipalKind:
     pattern, everybody = section.text("pattern", ""), frozenset(section.texts("everybody"))
     if everybody and not kind:
         raise BadInput("who is never here is not everybody", where=section.at("everybody"))
+    is_listed = section.flag("listed")
     section.close()
     try:
-        return PrincipalKind(kind, never, re.compile(pattern) if pattern else None, everybody)
+        compiled = re.compile(pattern) if pattern else None
+        return PrincipalKind(kind, never, compiled, everybody, is_listed)
     except re.error as error:
         raise BadInput(str(error), where=section.at("pattern")) from None
 
@@ -301,7 +311,7 @@ def _meaning(section: Section, model: Model) -> dict[str, tuple[str, ...]]:
 def _owner(type: str, section: Section, model: Model) -> Ownership:
     names = section.texts("privileges")
     _check_privileges(type, names, model, section.at("privileges"))
-    made = Ownership(section.flag("owner"), names)
+    made = Ownership(section.flag("owner"), names, section.flag("users"))
     if made.is_owner and not model.types[type].owned:
         raise BadInput(f"a `{type}` has no owner", where=section.where)
     section.close()

@@ -9,7 +9,7 @@ it, since a grant further up would reach it, and its readers have single columns
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,8 +23,8 @@ from lakewarden.systems.gravitino.ingest.catalogs.export_content import (
     TABLE,
     VIEW,
     ExportContent,
+    are_parts,
     containers,
-    label,
     split,
 )
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping
@@ -33,6 +33,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     GrantedColumns,
     Grantee,
     Securable,
+    label,
 )
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, closure, grantee_label
 
@@ -57,6 +58,20 @@ class Limit:
 
     is_whole: bool
     columns: frozenset[str]
+
+    def hides(self, column: str) -> bool:
+        """Whether readers do not get all values of a column."""
+        return self.is_whole or any(are_parts(column, name) for name in self.columns)
+
+    def whole(self, columns: Collection[str]) -> set[str]:
+        """Of the columns that are known, those whose values readers get.
+
+        None, where the limit names a column that nobody knows: then it could be any.
+        """
+        for name in self.columns:
+            if not any(are_parts(name, column) for column in columns):
+                return set()
+        return {name for name in columns if not self.hides(name)}
 
 
 def rows(content: ExportContent, model: Model) -> Iterator[Row]:
@@ -162,7 +177,10 @@ class _Policy:
         """The grants on single columns; none where nobody knows which columns others are."""
         entity, why = self._content.entity(granted.table, granted.place)
         known = self._content.columns.get(entity, set()) if entity is not None else set()
-        names = known - granted.columns if granted.is_excluding else granted.columns
+        names: Collection[str] = granted.columns
+        if granted.is_excluding:
+            excluded = Limit(False, granted.columns)
+            names = [name for name in known if not excluded.hides(name)]
         if entity is None or entity.type != TABLE or not names:
             reason = why or "single columns of a view" if known or entity is None else ""
             reason = reason or "its columns are not known, or are those of a view"
@@ -231,6 +249,8 @@ class _Policy:
                 why = "readers of it do not get everything"
             if ownership is None:
                 why = why or f"who owns a {entity.type} owns nothing in it"
+            elif ownership.of_users and principal is not None and principal.kind != USER:
+                why = why or f"only users own a {entity.type}"
             if principal is None or ownership is None or why:
                 self._note(f"{entity.type}:{entity.name}", f"the owner {grantee.name}: {why}")
             elif principal not in self._content.inactive:
@@ -242,8 +262,8 @@ class _Policy:
     def _column_readers(self) -> None:
         """Who reads a table of which some columns are masked reads the others."""
         for entity, limit in self._limits.items():
-            whole = self._content.columns.get(entity, set()) - limit.columns
-            if entity.type != TABLE or limit.is_whole or not whole:
+            whole = limit.whole(self._content.columns.get(entity, ()))
+            if entity.type != TABLE or not whole:
                 continue
             for carried in list(self._carried.values()):
                 above = (entity, *_above(entity))
@@ -269,7 +289,7 @@ class _Policy:
             return False
         table, name = split(column)
         limit = self._limits.get(table)
-        return limit is not None and (limit.is_whole or name in limit.columns)
+        return limit is not None and limit.hides(name)
 
     def _state(self, principal: Principal, entity: Entity, privileges: Iterable[str]) -> None:
         words = self._own.get(principal, {}).get(entity, set())

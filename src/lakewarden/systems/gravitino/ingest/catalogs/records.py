@@ -12,6 +12,11 @@ class Securable(NamedTuple):
     parts: tuple[str, ...]
 
 
+def label(on: Securable) -> str:
+    """What the report calls an object of the source."""
+    return f"{on.kind.lower()} {'.'.join(filter(None, on.parts))}".strip()
+
+
 class Grantee(NamedTuple):
     """Who has a grant; `kind` is a word of the source, or empty where the name tells."""
 

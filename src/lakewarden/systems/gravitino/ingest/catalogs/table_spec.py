@@ -4,6 +4,7 @@ file        the file's name without its ending; default: the table's own name
 query       for a database: what returns the rows
 holds       entities, grants, members, limits or principals
 required    why the export has to have it: without it more would be allowed
+required_by a file without which it is not required
 name        the columns with the parts of the name; or by type, lists of them
 kind        a word of `[kinds]`; kind_column: the column that has one
 owner, owner_kind_column                         for entities
@@ -12,7 +13,7 @@ member, member_kind, member_kind_column, of, of_kind    for members
 principal, principal_kind, active                for principals; `active` in `{column: words}`
 column, feature                                  for limits
 only, skip  rows that count or do not, by column: words; `gone`: a column that is empty where
-            the row still counts
+            the row still counts, and holds a time where it does not
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
+from lakewarden.names.canonical import quoted
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Exists,
     Granted,
@@ -72,6 +74,7 @@ class TableSpec:
     query: str
     holds: str
     required: str
+    required_by: str
     parts: Mapping[str, tuple[str, ...]]
     types: Mapping[str, str]
     kind: str
@@ -96,8 +99,11 @@ class TableSpec:
         return frozenset(columns - {""})
 
     def records(self, cells: Cells, place: str) -> Iterator[Record]:
-        """What one row says; nothing where it does not count."""
+        """What one row says; nothing where it does not count. Raises `BadInput`."""
         if self.gone and cells[self.gone]:
+            if not any(map(str.isdecimal, cells[self.gone])):
+                message = f"expected a time or an empty cell, got {quoted(cells[self.gone])}"
+                raise BadInput(message, where=f"{place}.{self.gone}")
             return
         if not _matches(self.only, cells) or (self.skip and _any(self.skip, cells)):
             return
@@ -156,6 +162,7 @@ def read_table(
         query=section.text("query", ""),
         holds=holds,
         required=section.text("required", ""),
+        required_by=section.text("required_by", ""),
         parts=_parts(section) if about_objects else {},
         types={word: str(getattr(one, "type", "")) for word, one in kinds.items()},
         kind=kind,

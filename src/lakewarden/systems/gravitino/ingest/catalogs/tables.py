@@ -1,14 +1,14 @@
-"""Tables of an export: files of CSV, JSON lines or Parquet, one table for each.
+r"""Tables of an export: files of CSV, JSON lines or Parquet, one table for each.
 
 A file is called as its table, in any case: `GRANTS_TO_ROLES.csv`, `grants_to_roles.parquet`. Names
 of columns may have any case, too; further columns are not read. A number, a time or a truth value
-is its text; null, and in JSON a key that only other rows have, the empty text.
+is its text. The empty text is null, `\N` in CSV, and in JSON a key that only other rows have.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -23,6 +23,9 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import Record
 from lakewarden.systems.gravitino.ingest.catalogs.table_spec import Cells, TableSpec
 
 SUFFIXES: Final = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+
+_NULL: Final = r"\N"
+"""What Snowflake, Hive and PostgreSQL write into CSV for null."""
 
 
 def exported(
@@ -46,10 +49,14 @@ def exported(
             raise BadInput(f"is the table `{name}` for the second time", where=file.name)
         found[name] = file
     for name, of_file in by_file.items():
-        needed = next((spec.required for spec in of_file if spec.required), "")
+        needed = next((spec.required for spec in of_file if _is_required(spec, found)), "")
         if needed and name not in found:
             raise BadInput(f"has no table `{name}`, without which {needed}", where=where)
     return [(file, by_file[name]) for name, file in found.items()]
+
+
+def _is_required(spec: TableSpec, found: Collection[str]) -> bool:
+    return bool(spec.required) and (not spec.required_by or spec.required_by in found)
 
 
 def missing(files: Sequence[File], specs: Mapping[str, TableSpec]) -> list[str]:
@@ -105,7 +112,8 @@ def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
                 if len(fields) != len(header):
                     message = f"expected {len(header)} cells, got {len(fields)}"
                     raise BadInput(message, where=place)
-                yield place, dict(zip(header, fields, strict=True))
+                texts = ("" if field == _NULL else field for field in fields)
+                yield place, dict(zip(header, texts, strict=True))
         except csv.Error as error:
             raise BadInput(str(error), where=f"{file.name}: line {reader.line_num}") from None
         except UnicodeDecodeError:

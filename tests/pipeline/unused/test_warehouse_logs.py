@@ -49,6 +49,7 @@ def table(*rows: tuple[object, ...]) -> str:
 DIRECT = [
     {"objectDomain": "Table", "objectName": "SHOP.RAW.ORDERS", "columns": [{"columnName": "ID"}]},
     {"objectDomain": "External table", "objectName": 'SHOP.RAW."odd.name"'},
+    {"objectDomain": "Materialized view", "objectName": "SHOP.RAW.SUMS"},
     {"objectDomain": "Stage", "objectName": "SHOP.RAW.LOADS"},
 ]
 MODIFIED = [{"objectDomain": "Table", "objectName": "SHOP.RAW.TOTALS"}]
@@ -56,6 +57,7 @@ ACCESSED = [
     ("ANA", "table.load", "table:lk:SHOP.RAW.ORDERS", "2024-03-01", True),
     ("ANA", "table.load", "table:lk:SHOP.RAW.odd.name", "2024-03-01", True),
     ("ANA", "table.write", "table:lk:SHOP.RAW.TOTALS", "2024-03-01", True),
+    ("ANA", "view.load", "view:lk:SHOP.RAW.SUMS", "2024-03-01", True),
 ]
 
 
@@ -150,6 +152,7 @@ def test_postgresql_with_pgaudit(tmp_path: Path) -> None:
     assert acts(found) == [
         ("ana", "table.load", "table:lk:shop.public.orders", "2024-03-01", True),
         ("ana", "table.write", "table:lk:shop.public.orders", "2024-03-01", True),
+        ("ana", "view.load", "view:lk:shop.public.totals", "2024-03-01", True),
     ]
     assert details(found) == [
         "expected schema and table in `orders`",

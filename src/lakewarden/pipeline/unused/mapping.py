@@ -16,8 +16,8 @@ A mapping file is TOML with a table for each kind of log that needs one. For `cs
 
 For `spark`, `trino`, `snowflake`, `bigquery`, `postgresql`, `ranger` and `openlineage`, all of it
 optional: `principal` over `{user}`, `entity` over `{catalog}`, `{schema}` and `{table}`, `read` and
-`write`: the operations that these mean. `principal` of `openlineage` is over any path of an event;
-without braces it is as whom the jobs run.
+`write`: the operations that these mean. Views are called as tables are, and loaded. `principal` of
+`openlineage` is over any path of an event; without braces it is as whom the jobs run.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ _SPARKS_USER: Final = "{run.facets.spark_applicationDetails.userName}"
 
 _HOLE: Final = re.compile(r"\{([^{}]+)\}")
 _TABLE: Final = "table"
+_VIEW: Final = "view"
 _PARTS: Final = frozenset({"catalog", "schema", "table"})
 
 
@@ -99,12 +100,17 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the tables of an engine are in the realm, and what reading and writing one means."""
+    """What the tables of an engine are in the realm, and what reading and writing one means.
+
+    `view` and `read_view` are the same for views, where the log tells them from tables.
+    """
 
     principal: Text
     entity: Text
     read: str
     write: str
+    view: Text
+    read_view: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +188,16 @@ def _tables(section: Section, kind: str, system: System, containers: Sequence[st
     if entity.holes - _PARTS:
         expected = ", ".join(f"`{{{part}}}`" for part in sorted(_PARTS))
         raise BadInput(f"expected of {expected}", where=section.at("entity"))
-    type = entity.template.partition(":")[0]
+    type, colon, name = entity.template.partition(":")
+    read = section.text("read", system.model.reaching(READ, type) or "")
+    read_view = system.model.reaching(READ, _VIEW) if type == _TABLE else None
     tables = Tables(
         principal,
         entity,
-        section.text("read", system.model.reaching(READ, type) or ""),
+        read,
         section.text("write", system.model.reaching(CHANGE, type) or ""),
+        view=entity if read_view is None else Text(f"{_VIEW}{colon}{name}"),
+        read_view=read_view or read,
     )
     for way in ("read", "write"):
         if not getattr(tables, way):

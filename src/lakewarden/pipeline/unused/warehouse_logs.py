@@ -1,16 +1,16 @@
 """Logs of warehouses and databases, read into touches.
 
-snowflake    ACCOUNT_USAGE.ACCESS_HISTORY as CSV or JSON lines: the tables in
-             `direct_objects_accessed` are read, those in `objects_modified` written, by `user_name`
-             at `query_start_time`. Queries that failed are not in it. A file of QUERY_HISTORY is
-             refused: it has texts of queries, and no objects
+snowflake    ACCOUNT_USAGE.ACCESS_HISTORY as CSV or JSON lines: the tables and views in
+             `direct_objects_accessed` are read, tables in `objects_modified` written, by
+             `user_name` at `query_start_time`. Queries that failed are not in it. A file of
+             QUERY_HISTORY is refused: it has texts of queries, and no objects
 bigquery     Cloud Audit Logs as JSON lines: an entry whose `protoPayload.metadata` has
              `tableDataRead` reads the table of `resourceName`, one with `tableDataChange` writes
              it, by `authenticationInfo.principalEmail` at `timestamp`; denied where `status.code`
              is 7. A partition (`orders$20240301`) is its table
-postgresql   csvlog with lines of pgaudit: a message `AUDIT: …` of the class READ or WRITE, on a
-             TABLE or FOREIGN TABLE, with its name (`pgaudit.log_relation = on`); the catalog is the
-             database
+postgresql   csvlog with lines of pgaudit: a message `AUDIT: …` of the class READ or WRITE on a
+             TABLE or FOREIGN TABLE, or READ on a VIEW or MATERIALIZED VIEW, with its name
+             (`pgaudit.log_relation = on`); the catalog is the database
 ranger       access audits of plugins as JSON lines: `access` select, insert, update or delete by
              `reqUser` at `evtTime` on `resource`, a table or columns of one; the catalog is the
              service (`repo`) unless the resource begins with one; denied where `result` is 0
@@ -36,19 +36,27 @@ from lakewarden.pipeline.unused.log_lines import Read, cells, json_object, lines
 from lakewarden.pipeline.unused.mapping import Tables
 
 _PARTS: Final = ("catalog", "schema", "table")
+_TABLE: Final = "table"
+_VIEW: Final = "view"
 _PERMISSION_DENIED: Final = 7
 _BIGQUERY_TABLE: Final = re.compile(r"projects/([^/]+)/datasets/([^/]+)/tables/([^/$]+)(?:\$.*)?")
 _OFFSET: Final = re.compile(r" ([+-]\d\d:?\d\d)$")
 _AUDIT: Final = "AUDIT: "
-_AUDITED: Final = ("TABLE", "FOREIGN TABLE")
 _CSVLOG: Final = {"log_time": 0, "user_name": 1, "database_name": 2, "message": 13}
 _WRITES: Final = frozenset({"insert", "update", "delete"})
 
 
 def _touch(
-    place: str, who: object, act: str, names: Sequence[str], when: object, tables: Tables
+    place: str,
+    who: object,
+    act: str,
+    names: Sequence[str],
+    when: object,
+    tables: Tables,
+    *,
+    is_view: bool = False,
 ) -> Touch:
-    on = tables.entity.of(dict(zip(_PARTS, names, strict=True)))
+    on = (tables.view if is_view else tables.entity).of(dict(zip(_PARTS, names, strict=True)))
     return Touch(place, tables.principal.of({"user": who}), act, on, day_of(when))
 
 
@@ -94,31 +102,40 @@ def _snowflake_row(
     row: Mapping[str, object], tables: Tables, place: str, _: str
 ) -> Iterator[Touch]:
     record = {name.lower(): value for name, value in row.items()}
-    touched = set()
-    for column, act in (
-        ("direct_objects_accessed", tables.read),
-        ("objects_modified", tables.write),
+    user, when = record.get("user_name"), record.get("query_start_time")
+    when = _OFFSET.sub(r"\1", when) if isinstance(when, str) else when
+    read, written = (
+        _snowflake_objects(record, column, place)
+        for column in ("direct_objects_accessed", "objects_modified")
+    )
+    for act, touched, is_view in (
+        (tables.read, read[_TABLE], False),
+        (tables.write, written[_TABLE], False),
+        (tables.read_view, read[_VIEW], True),
     ):
-        if column not in record:
-            raise BadInput(f"expected the column `{column}` of ACCESS_HISTORY")
-        for names in _snowflake_tables(record[column], place):
-            touched.add((act, names))
-    for act, names in sorted(touched):
-        user, when = record.get("user_name"), record.get("query_start_time")
-        when = _OFFSET.sub(r"\1", when) if isinstance(when, str) else when
-        yield _touch(place, user, act, names, when, tables)
+        for names in sorted(touched):
+            yield _touch(place, user, act, names, when, tables, is_view=is_view)
 
 
-def _snowflake_tables(value: object, place: str) -> Iterator[tuple[str, ...]]:
-    """The names of tables in a list of objects, which in CSV is a text."""
+def _snowflake_objects(
+    record: Mapping[str, object], column: str, place: str
+) -> Mapping[str, set[tuple[str, ...]]]:
+    """The names of tables and views in a list of objects, which in CSV is a text."""
+    if column not in record:
+        raise BadInput(f"expected the column `{column}` of ACCESS_HISTORY")
+    value = record[column]
     objects = parse(value, place) if isinstance(value, str) and value else value or []
     if not isinstance(objects, list):
         raise BadInput("expected a list of objects")
+    found: dict[str, set[tuple[str, ...]]] = {_TABLE: set(), _VIEW: set()}
     for one in objects:
         if not isinstance(one, Mapping):
             raise BadInput("expected an object with `objectName`")
-        if "table" in str(one.get("objectDomain", "")).lower():
-            yield _snowflake_name(text_of(one, "objectName"))
+        domain = str(one.get("objectDomain", "")).lower()
+        for kind, names in found.items():
+            if kind in domain:
+                names.add(_snowflake_name(text_of(one, "objectName")))
+    return found
 
 
 def _snowflake_name(text: str) -> tuple[str, ...]:
@@ -173,14 +190,17 @@ def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Itera
     audit = _fields(found["message"].removeprefix(_AUDIT).replace("\n", " "), ",")
     if len(audit) < 7:
         raise BadInput("expected the fields of pgaudit")
-    act = {"READ": tables.read, "WRITE": tables.write}.get(audit[3])
-    if act is None or audit[5] not in _AUDITED:
+    kind = audit[5].removeprefix("FOREIGN ").removeprefix("MATERIALIZED ")
+    acts = {("READ", "TABLE"): tables.read, ("WRITE", "TABLE"): tables.write}
+    act = {**acts, ("READ", "VIEW"): tables.read_view}.get((audit[3], kind))
+    if act is None:
         return
     names = _fields(audit[6], ".")
     if len(names) != 2:
         raise BadInput(f"expected schema and table in `{audit[6]}`")
     when = found["log_time"].removesuffix(" UTC").removesuffix(" GMT")
-    yield _touch(place, found["user_name"], act, (found["database_name"], *names), when, tables)
+    user, whole = found["user_name"], (found["database_name"], *names)
+    yield _touch(place, user, act, whole, when, tables, is_view=kind == "VIEW")
 
 
 # Ranger

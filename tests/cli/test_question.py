@@ -23,6 +23,8 @@ TABLE = "table:lk:c.s.t"
             "unknown operation or privilege `SELECT_TABLES`; did you mean `SELECT_TABLE`?",
         ),
         (("ana", "xyzzy", TABLE, "@gravitino"), "unknown operation or privilege `xyzzy`; `"),
+        (("", "table.load", TABLE, "@gravitino"), "principal: expected a user, a group or a role"),
+        (("ana", "table.load", "", "@gravitino"), "expected `type:name`, got ``"),
         (("ana", "", TABLE, "@gravitino"), "unknown operation or privilege ``"),
         (("ana", "table.load", "shelf:lk:c.s.t", "@gravitino"), "unknown type `shelf`; expected"),
         (("ana", "table.load", "lk", "@gravitino"), "expected `type:name`, got `lk`"),

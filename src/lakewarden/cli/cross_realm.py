@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import note
-from lakewarden.cli.question import Claims, Parts, Texts, question
+from lakewarden.cli.question import Claims, Parts, Texts, given, question
 from lakewarden.cli.question_target import DATABASE, NO_SERVER, SERVER, ServerOptions, Url, Where
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
@@ -64,19 +64,20 @@ class Wherever:
 
     @property
     def is_several(self) -> bool:
-        """Whether the question is one to several realms, or to a database."""
+        """Whether the question is one to several realms, or to a database without naming one."""
         return (
             self.all_realms
             or len(self.realm) > 1
             or len(self.from_) > 1
             or self.links is not None
-            or self.database is not None
+            or (self.database is not None and not self.realm)
         )
 
     def one(self) -> Where:
         """Where the question to one realm goes."""
         first = location(self.from_[0]) if self.from_ else None
-        return Where(first, self.server_options, realm=self.realm[0] if self.realm else None)
+        realm = self.realm[0] if self.realm else None
+        return Where(first, self.server_options, self.database, realm)
 
     def past(self) -> str:
         """The realm of a database whose past is asked about. Raises `BadInput` for all else."""
@@ -147,8 +148,7 @@ class Remote:
 
     def ask(self, verb: str, asking: dict[str, Any]) -> Json:
         """See `Estate.ask`."""
-        body = {key: value for key, value in asking.items() if value}
-        return self._server.ask("POST", f"/estate/{verb}", body)
+        return self._server.ask("POST", f"/estate/{verb}", given(asking))
 
     def system(self, realm: str) -> System:
         """See `Estate.system`."""

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 from urllib.parse import quote
 
+from lakewarden.cli.question import given
 from lakewarden.cli.status_line import working
 from lakewarden.client.server import Json, Server
 from lakewarden.kernel.advice import Need, Way
@@ -58,9 +59,8 @@ class RemoteRealm:
         return self.system.model
 
     def ask(self, verb: str, question: Mapping[str, object]) -> Json:
-        """The answer to one question; members that are None or empty are left out."""
-        body = {key: value for key, value in question.items() if value}
-        return self.server.ask("POST", f"{self.path}/{verb}", body)
+        """The answer to one question."""
+        return self.server.ask("POST", f"{self.path}/{verb}", given(question))
 
     def listing(
         self, question: Mapping[str, object], within: str | None, after: str | None, limit: int

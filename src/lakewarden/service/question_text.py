@@ -54,8 +54,10 @@ def read(text: QuestionText, system: System, matrix: Matrix, now: float) -> Requ
     """
     if len(text.roles) > _MAX_ROLES or len(text.groups) > _MAX_ROLES:
         raise BadInput(f"at most {_MAX_ROLES} groups and as many roles are allowed")
+    if text.principal == "":
+        raise BadInput("expected a user, a group or a role", where="principal")
     request = Request(
-        system.principal(text.principal or _ANYBODY),
+        system.principal(_ANYBODY if text.principal is None else text.principal),
         text.operation,
         system.entity(text.entity),
         now,

@@ -127,6 +127,15 @@ def test_a_statement_with_a_window_counts_in_its_window(told: Told) -> None:
     assert told.periods(since=350.0, until=400.0) == [Period("ben", 350.0, 400.0, given, None)]
 
 
+def test_what_a_window_ended_was_ended_by_no_revision_in_between(told: Told) -> None:
+    given = told.change(statement("user:ben", valid_until=500.0))
+    other = told.change(statement("user:ana"))
+    assert told.periods() == [
+        Period("ana", 300.0, 1000.0, other, None),
+        Period("ben", 200.0, 500.0, given, given),
+    ]
+
+
 def test_nobody_could_before_the_realm_was_made_and_after_it_was_dropped(told: Told) -> None:
     given = told.change(statement("user:ben"))
     told.now = 300.0

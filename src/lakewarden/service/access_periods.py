@@ -46,6 +46,7 @@ def access_periods(
     past = PastRealm.read(reading, realm)
     begun: dict[str, tuple[float, int]] = {}
     ended: list[Period] = []
+    before: int | None = None
     for count, (revision, moment, state) in enumerate(_states(past, reading, since, until)):
         if count >= MAX_STATES:
             raise LimitExceeded(
@@ -54,9 +55,10 @@ def access_periods(
         users = set() if state is None else {*users_of(state, moment)}
         for user in begun.keys() - users:
             first, of = begun.pop(user)
-            ended.append(Period(user, first, moment, of, revision))
+            ended.append(Period(user, first, moment, of, of if revision == before else revision))
         for user in users - begun.keys():
             begun[user] = (moment, revision)
+        before = revision
     ended += [Period(user, first, until, of, None) for user, (first, of) in begun.items()]
     return sorted(ended)
 

@@ -117,13 +117,21 @@ def revoke_privileges(
 
 def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
     """The changes after which no statement names any of the principals any more."""
-    statements = state.matrix.snapshot.table.statements
-    naming = [one for one in statements.values() if not holders.isdisjoint(one.named)]
+    yield from changes_without(state.matrix.snapshot.table.statements.values(), holders)
+
+
+def changes_without(
+    statements: Iterable[Statement], gone: frozenset[Principal]
+) -> Iterator[StatementAdded | StatementRemoved]:
+    """The changes after which none of the statements names any of the principals, by id."""
+    naming = [one for one in statements if not gone.isdisjoint(one.named)]
     for statement in sorted(naming, key=lambda statement: statement.id):
-        yield _without_principals(statement, holders)
+        yield _without_principals(statement, gone)
 
 
-def _without_principals(statement: Statement, gone: frozenset[Principal]) -> Change:
+def _without_principals(
+    statement: Statement, gone: frozenset[Principal]
+) -> StatementAdded | StatementRemoved:
     """The change after which the statement names none of the principals, also not as an exception.
 
     A statement about nobody else is removed; so is a filter or a mask, which would bind everybody.

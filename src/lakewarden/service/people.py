@@ -344,7 +344,7 @@ def _removal_effects(
     if stays:
         return effects
     return [
-        *_ownership_removals(realm_state, person),
+        *ownership_removals(realm_state, person),
         *removal_changes(realm_state, frozenset({person})),
         *effects,
     ]
@@ -359,7 +359,8 @@ def _forget_credentials(
             transaction.store.drop_credentials(realm_state.realm.name, Entity(name, person.name))
 
 
-def _ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:
+def ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[OwnerChanged]:
+    """The end of all that the person owns itself; raises `Conflict` for the only owner."""
     snapshot = realm_state.matrix.snapshot
     coded = snapshot.coded
     number = coded.memberships.ids.get(person)

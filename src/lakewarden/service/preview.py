@@ -39,6 +39,8 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.grant import changes_without
+from lakewarden.service.people import ownership_removals
 from lakewarden.service.plan import is_changed_since
 from lakewarden.service.plan_result import Edit
 from lakewarden.service.policy import immutable_ids
@@ -173,14 +175,8 @@ def matrix_with_draft(realm: RealmState, draft: Draft, now: float) -> Matrix:
 
 def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
     """The draft as changes of the matrix; what is so already is left out."""
-    statements_by_id = stored(realm_state)
-    for id in draft.removed:
-        if id not in statements_by_id:
-            raise Unknown("statement", id)
-        yield StatementRemoved(id)
-    for statement in draft.put:
-        if statements_by_id.get(statement.id) != statement:
-            yield StatementAdded(statement)
+    for edit in _edits(realm_state, draft):
+        yield StatementRemoved(edit.id) if edit.now is None else StatementAdded(edit.now)
     coded = realm_state.matrix.snapshot.coded
     known_principals = {coded.memberships.principals[id] for id in coded.memberships.stored}
     for row in draft.left:
@@ -200,7 +196,7 @@ def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
 
 
 def _principal_removal(realm_state: RealmState, principal: Principal) -> Iterator[Change]:
-    """The removal of a principal, with its memberships and ownership."""
+    """The removal of a principal, with its memberships and ownership; see `_edits`."""
     coded = realm_state.matrix.snapshot.coded
     memberships = coded.memberships
     id = memberships.ids.get(principal)
@@ -220,10 +216,20 @@ def _principal_removal(realm_state: RealmState, principal: Principal) -> Iterato
 
 
 def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
+    """The statements that the draft changes, those that go with principals among them, by id."""
     statements_by_id = stored(realm_state)
-    put = {statement.id: statement for statement in draft.put}
-    for id in sorted({*put, *draft.removed}):
-        was, now = statements_by_id.get(id), put.get(id)
+    after = dict(statements_by_id)
+    for id in dict.fromkeys(draft.removed):
+        if after.pop(id, None) is None:
+            raise Unknown("statement", id)
+    after |= {statement.id: statement for statement in draft.put}
+    for change in list(changes_without(after.values(), frozenset(draft.gone))):
+        if isinstance(change, StatementAdded):
+            after[change.statement.id] = change.statement
+        else:
+            del after[change.id]
+    for id in sorted(statements_by_id.keys() | after.keys()):
+        was, now = statements_by_id.get(id), after.get(id)
         if was != now:
             yield Edit(id, was, now)
 
@@ -231,11 +237,18 @@ def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
 def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
     """Why a write of the draft would be refused, ignoring marks."""
     unchangeable = immutable_ids(realm_state.system)
+    drafted = {*draft.removed, *(statement.id for statement in draft.put)}
     for edit in _edits(realm_state, draft):
-        if edit.id in unchangeable:
+        if edit.id in unchangeable & drafted:
             yield f"the default statement `{edit.id}` cannot be changed or deleted"
         if edit.was is not None and edit.now is not None and edit.was.obliges != edit.now.obliges:
             yield f"`{edit.id}` is a statement with the effect {edit.was.effect.value}"
+    for principal in draft.gone:
+        try:
+            list(ownership_removals(realm_state, principal))
+        except Conflict as conflict:
+            if not draft.owned:
+                yield str(conflict)
     if realm_state.realm.name == CONTROL:
         had = control.administrators_of(realm_state.matrix, now)
         if had and not control.administrators_of(after, now):

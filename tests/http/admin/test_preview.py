@@ -9,7 +9,7 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.usage import Usage
 from tests.http.admin.api import Api
-from tests.http.admin.conftest import HIDDEN, TABLE
+from tests.http.admin.conftest import HIDDEN, TABLE, state
 
 P = "/realms/gravitino/preview"
 WIDER: dict[str, Any] = {
@@ -81,6 +81,24 @@ def test_somebody_who_would_be_removed(lake: Api) -> None:
     lost = preview(lake, principals_removed=["user:ana"])
     assert ways(lost)["read", False] == (1, 1)
     assert lake.ask("POST", P, {"principals_removed": ["user:absent"]}).status == 400
+
+
+def test_what_names_somebody_goes_along_as_when_it_is_done(lake: Api) -> None:
+    state(lake, "direct", ["SELECT_TABLE"], HIDDEN, ["user:ana"])
+    state(lake, "shared", ["SELECT_TABLE"], HIDDEN, ["user:ana", "user:zoe"])
+    owned = {"entity": HIDDEN, "owners": [{"principal": "user:ana"}]}
+    lake.must("PUT", "/realms/gravitino/entity", owned)
+    shown = preview(lake, principals_removed=["user:ana"], remove=["read"], put=[put("read")])
+    assert ways(shown)["read", False] == (1, 2)
+    assert [(one["id"], one["now"] is None) for one in shown["changes"]] == [
+        ("direct", True),
+        ("read", False),
+        ("shared", False),
+    ]
+    assert "only owner" in shown["refused"][0]
+    again = lake.must("GET", "/realms/gravitino/statements/read")
+    same = {key: again[key] for key in ("privileges", "to", "on")}
+    assert preview(lake, remove=["read"], put=[{"id": "read", **same}])["changes"] == []
 
 
 @pytest.mark.parametrize("name", ["team.toml", "team.yaml"])

@@ -149,3 +149,7 @@ def test_only_what_was_done_in_a_realm_is_shown(busy: Admin) -> None:
     rows = json.loads(busy("audit", "tail", "--realm", "_server", "--format", "json").out)
     assert len(rows) == 5
     assert busy("audit", "tail", "--realm", "cdap").code == 1
+    busy("realm", "drop", "lake", "--yes")
+    busy("user", "add", "dan")
+    tail = busy("audit", "tail", "--last", "1", "--realm", "lake", "--format", "json")
+    assert [row["event"]["operation"] for row in json.loads(tail.out)] == ["realm.drop"]

@@ -171,6 +171,7 @@ def test_anchors_are_read_from_a_file_of_them_or_from_the_log() -> None:
     logged = {"event": LOGGED, "level": "info", **anchor._asdict()}
     lines = [anchor.line(), "", json.dumps({"event": "request"}), json.dumps(logged)]
     assert read_anchors(lines, "a") == [anchor, anchor]
-    for line in ("x", "[]", "{}", json.dumps({**anchor._asdict(), "seq": "3"})):
+    later = json.dumps({**anchor._asdict(), "time": 1e300})
+    for line in ("x", "[]", "{}", json.dumps({**anchor._asdict(), "seq": "3"}), later):
         with pytest.raises(BadInput, match="a, line 2"):
             read_anchors([anchor.line(), line], "a")

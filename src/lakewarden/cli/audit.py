@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -69,7 +70,7 @@ def verify(
 def _anchors(file: Path) -> list[Anchor]:
     from lakewarden.service.audit_check import read_anchors
 
-    with file.open(encoding="utf-8") as lines:
+    with file.open(encoding="utf-8", errors="replace") as lines:
         return read_anchors(lines, str(file))
 
 
@@ -127,7 +128,7 @@ def tail(
     """
     if not 1 <= last <= MAX_PAGE:
         raise BadInput(f"expected 1 to {MAX_PAGE}, got {last}", where="--last")
-    rows = list(_rows(at, realm, last))
+    rows = list(islice(_rows(at, realm, last=last), last))[::-1]
     if format == "json":
         show_json(rows)
     else:
@@ -173,18 +174,18 @@ _EXPORTED: Final = ("seq", "revision", "digest", "seal", "event")
 """The members of a row that are the trail itself."""
 
 
-def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of the trail, or the last of them; in order."""
+def _rows(at: At, realm: str | None, *, last: int | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of the trail in order; with `last` the newest first, so many at a time."""
     remote = at.remote()
     if remote is not None:
         query = {"page.limit": str(last or MAX_PAGE)}
-        query |= {"realm": realm} if realm else {}
-        query |= {"last": str(last)} if last else {}
+        query |= {} if realm is None else {"realm": realm}
+        query |= {"order": "newest"} if last else {}
         while True:
             part = remote.ask("GET", "/audit", query=query)
             yield from ({key: row[key] for key in _EXPORTED} for row in part["rows"])
             token = part["page"]["next_token"]
-            if not token or last:
+            if not token:
                 return
             query["page.token"] = token
     from lakewarden.service import audit_reading
@@ -203,7 +204,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                         filter=audit_reading.Filter(realm=realm),
                         size=last or MAX_PAGE,
                         after=after,
-                        last=last,
+                        newest_first=last is not None,
                     )
                 )
             for entry in part.entries:
@@ -215,7 +216,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                     "event": entry.event,
                 }
             after = part.after
-            if after is None or last:
+            if after is None:
                 return
 
 

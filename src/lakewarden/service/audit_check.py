@@ -66,7 +66,7 @@ def read_anchors(lines: Iterable[str], where: str) -> list[Anchor]:
 def _anchor(line: str, where: str) -> Anchor | None:
     try:
         body = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise BadInput("expected a JSON object", where=where)
@@ -75,7 +75,12 @@ def _anchor(line: str, where: str) -> Anchor | None:
     for name, kind in _MEMBERS.items():
         if not isinstance(body.get(name), kind) or isinstance(body[name], bool):
             raise BadInput(f"expected `{name}` of an anchor", where=where)
-    return Anchor(*(body[name] for name in _MEMBERS))
+    anchor = Anchor(*(body[name] for name in _MEMBERS))
+    try:
+        _at(anchor)
+    except (OverflowError, ValueError, OSError):
+        raise BadInput("expected `time` of an anchor", where=where) from None
+    return anchor
 
 
 class Report(NamedTuple):

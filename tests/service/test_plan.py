@@ -245,6 +245,12 @@ def test_a_role_goes_only_with_every_statement_that_names_it(service: DecisionSe
         Conflict, match="`lk:readers` cannot be removed: statement `other` names it"
     ):
         planned(service, EMPTY)
+    service.write(ADMIN, lambda transaction: statements.remove(transaction, LAKE, "other"))
+    mask = {"id": "hidden", "effect": "mask", "on": "table:lk:c.s.t", "expression": "null"}
+    excepted = {**mask, "to": [], "except": ["role:lk:readers"]}
+    service.write(ADMIN, lambda transaction: statements.put(transaction, LAKE, excepted))
+    with pytest.raises(Conflict, match="statement `hidden` names it"):
+        planned(service, EMPTY)
 
 
 def test_an_export_is_a_policy_without_changes(service: DecisionService) -> None:

@@ -87,7 +87,7 @@ def parsed(text: str, where: str) -> dict[str, object]:
     """The tables of TOML `text`; raises `BadInput`, which begins with `where`."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # malformed, or a number of thousands of digits
         raise BadInput(str(error).lower(), where=where) from None
     except RecursionError:
         raise BadInput("nested too deep", where=where) from None

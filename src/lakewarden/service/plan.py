@@ -454,5 +454,5 @@ def _check_gone_roles(realm: RealmState, roles: Sequence[Principal], edits: Sequ
     after = {**stored(realm), **{edit.id: edit.now for edit in edits}}
     for role in roles:
         for id, statement in sorted(after.items()):
-            if statement is not None and role in statement.principals:
+            if statement is not None and role in statement.named:
                 raise Conflict(f"role `{role.name}` cannot be removed: statement `{id}` names it")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.models import parsed
 from lakewarden.service.toml_text import key as toml_key
 from lakewarden.service.toml_text import lines, quoted
 
@@ -28,7 +28,10 @@ _CORE: Final = (
     ("tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+\.[0-9]+$"), "-+0123456789"),
     (
         "tag:yaml.org,2002:timestamp",
-        re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+ ?(?:Z|[-+][0-9:]+)$"),
+        re.compile(
+            r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)? ?"
+            r"(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?)$"
+        ),
         "0123456789",
     ),
 )
@@ -37,14 +40,7 @@ _KEYS: Final = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
 
 def parse(text: str, form: Form, where: str) -> object:
     """Parses the text. Raises `BadInput` with the line; `where` names the file."""
-    return _toml(text, where) if form == "toml" else _yaml(text, where)
-
-
-def _toml(text: str, where: str) -> object:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=where) from None
+    return parsed(text, where) if form == "toml" else _yaml(text, where)
 
 
 def _yaml(text: str, where: str) -> object:
@@ -76,13 +72,21 @@ def _yaml(text: str, where: str) -> object:
     Loader.yaml_implicit_resolvers = {}
     for tag, pattern, first in _CORE:
         Loader.add_implicit_resolver(tag, pattern, list(first))
+    # YAML 1.1 has octal numbers that begin with 0; in 1.2 these are decimal.
+    Loader.add_constructor(
+        "tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node))
+    )
     try:
         document = yaml.load(text, Loader)  # noqa: S506 — a safe loader, made stricter
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         at = where if mark is None else f"{where}: line {mark.line + 1}"
         raise BadInput(str(error.problem or "malformed").lower(), where=at) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise BadInput("nested too deep", where=where) from None
+    except (AttributeError, LookupError):  # a tag on what is no such value
+        raise BadInput("a value does not have the type of its tag", where=where) from None
+    except (yaml.YAMLError, ValueError) as error:
         raise BadInput(str(error).splitlines()[0].lower(), where=where) from None
     return {} if document is None else document
 

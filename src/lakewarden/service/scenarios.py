@@ -14,7 +14,6 @@ The fields of a file are those of `tests/scenarios`; its world's statements are 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,6 +39,7 @@ from lakewarden.kernel.statement_file import (
     read_statements,
 )
 from lakewarden.kernel.toml_section import Section
+from lakewarden.models import parsed
 from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import System, load_system
 
@@ -253,11 +253,7 @@ def read(path: Path, load: Loader = load_system) -> Scenario:
 
 def reads(text: str, path: Path, load: Loader = load_system) -> Scenario:
     """The scenario that TOML `text` spells; `path` names it in refusals (`BadInput`)."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=str(path)) from None
-    file = Section(data, str(path))
+    file = Section(parsed(text, str(path)), str(path))
     name = file.text("model")
     settings = {key: inner.text(key, "") for key, inner in _keys(file, "settings")}
     system = _declared(file, "model", load, name, settings)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service import control, questions
+from lakewarden.service import control, question_text, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.audit import AuditRow
 from lakewarden.service.control import Denied
@@ -84,15 +84,20 @@ def find(
             principal=decision.principal,
             operation=decision.operation,
             entity=decision.entity or None,
-            groups=decision.groups,
         )
         asked = _asked(state, actor, realm, text, now)
         if not isinstance(asked, Denied):
-            return denial, asked
+            return denial, _with_groups(asked, replace(text, groups=decision.groups), now)
     refused = control.denied_in(state, actor, "explain.ask", realm, now)
     if refused is not None:
         return refused
     raise Unknown("decision", id, "of the denials that engines showed in this realm")
+
+
+def _with_groups(asked: AuthorizedQuestion, text: QuestionText, now: float) -> AuthorizedQuestion:
+    """The question with the groups that the engine sent, whatever those of the caller are."""
+    request = question_text.read(text, asked.realm.system, asked.realm.matrix, now)
+    return replace(asked, text=text, request=request)
 
 
 def _found(reading: Reading, realm: str, id: str) -> KeptDenial | None:

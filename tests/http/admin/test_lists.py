@@ -63,6 +63,27 @@ def test_statements_are_narrowed(lake: Api) -> None:
     assert ids(lake, sort="-id") == ids(lake)[::-1]
 
 
+@pytest.mark.parametrize("sort", ["id", "-id", "title", "-title"])
+def test_pages_of_statements_go_on_where_they_ended_whatever_came_and_went(
+    lake: Api, sort: str
+) -> None:
+    body: dict[str, Any] = {"privileges": ["SELECT_TABLE"], "to": ["user:ben"], "on": TABLE}
+    for number in range(4):
+        lake.must("PUT", f"{S}/s{number}", {**body, "title": f"S{number}"})
+    asked = {"sort": sort, "id_prefix": "s", "q": "s", "page.limit": "2"}
+    first = lake.must("GET", S, query=asked)
+    ids = [one["id"] for one in first["statements"]]
+    lake.must("DELETE", f"{S}/{ids[0]}")
+    lake.must("DELETE", f"{S}/{ids[1]}")
+    token = first["page"]["next_token"]
+    rest = lake.must("GET", S, query={**asked, "page.limit": "9", "page.token": token})
+    ids += [one["id"] for one in rest["statements"]]
+    expected = ["s0", "s1", "s2", "s3", "secret"]
+    if sort.endswith("title"):
+        expected = sorted(expected, key=str.casefold)
+    assert ids == (expected[::-1] if sort.startswith("-") else expected)
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import gt, lt
 from typing import Final, TypeVar
 
 import msgspec
@@ -322,22 +323,29 @@ def cut(
     limit: int,
     *question: object,
     skip: int = 0,
+    descends: bool = False,
 ) -> tuple[Sequence[T], NextPage]:
     """A page of a list that is sorted by `key`, and the next token. Raises `BadInput`.
 
-    `skip` counts where there is no token.
+    `skip` counts where there is no token. A list that `descends` is sorted the other way round.
     """
     check_page_size(limit, where="page.limit")
     after = place_of(token, str, *question)
-    remaining = rows[skip:] if after is None else [row for row in rows if key(row) > after]
+    follows = lt if descends else gt
+    remaining = rows[skip:] if after is None else [row for row in rows if follows(key(row), after)]
     on_page = remaining[:limit]
     more = len(remaining) > limit
     return on_page, token_after(key(on_page[-1]) if more else None, *question)
 
 
 def cut_of(
-    exchange: Exchange, rows: Sequence[T], key: Callable[[T], str], *question: object
+    exchange: Exchange,
+    rows: Sequence[T],
+    key: Callable[[T], str],
+    *question: object,
+    descends: bool = False,
 ) -> tuple[Sequence[T], NextPage]:
     """As `cut`, with token and limit of the query."""
     limit, skip = number(exchange, "page.limit", PAGE_ROWS), number(exchange, "page.skip", 0)
-    return cut(rows, key, exchange.one("page.token"), limit, exchange.path, *question, skip=skip)
+    token, asked = exchange.one("page.token"), (exchange.path, *question)
+    return cut(rows, key, token, limit, *asked, skip=skip, descends=descends)

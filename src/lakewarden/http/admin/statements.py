@@ -79,6 +79,8 @@ _FILTERS = (
     Parameter("reaching", "only statements in effect that apply to this entity", pattern=ENTITY),
 )
 _SORT = Parameter("sort", "the order of the rows", choices=("id", "-id", "title", "-title"))
+_SORTED = 200
+"""Characters of a title by which statements are sorted: page tokens have them."""
 _FIELDS = frozenset({"reach", "changed"})
 _MORE = some_of("fields", "additional members of each row", _FIELDS)
 _MARK = Parameter("mark", "the mark of the statement, if it has one")
@@ -110,19 +112,19 @@ def listed(exchange: Exchange) -> HandlerResult:
     filters = {parameter.name: exchange.one(parameter.name) for parameter in _FILTERS}
     chosen = _chosen(exchange, name, stored, filters, near)
     by = exchange.one("sort")
-    if by.endswith("title"):
-        chosen.sort(key=_by_title)
-    if by.startswith("-"):
-        chosen.reverse()
-    places = {statement.id: f"{place:09d}" for place, statement in enumerate(chosen)}
-    on_page, page = cut_of(
-        exchange, chosen, lambda statement: places[statement.id], by, *filters.values()
-    )
+    key, descends = _title_key if by.endswith("title") else _id_key, by.startswith("-")
+    chosen.sort(key=key, reverse=descends)
+    on_page, page = cut_of(exchange, chosen, key, by, *filters.values(), descends=descends)
     return Statements(statements=_rows(exchange, on_page, near), total=len(chosen), page=page)
 
 
-def _by_title(statement: Statement) -> tuple[str, str]:
-    return (statement.title or statement.id).casefold(), statement.id
+def _title_key(statement: Statement) -> str:
+    """What sorts statements by the beginning of the title, those of one title by id."""
+    return f"{(statement.title or statement.id).casefold()[:_SORTED]}\0{statement.id}"
+
+
+def _id_key(statement: Statement) -> str:
+    return statement.id
 
 
 def _reaching(exchange: Exchange, realm: str) -> list[ApplicableStatement] | Denied:

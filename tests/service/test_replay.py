@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.change import StatementRemoved
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityMoved,
+    EntityRenamed,
+    OwnerChanged,
+    RelationChanged,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import Facts, OwnerRow, RelationRow
 from lakewarden.service import realms
 from lakewarden.service.ports import FeedGone
 from lakewarden.service.replay import Disagreement, ScopeTables, compare
@@ -60,6 +71,44 @@ def test_rows_that_only_one_side_has_are_counted_by_table(tmp_path: Path) -> Non
         rows, empty = ScopeTables.of(facts), ScopeTables.of(Facts())
         assert rows.difference(rows) == {}
         assert rows.difference(empty) == {"entities": 7, "principals": 3, "memberships": 3}
+
+
+class Walked(dict[Entity, Entity | None]):
+    """Entities that count how often all of them are walked over."""
+
+    walks = 0
+
+    def items(self) -> Any:
+        self.walks += 1
+        return super().items()
+
+
+def test_a_rename_takes_along_what_names_it_and_walks_over_no_other_rows() -> None:
+    lake, *tables = (Entity("table", name) for name in ("lake", *"abcd"))
+    tag, ana = Entity("tag", "x"), Principal("user", "ana")
+    rows = ScopeTables()
+    for table in tables:
+        rows.take(EntityAdded(table, lake))
+        rows.take(RelationChanged(RelationRow("tag", table, tag), True))
+    rows.take(RelationChanged(RelationRow("tag", tag, tag), True))
+    rows.take(OwnerChanged(OwnerRow(tables[0], ana), True))
+    rows.take(AttributeChanged(tables[0], "status", ("old",)))
+    rows.take(EntityMoved(tables[3], tables[0]))
+    rows.entities = walked = Walked(rows.entities)
+    for entity, name in (
+        *((table, f"{table.name}2") for table in tables),
+        *((tag, "y"), (Entity("tag", "y"), "z"), (lake, "pond"), (tables[1], "nothing")),
+    ):
+        rows.take(EntityRenamed(entity, name))
+    pond, tag = Entity("table", "pond"), Entity("tag", "z")
+    a, b, c, d = (Entity("table", f"{name}2") for name in "abcd")
+    assert rows.entities == {a: pond, b: pond, c: pond, d: a}
+    assert {row for found in rows.relations.values() for row in found} == {
+        RelationRow("tag", source, tag) for source in (a, b, c, d, tag)
+    }
+    assert rows.owners == {a: {OwnerRow(a, ana)}}
+    assert rows.attributes == {a: {"status": ("old",)}}
+    assert walked.walks == 1
 
 
 def test_a_feed_that_was_pruned_is_not_compared(tmp_path: Path) -> None:

@@ -72,10 +72,7 @@ def _yaml(text: str, where: str) -> object:
     Loader.yaml_implicit_resolvers = {}
     for tag, pattern, first in _CORE:
         Loader.add_implicit_resolver(tag, pattern, list(first))
-    # YAML 1.1 has octal numbers that begin with 0; in 1.2 these are decimal.
-    Loader.add_constructor(
-        "tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node))
-    )
+    Loader.add_constructor("tag:yaml.org,2002:int", _decimal)
     try:
         document = yaml.load(text, Loader)  # noqa: S506 — a safe loader, made stricter
     except yaml.MarkedYAMLError as error:
@@ -89,6 +86,11 @@ def _yaml(text: str, where: str) -> object:
     except (yaml.YAMLError, ValueError) as error:
         raise BadInput(str(error).splitlines()[0].lower(), where=where) from None
     return {} if document is None else document
+
+
+def _decimal(loader: Any, node: Any) -> int:
+    """A whole number: what is octal in YAML 1.1, as it begins with 0, is decimal in 1.2."""
+    return int(loader.construct_scalar(node))
 
 
 def written(table: Mapping[str, object], form: Form) -> str:

@@ -42,6 +42,34 @@ Row = TypeVar("Row")
 
 
 @dataclass(slots=True)
+class _NamedBy:
+    """By entity, which rows may name it: its children's, and relations from these entities.
+
+    COST: a rename rebuilds those rows alone. What has changed since may still be listed.
+    """
+
+    children: dict[Entity, set[Entity]] = field(default_factory=dict)
+    sources: dict[Entity, set[Entity]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(tables: ScopeTables) -> _NamedBy:
+        named_by = _NamedBy()
+        for entity, parent in tables.entities.items():
+            named_by.place(entity, parent)
+        for source, rows in tables.relations.items():
+            for row in rows:
+                named_by.relate(source, row.target)
+        return named_by
+
+    def place(self, entity: Entity, parent: Entity | None) -> None:
+        if parent is not None:
+            self.children.setdefault(parent, set()).add(entity)
+
+    def relate(self, source: Entity, target: Entity) -> None:
+        self.sources.setdefault(target, set()).add(source)
+
+
+@dataclass(slots=True)
 class ScopeTables:
     """The tables of one scope: their rows, to which effects are applied in order."""
 
@@ -52,6 +80,7 @@ class ScopeTables:
     principals: set[Principal] = field(default_factory=set)
     memberships: set[MembershipRow] = field(default_factory=set)
     statements: dict[str, Statement] = field(default_factory=dict)
+    _named_by: _NamedBy | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(facts: Facts) -> ScopeTables:
@@ -90,7 +119,7 @@ class ScopeTables:
         """Applies one effect. Documents and the like are ignored."""
         match effect:
             case EntityAdded(entity, parent) | EntityMoved(entity, parent):
-                self.entities[entity] = parent
+                self._place(entity, parent)
             case EntityDropped(entity):
                 for table in (self.entities, self.relations, self.owners, self.attributes):
                     table.pop(entity, None)
@@ -98,6 +127,8 @@ class ScopeTables:
                 self._rename(entity, Entity(entity.type, name))
             case RelationChanged(row, present):
                 _put(self.relations.setdefault(row.source, set()), row, present)
+                if self._named_by is not None:
+                    self._named_by.relate(row.source, row.target)
             case OwnerChanged(owner, present):
                 _put(self.owners.setdefault(owner.entity, set()), owner, present)
             case AttributeChanged(entity, attribute, values):
@@ -114,23 +145,33 @@ class ScopeTables:
             case StatementRemoved(id):
                 self.statements.pop(id, None)
 
-    def _rename(self, old: Entity, new: Entity) -> None:
-        def named(entity: Entity) -> Entity:
-            return new if entity == old else entity
+    def _place(self, entity: Entity, parent: Entity | None) -> None:
+        self.entities[entity] = parent
+        if self._named_by is not None:
+            self._named_by.place(entity, parent)
 
-        self.entities = {
-            named(e): None if parent is None else named(parent)
-            for e, parent in self.entities.items()
-        }
-        self.relations = {
-            named(e): {r._replace(source=named(e), target=named(r.target)) for r in rows}
-            for e, rows in self.relations.items()
-        }
-        self.owners = {
-            named(e): {row._replace(entity=named(e)) for row in rows}
-            for e, rows in self.owners.items()
-        }
-        self.attributes = {named(e): values for e, values in self.attributes.items()}
+    def _rename(self, old: Entity, new: Entity) -> None:
+        if self._named_by is None:
+            self._named_by = _NamedBy.of(self)
+        named_by = self._named_by
+        if old in self.entities:
+            self._place(new, self.entities.pop(old))
+        for child in named_by.children.pop(old, ()):
+            if self.entities.get(child) == old:
+                self._place(child, new)
+        for source in named_by.sources.pop(old, ()):
+            rows = self.relations.get(source, set())
+            for row in [row for row in rows if row.target == old]:
+                rows.discard(row)
+                rows.add(row._replace(target=new))
+                named_by.relate(source, new)
+        for row in self.relations.pop(old, ()):
+            self.relations.setdefault(new, set()).add(row._replace(source=new))
+            named_by.relate(new, row.target)
+        for owner in self.owners.pop(old, ()):
+            self.owners.setdefault(new, set()).add(owner._replace(entity=new))
+        if old in self.attributes:
+            self.attributes[new] = self.attributes.pop(old)
 
     def difference(self, other: ScopeTables) -> dict[str, int]:
         """By table: how many rows only one of the two has."""

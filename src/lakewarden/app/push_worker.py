@@ -62,6 +62,7 @@ class PushWorker:
     def _look(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
             try:
+                self._delivery.renew()
                 self._start_due()
             except WardenError as error:
                 self._away(error)

@@ -1,6 +1,7 @@
 """Delivers to followed targets what they have still to be told, one push for all changes of one.
 
-Whoever delivers holds the entry, so that of several processes one does. The entry is taken out when
+Whoever delivers holds the entry, so that of several processes one does, and renews the lease for
+as long as that takes. The entry is taken out when
 the target has kept what it was told: whoever dies before leaves it, and the next push finds nothing
 to do. A failure is kept with the entry, which is tried again after a pause that doubles.
 """
@@ -31,6 +32,9 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
 
+RENEW_SECONDS = LEASE_SECONDS / 3
+"""So long after it was taken or renewed a lease is renewed."""
+
 BUSY_SECONDS = 2.0
 """The pause where another push to the target is under way."""
 
@@ -47,6 +51,14 @@ class _Busy(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Lease:
+    """A target that is delivered to, and until when its entry is held."""
+
+    target: PushTarget
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """Delivers for one process. A target that a catalog declares is on one of the `hosts`."""
 
@@ -56,6 +68,8 @@ class Delivery:
     hosts: Collection[str]
     told: DeliveryListener = _nobody
     holder: str = field(default_factory=lambda: secrets.token_hex(8))
+    _leases: dict[tuple[str, str], _Lease] = field(default_factory=dict)
+    """What this process delivers now, by realm and name."""
 
     def due(self) -> list[PushTarget]:
         """The targets that may be delivered to now, the longest behind first."""
@@ -82,6 +96,8 @@ class Delivery:
         entry = self._taken(target)
         if entry is None:
             return False
+        key = target.realm, target.name
+        self._leases[key] = _Lease(target, entry.until)
         try:
             count = self._push(target)
         except (_Busy, StaleSnapshot):
@@ -94,8 +110,31 @@ class Delivery:
         except Exception as error:
             self._failed(target, entry, f"unexpected: {type(error).__name__}")
             raise
+        finally:
+            self._leases.pop(key, None)
         self.told(target, count, "")
         return True
+
+    def renew(self) -> None:
+        """Holds on to the entries of targets that are being told, where that is due."""
+        now = self.service.clock()
+        for key, lease in list(self._leases.items()):
+            if lease.until - now <= LEASE_SECONDS - RENEW_SECONDS:
+                until = self._write(partial(self._extended, lease.target))
+                if until is None:
+                    self._leases.pop(key, None)
+                else:
+                    self._leases[key] = replace(lease, until=until)
+
+    def _extended(self, target: PushTarget, work: WriteTransaction) -> float | None:
+        """Until when the entry is held from now on; None where another has it, or nobody."""
+        for current in push_target.stored(work.store, target):
+            entry = push_outbox.pending(work.store, [current]).get(current.name)
+            if entry is not None and entry.holder == self.holder:
+                held = replace(entry, until=work.now + LEASE_SECONDS)
+                work.change(target.realm, push_outbox.put(current, held))
+                return held.until
+        return None
 
     # --- the target ---
 

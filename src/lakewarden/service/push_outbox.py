@@ -29,7 +29,7 @@ _METALAKE, _CATALOG = _PLACES = "metalake", "catalog"
 """The types of what a target may be of the realm."""
 
 LEASE_SECONDS: Final = 30.0
-"""So long an entry is held by whoever delivers it, unless it is given back before."""
+"""So long an entry is held by whoever delivers it, unless it is renewed or given back before."""
 
 FIRST_SECONDS, MOST_SECONDS = 1.0, 300.0
 """The pause after a first failure, which doubles with each other one, up to the second figure."""

@@ -155,6 +155,28 @@ def test_one_of_several_processes_delivers(hook: Hooked) -> None:
     assert hook.may()
 
 
+def test_a_long_delivery_keeps_its_entry(hook: Hooked) -> None:
+    delivery, other = hook.delivery(), hook.delivery()
+    connect, dues = delivery.connect, []
+
+    @contextmanager
+    def slow(*about: Any) -> Iterator[Any]:
+        with connect(*about) as session:
+            for _ in range(3):
+                hook.now += LEASE_SECONDS * 0.6
+                delivery.renew()
+                dues.append(other.due())
+            yield session
+
+    hook.grant()
+    delivery = type(delivery)(delivery.service, delivery.sealing, slow, delivery.hosts)
+    assert delivery.deliver_due() == 1
+    assert dues == [[], [], []]
+    assert hook.may()
+    assert not delivery.due()
+    delivery.renew()
+
+
 def test_what_changes_during_a_delivery_is_delivered_after_it(hook: Hooked) -> None:
     delivery = hook.delivery()
     connect = delivery.connect

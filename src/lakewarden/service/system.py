@@ -69,13 +69,15 @@ class System:
 
         >>> load_system("gravitino").principal("ana")
         Principal(kind='user', name='ana')
+        >>> load_system("datahub").principal("group:staff")
+        Principal(kind='group', name='urn:li:corpGroup:staff')
         """
         named = self.identities.principal(text)
         if named is not None:
             return named
         kind = text.partition(":")[0]
         if kind in (USER, GROUP, ROLE, "members") or text in _IMPLIED:
-            return read_principal(text)
+            return self.identities.spelled(read_principal(text))
         return self.identities.user(text)
 
     def spelled(self, person: Principal) -> Principal:

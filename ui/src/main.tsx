@@ -12,11 +12,17 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { applyPreferences } from "./parts/preferences";
+import { takeFragment } from "./parts/fragment";
 import { router } from "./app/router";
 import { SessionGate } from "./app/session";
 import { problemOf } from "./api/client";
 
 applyPreferences();
+
+// What a login led back to may have had a fragment, which no server sees.
+const here = location.pathname + location.search;
+const fragment = location.hash ? "" : takeFragment(here);
+if (fragment) router.history.replace(here + fragment);
 
 const queries = new QueryClient({
   defaultOptions: {

@@ -1,6 +1,7 @@
 import createFetchClient from "openapi-fetch";
 import createQueryClient from "openapi-react-query";
 
+import { rememberFragment } from "../parts/fragment";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -25,6 +26,25 @@ export const newestRevision = {
   },
 };
 
+/** Whoever reads the session anew when the server no longer takes its token. */
+export const staleSession = {
+  listeners: new Set<() => void>(),
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  },
+};
+
+/** A refusal that is about the token, not about rights: another tab has signed in meanwhile. */
+async function noteStaleSession(response: Response): Promise<void> {
+  if (response.status !== 403) return;
+  const told = await response.clone().text();
+  if (told.toLowerCase().includes("lakewarden-csrf"))
+    staleSession.listeners.forEach((listener) => {
+      listener();
+    });
+}
+
 function noteRevision(response: Response): void {
   const named = Number(response.headers.get("Lakewarden-Revision"));
   if (named > revision) {
@@ -42,8 +62,9 @@ api.use({
     if (request.method !== "GET") request.headers.set("Lakewarden-CSRF", csrf);
     return request;
   },
-  onResponse({ response, request }) {
+  async onResponse({ response, request }) {
     noteRevision(response);
+    await noteStaleSession(response);
     if (response.status === 401 && !request.url.endsWith("/api/v1/session")) goToLogin();
   },
 });
@@ -51,9 +72,10 @@ api.use({
 /** The same calls as queries and mutations. */
 export const $api = createQueryClient(api);
 
-/** Opens the log-in page; it leads back here. */
+/** Opens the log-in page; it leads back here. The server never sees the fragment: this tab keeps it. */
 export function goToLogin(): void {
   const here = location.pathname + location.search;
+  rememberFragment(here, location.hash);
   location.assign(`/ui/login?to=${encodeURIComponent(here)}`);
 }
 
@@ -79,6 +101,7 @@ export async function callDialect<T>(
     signal,
   });
   noteRevision(response);
+  await noteStaleSession(response);
   const text = await response.text();
   const answer: unknown = text ? parsed(text) : undefined;
   if (response.status === 401) goToLogin();
@@ -98,11 +121,20 @@ function parsed(text: string): unknown {
 export function problemOf(failure: unknown, status = 0): Problem {
   if (isRecord(failure) && typeof failure.detail === "string" && typeof failure.status === "number")
     return failure as unknown as Problem;
+  if (isUnreachable(failure)) failure = undefined;
   const detail =
     (isRecord(failure) && (text(failure.message) ?? text(failure.error))) ||
     (typeof failure === "string" && failure) ||
     (status ? `the server answered ${String(status)}` : "the server cannot be reached now");
   return { type: "about:blank", title: detail, status, detail };
+}
+
+/** Whether nothing answered: each browser has words of its own for it. */
+function isUnreachable(failure: unknown): boolean {
+  return (
+    failure instanceof TypeError &&
+    /failed to fetch|networkerror|load failed|network error/i.test(failure.message)
+  );
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -21,9 +21,19 @@ export function governed(realms: Realm[] | undefined): Realm[] {
 
 interface Ready {
   status?: string;
-  detail?: string;
-  weak?: string[];
   warnings?: string[];
+}
+
+const DOWN: Record<string, string> = {
+  starting: "The server is starting: it answers nothing yet.",
+  "store unavailable": "The server cannot reach its database: changes fail, answers may be old.",
+  "writes fail": "Changes fail now: the database cannot be written.",
+};
+
+/** What does not work, by the answer of `/readyz`; empty where all does. */
+export function downBy(isReady: boolean, status = ""): string {
+  if (isReady) return "";
+  return DOWN[status] ?? "The server is not ready.";
 }
 
 /** What `/readyz` says: how security is weakened, and what does not work now. */
@@ -32,12 +42,13 @@ export function useReadiness(): { weak: string[]; down: string } {
     queryKey: ["readyz"],
     queryFn: async ({ signal }) => {
       const response = await fetch("/readyz", { signal, headers: { Accept: "application/json" } });
-      return (await response.json()) as Ready;
+      const ready = (await response.json()) as Ready;
+      return { ...ready, down: downBy(response.ok, ready.status) };
     },
     refetchInterval: 30_000,
     retry: false,
   });
-  const weak = ready.data?.weak ?? ready.data?.warnings ?? [];
-  const down = ready.isError ? "The server cannot be reached now." : "";
+  const weak = ready.data?.warnings ?? [];
+  const down = ready.isError ? "The server cannot be reached now." : (ready.data?.down ?? "");
   return { weak, down };
 }

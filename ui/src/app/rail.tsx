@@ -129,7 +129,7 @@ function Foot({ realms }: { realms: Realm[] }) {
   return (
     <div className={styles.foot}>
       <span data-state={readiness.down ? "down" : "up"}>
-        {readiness.down ? t("Not reachable") : t("Healthy")}
+        {readiness.down ? t("Not as it should be") : t("Healthy")}
       </span>
       <span>
         {entities > 0

@@ -1,8 +1,18 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { createContext, useContext, useEffect, type ReactNode } from "react";
+import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 
-import { $api, api, goToLogin, problemOf, rememberCsrf, type Schemas } from "../api/client";
+import {
+  $api,
+  api,
+  goToLogin,
+  problemOf,
+  rememberCsrf,
+  staleSession,
+  type Schemas,
+} from "../api/client";
 import { Loading, ProblemView } from "../parts/states";
+import { say } from "../parts/toast";
+import { t } from "../words";
 
 export type Session = Schemas["SessionResponse"];
 
@@ -20,13 +30,43 @@ export function useMe(): string {
   return `user:${useSession().user}`;
 }
 
-/** Shows the pages to whoever is signed in, and the log-in page to others. */
+/**
+ * Shows the pages to whoever is signed in, and the log-in page to others. Another tab may sign in
+ * meanwhile: the token of its session is taken over, and the pages of another user begin anew.
+ */
 export function SessionGate({ children }: { children: ReactNode }) {
-  const session = $api.useQuery("get", "/api/v1/session", {}, { retry: false, staleTime: 300_000 });
+  const queries = useQueryClient();
+  const session = $api.useQuery(
+    "get",
+    "/api/v1/session",
+    {},
+    { retry: false, staleTime: 300_000, refetchOnWindowFocus: "always" },
+  );
   const problem = session.error ? problemOf(session.error) : null;
+  const { data, refetch } = session;
+  const who = data && JSON.stringify([data.user, data.directory, data.realm]);
+  const [first, setFirst] = useState<string>();
+  if (first === undefined && who !== undefined) setFirst(who);
+  const isOther = first !== undefined && who !== undefined && first !== who;
+  useEffect(() => {
+    if (isOther) location.reload();
+  }, [isOther]);
+  const before = data?.csrf;
+  useEffect(
+    () =>
+      staleSession.subscribe(() => {
+        void refetch({ cancelRefetch: false }).then(({ data: now }) => {
+          if (!now || now.csrf === before) return;
+          rememberCsrf(now.csrf);
+          void queries.invalidateQueries();
+        });
+      }),
+    [queries, refetch, before],
+  );
   useEffect(() => {
     if (problem?.status === 401) goToLogin();
   }, [problem?.status]);
+  if (isOther) return <Loading />;
   if (session.data) {
     rememberCsrf(session.data.csrf);
     return <Context value={session.data}>{children}</Context>;
@@ -36,13 +76,18 @@ export function SessionGate({ children }: { children: ReactNode }) {
   return <Loading />;
 }
 
-/** Ends the session and opens the log-in page. */
+/** Ends the session and opens the log-in page; says so where the session goes on. */
 export function useLogout(): () => void {
   const client = useQueryClient();
+  const end = async () => {
+    const { error, response } = await api.DELETE("/api/v1/session");
+    if (error && response.status !== 401) throw problemOf(error) as unknown as Error;
+    client.clear();
+    location.assign("/ui/login");
+  };
   return () => {
-    void api.DELETE("/api/v1/session").then(() => {
-      client.clear();
-      location.assign("/ui/login");
+    void end().catch((failure: unknown) => {
+      say(t("You are still signed in: {why}", { why: problemOf(failure).detail }));
     });
   };
 }

@@ -176,7 +176,7 @@ function Banners() {
       ))}
       {readiness.down && (
         <p className={styles.banner} role="alert">
-          {readiness.down}
+          {t(readiness.down)}
         </p>
       )}
       {shown > 0 && newest > shown && (

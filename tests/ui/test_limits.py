@@ -65,9 +65,14 @@ def test_a_mask_is_edited_and_nothing_typed_is_lost(own_visit: Visits, own_serve
             page.get_by_label("Expression").input_value()
             == "case when vat_code = 'x' then vat_code end"
         )
-        call_api(own_served, "PUT", "/realms/gravitino/masks/hashed", body)
+        # Also after a reload both versions are shown, and theirs is not written over unseen.
+        page.reload()
+        found.settle()
+        versions = page.get_by_role("region", name="Two versions")
+        assert "Theirs" in versions.get_by_role("row", name="Title").inner_text()
+        assert page.get_by_role("button", name="Save column mask").is_disabled()
         with found.expect_message("Column mask saved"):
-            page.get_by_role("button", name="Save column mask").click()
+            page.get_by_role("button", name="Save mine over it").click()
     stored = call_api(own_served, "GET", "/realms/gravitino/statements/hashed")
     assert stored["expression"] == "sql 'case when vat_code = ''x'' then vat_code end'"
     assert (stored["except"], stored["title"]) == (["owners"], "Hashed")

@@ -8,12 +8,13 @@ import { Button } from "../../parts/button";
 import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { Check, Field, SelectField, TextField } from "../../parts/fields";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, kindOf, Name, principalOf } from "../../parts/name";
 import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { Tokens } from "../../parts/tokens";
+import { Versions } from "../../parts/versions";
 import { t } from "../../words";
 import {
   bodyOf,
@@ -23,7 +24,11 @@ import {
   isWhole,
   limitOf,
   maskOf,
+  isSame,
+  keptEdit,
   MASKS,
+  versionsOf,
+  type Edit,
   type Kind,
   type Limit,
 } from "./limit";
@@ -92,16 +97,17 @@ function Editor({
   const key = `limit ${realm} ${isNew ? `new ${kind}` : stored.id}`;
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [kept, setKept] = useState(() => keptDraft<Limit>(key));
-  const [base] = useState(stored);
+  const [kept, setKept] = useState(() => keptEdit(keptDraft<Edit>(key)));
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
-  const limit = kept ?? stored;
-  const dirty = kept !== null && JSON.stringify(kept) !== JSON.stringify(stored);
+  const limit = kept?.mine ?? stored;
+  const base = kept?.base ?? stored;
+  const dirty = kept !== null && !isSame(limit, stored);
+  const isOutdated = dirty && !isSame(base, stored);
   const effect = useEffectOf(realm, dirty && isWhole(limit) ? drafted(kind, limit) : null);
-  const isSeen = effect.isCurrent && (effect.shown !== undefined || effect.isDenied);
+  const { isSeen } = effect;
   const edit = (change: Partial<Limit>) => {
-    const next = { ...limit, ...change };
+    const next = { base, mine: { ...limit, ...change } };
     setKept(next);
     keepDraft(key, next);
   };
@@ -110,11 +116,19 @@ function Editor({
     setProblem(null);
     forgetDraft(key);
   };
-  const store = async () => {
+  const store = async (over: Limit) => {
     setBusy(true);
     setProblem(null);
     try {
-      await checkUnchanged(realm, limit.id, isNew ? null : base);
+      const now = await read(realm, limit.id);
+      if (isNew && now)
+        throw refused(t("there is a statement of this id already; choose another one"));
+      if (!isNew && !now) throw refused(t("somebody else has removed this statement"));
+      if (now && !isSame(now, over)) {
+        // Reading it again brings their version, which is then shown beside this one.
+        await queries.invalidateQueries();
+        return;
+      }
       await save(realm, kind, limit);
       forget();
       await queries.invalidateQueries();
@@ -153,13 +167,26 @@ function Editor({
               {t("Discard changes")}
             </Button>
           )}
-          <Button look="main" disabled={!dirty || busy || !isSeen} onClick={() => void store()}>
+          <Button
+            look="main"
+            disabled={!dirty || busy || !isSeen || isOutdated}
+            onClick={() => void store(base)}
+          >
             {kind === "filter" ? t("Save row filter") : t("Save column mask")}
           </Button>
         </>
       }
     >
       {problem && <ProblemView problem={problem} />}
+      {isOutdated && (
+        <Versions
+          title={t("Somebody else has changed this statement")}
+          rows={versionsOf(base, stored, limit)}
+          busy={busy || !isSeen}
+          onTheirs={forget}
+          onMine={() => void store(stored)}
+        />
+      )}
       <Beside
         side={
           dirty && isWhole(limit) ? (
@@ -189,19 +216,19 @@ async function save(realm: string, kind: Kind, limit: Limit): Promise<void> {
   if (error) throw error as unknown as Error;
 }
 
-/** Refuses to write over what somebody else stored since the page was opened. */
-async function checkUnchanged(realm: string, id: string, base: Limit | null): Promise<void> {
-  const now = await api.GET("/api/v1/realms/{realm}/statements/{id}", {
+/** What is stored under the id now; none where there is nothing. */
+async function read(realm: string, id: string): Promise<Limit | null> {
+  const { data, error } = await api.GET("/api/v1/realms/{realm}/statements/{id}", {
     params: { path: { realm, id } },
   });
-  const isSame = base
-    ? now.data && JSON.stringify(limitOf(now.data)) === JSON.stringify(base)
-    : !now.data;
-  if (isSame) return;
-  const detail = base
-    ? t("somebody else has changed this statement: reload the page to see it")
-    : t("there is a statement of this id already; choose another one");
-  throw { type: "about:blank", title: "", status: 409, detail } as unknown as Error;
+  if (data) return limitOf(data);
+  const problem = problemOf(error);
+  if (problem.status === 404) return null;
+  throw problem as unknown as Error;
+}
+
+function refused(detail: string): Error {
+  return { type: "about:blank", title: "", status: 409, detail } as unknown as Error;
 }
 
 function Form({
@@ -233,7 +260,7 @@ function Form({
           source={`people ${realm}`}
           show={bare}
           kind={kindOf}
-          read={(text) => (kindOf(text) || text === "owners" ? text : `user:${text}`)}
+          read={(text) => (text === "owners" ? text : principalOf(text))}
           placeholder={placeholder}
           disabled={busy}
         />

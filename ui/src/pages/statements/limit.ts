@@ -1,5 +1,7 @@
 import type { Schemas } from "../../api/client";
 import type { Draft } from "../../parts/effect";
+import type { VersionRow } from "../../parts/versions";
+import { t } from "../../words";
 
 export type Kind = "filter" | "mask";
 type Row = Schemas["StatementRow"];
@@ -18,6 +20,48 @@ export interface Limit {
   valid_from?: string | null;
   valid_until?: string | null;
   mark: string;
+}
+
+/** An edit that is not saved: what it began with, and what it is to be. */
+export interface Edit {
+  base: Limit;
+  mine: Limit;
+}
+
+/** An edit as this tab kept it; what an older release kept lacks what it began with, and is none. */
+export function keptEdit(kept: Partial<Edit> | null): Edit | null {
+  return kept?.base && kept.mine ? { base: kept.base, mine: kept.mine } : null;
+}
+
+/** Whether they say the same, whatever the order in which members were set. */
+export function isSame(one: Limit, other: Limit): boolean {
+  return MEMBERS.every(([, of]) => JSON.stringify(of(one)) === JSON.stringify(of(other)));
+}
+
+const given = (...texts: (string | null | undefined)[]) =>
+  texts.filter((one): one is string => Boolean(one));
+
+/** The members of a filter or mask, each as lines of text. */
+const MEMBERS: readonly [string, (limit: Limit) => string[]][] = [
+  ["Id", (limit) => given(limit.id)],
+  ["Title", (limit) => given(limit.title)],
+  ["On", (limit) => given(limit.where ? JSON.stringify(limit.where) : limit.on)],
+  ["Expression", (limit) => given(limit.expression)],
+  ["Binds", (limit) => limit.to],
+  ["Except", (limit) => limit.except],
+  ["Active", (limit) => [limit.active ? "yes" : "no"]],
+  ["When", (limit) => [limit.valid_from ?? "…", limit.valid_until ?? "…"]],
+  ["Kept by", (limit) => given(limit.mark)],
+];
+
+/** The two versions of what two people changed, member by member. */
+export function versionsOf(was: Limit, theirs: Limit, mine: Limit): VersionRow[] {
+  return MEMBERS.map(([title, of]) => ({
+    title: t(title),
+    was: of(was),
+    theirs: of(theirs),
+    mine: of(mine),
+  }));
 }
 
 export const EMPTY: Limit = {

@@ -30,6 +30,10 @@ export interface Effect {
   isCurrent: boolean;
   /** Whether the caller may not preview here: then nothing has to be waited for. */
   isDenied: boolean;
+  /** Whether the draft may be written: its effect is shown, or is not for the caller to see. */
+  isSeen: boolean;
+  /** Asks again, after a failure. */
+  retry: () => void;
 }
 
 /** What a draft would change, asked again when it stops changing; None: there is no draft. */
@@ -54,11 +58,16 @@ export function useEffectOf(realm: string, draft: Draft | null, wait = PAUSE): E
   });
   const problem = preview.error ? problemOf(preview.error) : undefined;
   const isSettled = asked === now && !preview.isFetching && !preview.isPlaceholderData;
+  const shown = asked && !problem ? preview.data : undefined;
+  const isCurrent = isSettled && (preview.isSuccess || preview.isError);
+  const isDenied = problem?.status === 403;
   return {
-    shown: asked && !problem ? preview.data : undefined,
+    shown,
     problem,
-    isCurrent: isSettled && (preview.isSuccess || preview.isError),
-    isDenied: problem?.status === 403,
+    isCurrent,
+    isDenied,
+    isSeen: isCurrent && (shown !== undefined || isDenied),
+    retry: () => void preview.refetch(),
   };
 }
 
@@ -77,7 +86,7 @@ export function EffectCard({
   /** Whether the changed statements are said here, and not elsewhere on the page. */
   hasWords?: boolean;
 }) {
-  const { shown, problem, isCurrent, isDenied } = effect;
+  const { shown, problem, isCurrent, isDenied, retry } = effect;
   return (
     <Card
       title={title}
@@ -91,7 +100,7 @@ export function EffectCard({
         </p>
       ) : problem ? (
         <div className={styles.note}>
-          <ProblemView problem={problem} />
+          <ProblemView problem={problem} onRetry={retry} />
         </div>
       ) : shown ? (
         <div

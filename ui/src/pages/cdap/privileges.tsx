@@ -10,7 +10,7 @@ import { Drawer } from "../../parts/drawer";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { Check, Filters } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, kindOf, Name, principalOf } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -250,7 +250,7 @@ function Grant({
   const [anchor, setAnchor] = useState(row.anchor);
   const [held, setHeld] = useState(row.held);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const whole = kindOf(principal) ? principal : `user:${principal}`;
+  const whole = principalOf(principal);
   const isPattern = /[*?]/.test(anchor);
   const ready = bare(whole) !== "" && kindOf(anchor) !== "";
   const isChanged = [...held].sort().join() !== [...row.held].sort().join();
@@ -341,7 +341,7 @@ function Grant({
       {ready && isChanged && <EffectCard realm={realm} effect={effect} />}
       {problem && <ProblemView problem={problem} />}
       <p>
-        <Button look="main" type="submit" disabled={!ready || !isChanged || !effect.isCurrent}>
+        <Button look="main" type="submit" disabled={!ready || !isChanged || !effect.isSeen}>
           {held.length === 0 ? t("Revoke") : t("Save grant")}
         </Button>
       </p>

@@ -7,7 +7,7 @@ import { useHeld } from "../../api/rights";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { EffectCard, useEffectOf } from "../../parts/effect";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, kindOf, Name, principalOf } from "../../parts/name";
 import { Beside, Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -71,7 +71,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
   );
   const may = useHeld(realm, entity);
   const owners = stored.data?.owners ?? [];
-  const next = who && (kindOf(who) ? who : `user:${who}`);
+  const next = principalOf(who);
   const effect = useEffectOf(
     realm,
     next && stored.data && !owners.some((one) => one.principal === next)
@@ -146,7 +146,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
             suggest={suggest("user,group,role", realm)}
             source={`people ${realm}`}
           />
-          <Button look="main" type="submit" disabled={!next || !effect.isCurrent}>
+          <Button look="main" type="submit" disabled={!next || !effect.isSeen}>
             {t("Set owner")}
           </Button>
         </form>
@@ -156,7 +156,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
         <Versions
           title={t("Somebody else has changed the owner")}
           rows={[{ title: t("Owner"), was: base, theirs, mine: [next] }]}
-          busy={!effect.isCurrent}
+          busy={!effect.isSeen}
           onTheirs={() => {
             setWho("");
             setTheirs(null);

@@ -8,7 +8,7 @@ import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
 import { EffectCard, useEffectOf, type Draft } from "../../parts/effect";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, kindOf, Name, principalOf } from "../../parts/name";
 import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -175,7 +175,7 @@ function Editor({
       setBusy(false);
     }
   };
-  const isSeen = effect.isCurrent && (effect.shown !== undefined || effect.isDenied);
+  const { isSeen } = effect;
   const title = roleParts(role).name;
   return (
     <Page
@@ -418,7 +418,7 @@ function Members({ realm, role }: { realm: string; role: string }) {
   };
   const ask = (member: string, verb: "grant" | "revoke") => {
     setProblem(null);
-    setChange({ member: kindOf(member) ? member : `user:${member}`, verb });
+    setChange({ member: principalOf(member), verb });
   };
   return (
     <Card title={t("Held by")}>
@@ -471,7 +471,7 @@ function Members({ realm, role }: { realm: string; role: string }) {
             : t("Assign the role to {who}?", { who: bare(change?.member ?? "") })
         }
         act={change?.verb === "revoke" ? t("Take it back") : t("Assign role")}
-        disabled={!effect.isCurrent}
+        disabled={!effect.isSeen}
         onAct={() => void act()}
         onClose={() => {
           setChange(null);
@@ -518,7 +518,7 @@ function Remove({ realm, role, stored }: { realm: string; role: string; stored: 
         open={open}
         title={t("Delete the role {name}?", { name: roleParts(role).name })}
         act={t("Delete role")}
-        disabled={!effect.isCurrent}
+        disabled={!effect.isSeen}
         onAct={() => void act()}
         onClose={() => {
           setOpen(false);

@@ -78,7 +78,7 @@ export function Conflict({
         open={open}
         title={t("Save your version over theirs?")}
         act={t("Save policy")}
-        disabled={!effect.isCurrent}
+        disabled={!effect.isSeen}
         onAct={() => {
           setOpen(false);
           onMine();

@@ -105,7 +105,7 @@ export function Draft({
   });
   const hasEffect = (dirty && !isOutdated) || !urn;
   const effect = useEffectOf(realm, hasEffect ? drafted(urn, { ...info, state: "ACTIVE" }) : null);
-  const isSeen = effect.isCurrent && (effect.shown !== undefined || effect.isDenied);
+  const { isSeen } = effect;
   const row = useRow(realm, urn);
   const change = effect.shown?.changes[0];
   const entities = useRealm(realm)?.entities ?? undefined;

@@ -117,7 +117,7 @@ export function SwitchDialog({
           : t("Activate {name}?", { name: info.displayName })
       }
       act={isActive ? t("Deactivate policy") : t("Activate policy")}
-      disabled={!effect.isCurrent}
+      disabled={!effect.isSeen}
       onAct={() => {
         onAct(next, isActive ? t("Policy is inactive now") : t("Policy is active now"));
       }}
@@ -165,7 +165,7 @@ export function RemoveDialog({
       open={open}
       title={t("Remove {name}?", { name })}
       act={t("Remove policy")}
-      disabled={!effect.isCurrent}
+      disabled={!effect.isSeen}
       onAct={() => void act()}
       onClose={onClose}
     >

@@ -29,6 +29,25 @@ export function moment(at: string | number): string {
   return day.format(new Date(typeof at === "number" ? at * 1_000 : at));
 }
 
+/** The moment at which a day (`2026-11-24`) begins here, `later` days on; none for what is no day. */
+export function startOf(date: string, later = 0): string | undefined {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(date)?.slice(1).map(Number);
+  if (!parts) return undefined;
+  const [year = 0, month = 0, number = 0] = parts;
+  const start = new Date(2000, 0);
+  start.setFullYear(year, month - 1, number);
+  if (start.getMonth() !== month - 1 || start.getDate() !== number) return undefined;
+  start.setDate(number + later);
+  return start.toISOString();
+}
+
+/** The day of a moment here, as date fields take it. */
+export function dayOf(at: number): string {
+  const date = new Date(at);
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${String(date.getFullYear())}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
 /** How long ago, or in how long: `2 hours ago`; beyond 30 days the date. */
 export function ago(at: string | number, now = Date.now()): string {
   const seconds = ((typeof at === "number" ? at * 1_000 : Date.parse(at)) - now) / 1_000;

@@ -10,6 +10,7 @@ import { Sentence } from "./sentence";
 import { Loading, ProblemView } from "./states";
 
 const STEP = 20;
+const MOST = 1_000;
 
 /** What happened to one thing, the newest first; beside other parts absent where one may not read it. */
 export function History({
@@ -67,15 +68,16 @@ export function History({
           ))}
         </ol>
       )}
-      {page.next_token && (
+      {page.next_token && size < MOST && (
         <Button
           onClick={() => {
-            setSize((now) => Math.min(1_000, now + STEP));
+            setSize((now) => Math.min(MOST, now + STEP));
           }}
         >
           {t("Show earlier")}
         </Button>
       )}
+      {page.next_token && size === MOST && <p>{t("Earlier changes are in the audit trail.")}</p>}
     </Card>
   );
 }

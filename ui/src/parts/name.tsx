@@ -11,16 +11,20 @@ const UNSEEN_ALL = new RegExp(UNSEEN, "gu");
  * long names cut in the middle with the whole one on focus and hover.
  */
 export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
-  const half = Math.floor(cut / 2);
-  const shown = text.length > cut ? `${text.slice(0, half)}…${text.slice(-half + 1)}` : text;
+  const shown = shortened(text, cut);
   return (
-    <bdi
-      className={styles.name}
-      title={text.length > cut ? text.replace(UNSEEN_ALL, "□") : undefined}
-    >
+    <bdi className={styles.name} title={shown !== text ? text.replace(UNSEEN_ALL, "□") : undefined}>
       {UNSEEN.test(shown) ? boxed(shown) : shown}
     </bdi>
   );
+}
+
+/** A text cut in its middle, between characters; those beyond the basic plane are two units long. */
+function shortened(text: string, cut: number): string {
+  if (text.length <= cut) return text;
+  const half = Math.floor(cut / 2);
+  const [head, tail] = [text.slice(0, half), text.slice(-half + 1)];
+  return `${head.replace(/[\ud800-\udbff]$/, "")}…${tail.replace(/^[\udc00-\udfff]/, "")}`;
 }
 
 function boxed(text: string) {
@@ -40,6 +44,19 @@ export function bare(name: string): string {
   if (name.startsWith("urn:li:")) return name;
   const colon = name.indexOf(":");
   return colon < 0 ? name : name.slice(colon + 1);
+}
+
+/**
+ * How a principal is typed: `user:ana` as `ana`; other kinds whole, and names that would read as
+ * something else (with a colon) or as an option of a command.
+ */
+export function typed(principal: string): string {
+  return principal.replace(/^user:(?=[^:-][^:]*$)/, "");
+}
+
+/** The principal that a typed text names: a user, unless it says what it is. */
+export function principalOf(text: string): string {
+  return text && !kindOf(text) ? `user:${text}` : text;
 }
 
 /**

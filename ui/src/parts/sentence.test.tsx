@@ -40,3 +40,9 @@ test("a long name is cut in its middle, the whole one is its title", () => {
   expect(markup).toContain(`title="${name}"`);
   expect(markup).toMatch(/>a{10}…z{9}</);
 });
+
+test("a character of two units is not cut in half", () => {
+  const cutFace = "a".repeat(9) + "😀".repeat(20);
+  const markup = renderToStaticMarkup(<Name text={cutFace} cut={20} />);
+  expect(markup).toMatch(/>a{9}…(😀)+</u);
+});

@@ -7,7 +7,7 @@ import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { CopyButton } from "../../parts/copy";
 import { SelectField } from "../../parts/fields";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, Name, principalOf } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Sentence } from "../../parts/sentence";
@@ -70,7 +70,7 @@ function Form() {
       className={styles.question}
       onSubmit={(event) => {
         event.preventDefault();
-        const [a, b] = [draft.a, draft.b].map((one) => (one && !kindOf(one) ? `user:${one}` : one));
+        const [a, b] = [draft.a, draft.b].map((one) => one && principalOf(one));
         void navigate({ search: { ...draft, realm, a, b } });
       }}
     >

@@ -7,7 +7,7 @@ import { suggest } from "../../api/suggest";
 import { useMe } from "../../app/session";
 import { Button } from "../../parts/button";
 import { SelectField, TextField } from "../../parts/fields";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, Name, principalOf, typed } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -45,15 +45,15 @@ function Form({ realm: asked, who: asking }: { realm: string; who: string }) {
   const realms = governed(useRealms().data?.realms);
   const [chosen, setRealm] = useState("");
   const realm = chosen || asked;
-  const [who, setWho] = useState(bare(asking));
+  const [who, setWho] = useState(typed(asking));
   const [id, setId] = useState(search.id ?? "");
   return (
     <form
       className={styles.question}
       onSubmit={(event) => {
         event.preventDefault();
-        const named = who && !kindOf(who) ? `user:${who}` : who;
-        void navigate({ search: id ? { realm, id } : { realm, who: named || undefined } });
+        const named = principalOf(who) || undefined;
+        void navigate({ search: id ? { realm, id } : { realm, who: named } });
       }}
     >
       <SelectField

@@ -8,7 +8,7 @@ import { useMe } from "../../app/session";
 import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { SelectField } from "../../parts/fields";
-import { kindOf } from "../../parts/name";
+import { principalOf, typed } from "../../parts/name";
 import { Card } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Tabs } from "../../parts/tabs";
@@ -65,7 +65,7 @@ function Form({ search, people = false, things = true, onAsk }: FormProps) {
   const realms = governed(useRealms().data?.realms);
   const [draft, setDraft] = useState({
     ...search,
-    who: search.who?.replace(/^user:(?=[^:]+$)/, ""),
+    who: search.who && typed(search.who),
   });
   const realm = draft.realm ?? realms[0]?.name ?? "";
   const vocabulary = $api.useQuery(
@@ -75,8 +75,7 @@ function Form({ search, people = false, things = true, onAsk }: FormProps) {
     { enabled: realm !== "", staleTime: 300_000 },
   );
   const ask = () => {
-    const who = draft.who && !kindOf(draft.who) ? `user:${draft.who}` : draft.who;
-    onAsk({ ...draft, realm, who });
+    onAsk({ ...draft, realm, who: draft.who && principalOf(draft.who) });
   };
   const set = (part: keyof Question) => (value: string) => {
     setDraft((before) => ({ ...before, [part]: value }));

@@ -92,6 +92,25 @@ test("what holds without a statement leads from the person", () => {
   ]);
 });
 
+test("a stored grant is one, whatever the name of its metalake", () => {
+  const id = "implied:readers/table:lake.sales.forecasts/allow";
+  const found = pathOf(
+    {
+      ...DENIED,
+      allow: true,
+      rule: leaf("SELECT_TABLE", true, [id]),
+      named: [statement(id, "role:implied:readers", ["SELECT_TABLE"], TABLE)],
+      reaching: [{ statement: id, over: ["role:implied:readers"] }],
+    } as unknown as Explanation,
+    "user:hugo",
+  );
+  expect(found.edges.map(({ from, to }) => [from, to])).toEqual([
+    ["user:hugo", "role:implied:readers"],
+    ["role:implied:readers", `statement ${id}`],
+    [`statement ${id}`, `need SELECT_TABLE ${TABLE}`],
+  ]);
+});
+
 test("an alternative that holds without it is not drawn", () => {
   expect(path.nodes.map((one) => one.name)).not.toContain("MODIFY_TABLE");
   expect(path.nodes.map((one) => one.name)).not.toContain("owner of metalake");

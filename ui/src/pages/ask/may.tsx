@@ -6,7 +6,7 @@ import { useMe } from "../../app/session";
 import { useKeys } from "../../parts/keys";
 import { CopyButton, CommandButton } from "../../parts/copy";
 import { Glyph } from "../../parts/glyph";
-import { bare } from "../../parts/name";
+import { bare, typed } from "../../parts/name";
 import { Beside, Card, Page } from "../../parts/page";
 import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -90,7 +90,7 @@ export function Verdict({
   const command = [
     "lakewarden",
     "explain",
-    quoted(bare(who)),
+    quoted(typed(who)),
     act,
     on && quoted(on),
     "--realm",

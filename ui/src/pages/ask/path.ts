@@ -71,6 +71,7 @@ export function pathOf(explanation: Explanation, person: string): Path {
     if (!edges.has(key) || state === "deny") edges.set(key, { from, to, state });
   };
 
+  const stored = new Set(explanation.named.map((one) => one.id));
   nodes.set(person, { id: person, kind: "person", column: 0, state: "plain", name: person });
   drawn.forEach((one, place) => {
     const id = statementId(one.id);
@@ -105,7 +106,7 @@ export function pathOf(explanation: Explanation, person: string): Path {
       if (need.deniedBy.includes(one.id)) join(from, id, "deny");
       else if (need.allowedBy.includes(one.id)) join(from, id, need.holds ? "allow" : "beaten");
     }
-    const isFact = need.holds && need.allowedBy.every((one) => isImplied(one));
+    const isFact = need.holds && need.allowedBy.every((one) => isImplied(one, stored));
     if (isFact) join(person, id, "allow");
   }
   const all = [...nodes.values()];
@@ -122,9 +123,12 @@ function statementId(id: string): string {
   return `statement ${id}`;
 }
 
-/** Whether a privilege is held by what somebody is, not by a statement that is stored. */
-function isImplied(id: string): boolean {
-  return id.startsWith("implied:");
+/**
+ * Whether a privilege is held by what somebody is, not by a statement that is stored: a grant in a
+ * metalake of the name `implied` has an id that begins in the same way.
+ */
+function isImplied(id: string, stored: ReadonlySet<string>): boolean {
+  return id.startsWith("implied:") && !stored.has(id);
 }
 
 /** What is needed, in the order of the rule. */

@@ -5,7 +5,7 @@ import { $api, problemOf } from "../../api/client";
 import { useMe } from "../../app/session";
 import { Button } from "../../parts/button";
 import { CommandButton, CopyButton } from "../../parts/copy";
-import { bare, Name } from "../../parts/name";
+import { bare, Name, typed } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
@@ -67,7 +67,7 @@ function Answer({
   if (asked.error)
     return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
   const { entities, total } = asked.data;
-  const command = ["lakewarden", "list", quoted(bare(who)), quoted(act), "--realm", realm].join(
+  const command = ["lakewarden", "list", quoted(typed(who)), quoted(act), "--realm", realm].join(
     " ",
   );
   const more = () => {

@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { suggest } from "../../api/suggest";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, Name, principalOf } from "../../parts/name";
 import { Card } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Sentence } from "../../parts/sentence";
@@ -19,7 +19,7 @@ type Sight = Schemas["SightResponse"];
 export function Limits({ realm, entity }: { realm: string; entity: string }) {
   const [who, setWho] = useState("");
   const asked = useSettled(who.trim(), 300);
-  const principal = asked === "" ? null : kindOf(asked) ? asked : `user:${asked}`;
+  const principal = principalOf(asked) || null;
   const seen = $api.useQuery(
     "post",
     "/api/v1/realms/{realm}/see",

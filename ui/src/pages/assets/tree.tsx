@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState, type KeyboardEvent } from "react";
+import { useState, type KeyboardEvent, type ReactNode } from "react";
 
 import { $api, problemOf } from "../../api/client";
 import { governed, useRealms } from "../../api/server";
@@ -15,6 +15,7 @@ import styles from "./tree.module.css";
 
 const route = getRouteApi("/assets");
 const PAGE = 100;
+const MOST = 1_000;
 
 /** The assets of a realm as a tree that opens step by step. */
 export default function Assets() {
@@ -113,17 +114,45 @@ function Level({ realm, of, text = "" }: { realm: string; of?: string; text?: st
       ))}
       {children.length < total && (
         <li>
-          <Button
-            look="quiet"
-            onClick={() => {
-              setSize((now) => Math.min(now + 400, 1_000));
-            }}
-          >
-            {t("{n} more", { n: count(total - children.length) })}
-          </Button>
+          <More realm={realm} of={of} more={total - children.length} isFull={size === MOST}>
+            {(text) => (
+              <Button
+                look="quiet"
+                onClick={() => {
+                  setSize((now) => Math.min(now + 400, MOST));
+                }}
+              >
+                {text}
+              </Button>
+            )}
+          </More>
         </li>
       )}
     </>
+  );
+}
+
+/** What of a level is not here: a button brings more, up to so many as a tree may show. */
+function More({
+  realm,
+  of,
+  more,
+  isFull,
+  children,
+}: {
+  realm: string;
+  of?: string;
+  more: number;
+  isFull: boolean;
+  children: (text: string) => ReactNode;
+}) {
+  const text = t("{n} more", { n: count(more) });
+  if (!isFull) return children(text);
+  if (of === undefined) return t("{n} more: find them by a part of their name", { n: count(more) });
+  return (
+    <Link to="/asset" search={{ realm, e: of, tab: "inside" }}>
+      {text}
+    </Link>
   );
 }
 

@@ -15,11 +15,12 @@ import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { say } from "../../parts/toast";
-import { moment, t } from "../../words";
+import { count, moment, startOf, t } from "../../words";
 import styles from "./audit.module.css";
 
 const route = getRouteApi("/audit");
 const STEP = 100;
+const MOST = 1_000;
 type Row = Schemas["AuditRowResponse"];
 
 /** Who did what, the newest first. */
@@ -39,8 +40,9 @@ export default function Audit() {
         query: {
           ...texts,
           outcome: OUTCOMES.find((one) => one === outcome),
-          from: moments(from),
-          until: moments(until),
+          from: from && startOf(from),
+          // The day that is named last belongs to what is asked for.
+          until: until && startOf(until, 1),
           order: "newest",
           "page.limit": size,
         },
@@ -138,7 +140,7 @@ export default function Audit() {
             rows={rows}
             rowKey={(row) => String(row.seq)}
             onEnd={() => {
-              if (rows.length === size) setSize((now) => Math.min(now + STEP, 1_000));
+              if (rows.length === size) setSize((now) => Math.min(now + STEP, MOST));
             }}
             columns={[
               {
@@ -187,6 +189,13 @@ export default function Audit() {
               },
             ]}
           />
+          {rows.length === MOST && trail.data?.page.next_token && (
+            <p className={styles.most}>
+              {t("These are the newest {n} rows that fit: name an earlier last day for others.", {
+                n: count(MOST),
+              })}
+            </p>
+          )}
         </Card>
       )}
       <Drawer
@@ -208,13 +217,6 @@ export default function Audit() {
 }
 
 const OUTCOMES = ["allow", "deny", "error"] as const;
-
-/** The first moment of a day that was picked. */
-function moments(day: string | undefined): string | undefined {
-  return day && /^\d{4}-\d\d-\d\d$/.test(day)
-    ? new Date(`${day}T00:00:00`).toISOString()
-    : undefined;
-}
 
 /** A field whose text counts when it is left, or with Enter. */
 function Settled({

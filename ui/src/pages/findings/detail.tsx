@@ -11,7 +11,7 @@ import { MessageText } from "../../parts/message-text";
 import { Name } from "../../parts/name";
 import { ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
-import { moment, t } from "../../words";
+import { dayOf, moment, startOf, t } from "../../words";
 import styles from "./findings.module.css";
 
 const DAY = 86_400_000;
@@ -98,7 +98,7 @@ export function Detail({
           <EffectCard realm={realm} effect={effect} />
           {canRemove && (
             <p>
-              <Button look="danger" disabled={!effect.isCurrent} onClick={() => void remove()}>
+              <Button look="danger" disabled={!effect.isSeen} onClick={() => void remove()}>
                 {t("Remove the statement")}
               </Button>
             </p>
@@ -146,11 +146,13 @@ function Dismissed({
   canDismiss: boolean;
   onDone: (said: string) => Promise<void>;
 }) {
+  const [problem, setProblem] = useState<Problem | null>(null);
   const end = async () => {
-    await api.DELETE("/api/v1/realms/{realm}/lint/dismissals/{fingerprint}", {
+    const { error } = await api.DELETE("/api/v1/realms/{realm}/lint/dismissals/{fingerprint}", {
       params: { path: { realm, fingerprint: finding.fingerprint } },
     });
-    await onDone(t("The finding is open again"));
+    if (error) setProblem(problemOf(error));
+    else await onDone(t("The finding is open again"));
   };
   return (
     <>
@@ -161,6 +163,7 @@ function Dismissed({
           reason: finding.dismissed?.reason,
         })}
       </p>
+      {problem && <ProblemView problem={problem} />}
       {canDismiss && (
         <p>
           <Button onClick={() => void end()}>{t("Open it again")}</Button>
@@ -180,14 +183,12 @@ function Dismiss({
   onDone: (said: string) => Promise<void>;
 }) {
   const [reason, setReason] = useState("");
-  const [until, setUntil] = useState(() =>
-    new Date(Date.now() + 30 * DAY).toISOString().slice(0, 10),
-  );
+  const [until, setUntil] = useState(() => dayOf(Date.now() + 30 * DAY));
   const [problem, setProblem] = useState<Problem | null>(null);
   const dismiss = async () => {
     const { error } = await api.PUT("/api/v1/realms/{realm}/lint/dismissals/{fingerprint}", {
       params: { path: { realm, fingerprint: finding.fingerprint } },
-      body: { reason, until: `${until}T00:00:00Z` },
+      body: { reason, until: startOf(until) ?? "" },
     });
     if (error) setProblem(problemOf(error));
     else await onDone(t("Finding dismissed"));

@@ -17,6 +17,7 @@ import { Empty, ProblemView } from "../../parts/states";
 import { keepPlanned, PLANNED } from "../../parts/planned";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
+import { quoted } from "../ask/shell-word";
 import styles from "./plan.module.css";
 
 const route = getRouteApi("/r/$realm/plan");
@@ -107,7 +108,8 @@ function Editor({ realm }: { realm: string }) {
       change({ name: "policy.yaml", text: JSON.stringify(data, null, 2) });
     });
   const line = lineOf(problem);
-  const command = `lakewarden plan ${draft.name} --realm ${realm} --name ${draft.keeper}${draft.adopts ? " --adopt" : ""}`;
+  const words = ["lakewarden", "plan", draft.name, "--realm", realm, "--name", draft.keeper];
+  const command = [...words, ...(draft.adopts ? ["--adopt"] : [])].map(quoted).join(" ");
   return (
     <Page
       title={t("Plan")}

@@ -203,7 +203,9 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] })
       return;
     }
     say(t("Statement removed"));
-    void navigate({ to: "/r/$realm/statements", params: { realm } });
+    // First away from the page: what is gone is not asked for once more.
+    await navigate({ to: "/r/$realm/statements", params: { realm } });
+    await queries.invalidateQueries();
   };
   return (
     <>
@@ -220,7 +222,7 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] })
         open={open}
         title={t("Remove this statement?")}
         act={t("Remove statement")}
-        disabled={!effect.isCurrent}
+        disabled={!effect.isSeen}
         onAct={() => void remove()}
         onClose={() => {
           setOpen(false);

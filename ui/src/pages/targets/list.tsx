@@ -161,7 +161,9 @@ function NewTarget({
     if (error) return;
     setDraft(EMPTY);
     setFollow(false);
-    say(follow ? t("Target added; it is pushed to soon") : t("Target added; nothing was pushed yet"));
+    say(
+      follow ? t("Target added; it is pushed to soon") : t("Target added; nothing was pushed yet"),
+    );
     onMade();
   };
   const field = (key: keyof typeof draft) => ({
@@ -182,7 +184,11 @@ function NewTarget({
         }}
       >
         <TextField label={t("Name")} hint={t("small letters and digits")} {...field("name")} />
-        <TextField label={t("Catalog")} hint={t("METALAKE.CATALOG, or all of a METALAKE for Ranger")} {...field("catalog")} />
+        <TextField
+          label={t("Catalog")}
+          hint={t("METALAKE.CATALOG, or all of a METALAKE for Ranger")}
+          {...field("catalog")}
+        />
         <TextField
           label={t("Address with the account")}
           hint={t("is stored encrypted, and not shown again")}

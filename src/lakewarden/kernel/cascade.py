@@ -21,6 +21,7 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.implied import is_implied
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import On, Statement
@@ -46,6 +47,15 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
             return (change, *follow)
         case _:
             return (change,)
+
+
+def goes_alone(model: Model, change: Change) -> bool:
+    """Whether a drop is its own step, whatever else was dropped before it."""
+    return (
+        isinstance(change, EntityDropped)
+        and model.judged(change.entity.type)
+        and not model.binds_identity
+    )
 
 
 def _dropped(snapshot: Snapshot, entity: Entity) -> Iterator[Change]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakewarden.kernel.cascade import steps
+from lakewarden.kernel.cascade import goes_alone, steps
 from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementAdded
 from lakewarden.kernel.request import Decision, Request
 from lakewarden.kernel.statement import check_size
@@ -56,7 +56,7 @@ class WriteTransaction:
         together: list[Effect] = []
         for effect in effects:
             # What goes along with a drop depends on what was dropped before it.
-            if isinstance(effect, EntityDropped) and together:
+            if isinstance(effect, EntityDropped) and together and not self._alone(scope, effect):
                 self._take(scope, together)
                 together = []
             together += self._steps(scope, effect)
@@ -99,6 +99,10 @@ class WriteTransaction:
         if realm is None or self._late or not isinstance(effect, (EntityDropped, EntityRenamed)):
             return (effect,)
         return steps(realm.matrix.snapshot, effect)
+
+    def _alone(self, scope: str, effect: EntityDropped) -> bool:
+        realm = self.state.realms.get(scope)
+        return realm is not None and goes_alone(realm.system.model, effect)
 
     def decide(self, realm: str, request: Request) -> Decision:
         """The decision on the state of this write."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from lakewarden.service import write_transaction
+from lakewarden.service.state import State, after_effects
 from tests.systems.cdap.http.wire import BOSS, Json, Wire
 
 SPACE = "namespaces/sales"
@@ -355,3 +357,28 @@ def test_creating_in_a_namespace_that_one_does_not_see_is_refused(space: Wire) -
     status, text = put(space, "t2", user="eve")
     assert status == 403
     assert "is not authorized to perform action" in text
+
+
+def test_however_many_are_dropped_the_realm_is_rebuilt_once(
+    either: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for id in ("namespace:sales", "dataset:sales.*"):
+        either.grant(BOSS, id)
+    either.grant(BOSS, "instance:cdap", "WRITE")
+    either.good("PUT", SPACE)
+    for number in range(4):
+        name = f"t{number}"
+        either.good("PUT", f"{DATASETS}/{name}", TABLE)
+        either.grant(BOSS, f"dataset:sales.{name}")
+    rebuilt: list[int] = []
+
+    def counted(*arguments: Any) -> State:
+        rebuilt.append(len(arguments[1]))
+        return after_effects(*arguments)
+
+    monkeypatch.setattr(write_transaction, "after_effects", counted)
+    either.good("DELETE", DATASETS)
+    assert either.good("GET", DATASETS) == []
+    # The drops are one change; in the older profile what was granted on them is another.
+    assert len(rebuilt) <= 2
+    assert rebuilt[0] == 4

@@ -133,8 +133,7 @@ def delete_all_of(exchange: Exchange) -> Reply:
 
 def _delete(exchange: Exchange, transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
     refuse_running(transaction, exchange.realm, apps)
-    for app in apps:
-        object_store.drop(exchange, transaction, "application.delete", app)
+    object_store.drop(exchange, transaction, "application.delete", *apps)
 
 
 def _rows(app: Entity, body: Json) -> Iterator[Json]:

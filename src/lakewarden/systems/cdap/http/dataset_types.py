@@ -155,6 +155,7 @@ def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence
     """
     bodies = object_store.documents_in(transaction.store, exchange.realm, modules)
     used = _types_in_use(exchange, transaction, namespace_of(modules[0])) if modules else {}
+    types = []
     for module, body in zip(modules, bodies, strict=True):
         for name in _names(body, "types"):
             if name in used:
@@ -162,9 +163,9 @@ def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence
                     f"'{cdap.format_id(module)}' could not be deleted:"
                     f" '{cdap.format_id(used[name])}' is of its type '{name}'"
                 )
-            type = inside(namespace_of(module), "dataset_type", name)
-            object_store.drop(exchange, transaction, "dataset_type.delete", type)
-        object_store.drop(exchange, transaction, "dataset_module.delete", module)
+            types.append(inside(namespace_of(module), "dataset_type", name))
+    object_store.drop(exchange, transaction, "dataset_type.delete", *types)
+    object_store.drop(exchange, transaction, "dataset_module.delete", *modules)
 
 
 def _types_in_use(

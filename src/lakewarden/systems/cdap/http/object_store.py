@@ -9,7 +9,9 @@ SOURCE: cdap reference 2 (K12, K25) and 1.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from pyroaring import BitMap
 
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.change import EntityAdded, EntityDropped
@@ -18,7 +20,7 @@ from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.ports import Reading
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.cdap.http.authorization import contents, is_on, is_stored
+from lakewarden.systems.cdap.http.authorization import is_on, is_stored
 from lakewarden.systems.cdap.http.bodies import Json
 from lakewarden.systems.cdap.http.errors import not_found
 from lakewarden.systems.cdap.use_cases import pattern_grants
@@ -85,43 +87,57 @@ def put(transaction: WriteTransaction, realm: str, entity: Entity, **members: ob
     transaction.change(realm, DocumentChanged(entity, document))
 
 
-def drop(exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity) -> None:
-    """Removes an entity with all that is in it, what lies deepest first.
+def drop(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, *entities: Entity
+) -> None:
+    """Removes entities with all that is in them, what lies deepest first.
 
     Grants on all of it, also on names in it that were never stored, go along if the operation
     says so.
     """
-    realm = exchange.realm
-    empty(exchange, transaction, operation, entity)
-    if transaction.realm(realm).matrix.snapshot.coded.is_known(entity):
-        transaction.change(realm, EntityDropped(entity))
-    if DROP in transaction.realm(realm).matrix.operation(operation).effects:
-        pattern_grants.forget(transaction, realm, lambda place: place == entity)
+    _drop(exchange, transaction, operation, frozenset(entities), frozenset())
 
 
 def empty(
     exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity
 ) -> None:
     """Removes all that is in an entity, and leaves the entity."""
+    _drop(exchange, transaction, operation, frozenset({entity}), frozenset({entity}))
+
+
+def _drop(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    containers: frozenset[Entity],
+    left: frozenset[Entity],
+) -> None:
+    """Removes the containers and all that is in them, but for those that are left.
+
+    COST: all at once, for each change of a realm rebuilds what it touches.
+    """
     realm = exchange.realm
-    below = contents(transaction.realm(realm), entity)
-    for place in sorted(below, key=lambda place: -_depth(place)):
-        transaction.change(realm, EntityDropped(place))
-    if DROP in transaction.realm(realm).matrix.operation(operation).effects:
+    state = transaction.realm(realm)
+    tree = state.matrix.snapshot.coded.tree
+    ids = BitMap(id for id in map(tree.find, containers) if id is not None)
+    stored = {tree.entity(id) for id in tree.below(ids) & tree.stored} - left
+    deepest_first = sorted(stored, key=lambda place: (-_depth(place), place))
+    transaction.change(realm, *map(EntityDropped, deepest_first))
+    if DROP in state.matrix.operation(operation).effects:
         pattern_grants.forget(
-            transaction, realm, lambda place: place != entity and is_inside(place, entity)
+            transaction, realm, lambda place: place not in left and is_inside(place, containers)
         )
 
 
-def is_inside(entity: Entity, container: Entity) -> bool:
-    """Whether the entity, by its name, is the container or lies in it.
+def is_inside(entity: Entity, containers: Collection[Entity]) -> bool:
+    """Whether the entity, by its name, is one of the containers or lies in one.
 
-    >>> is_inside(Entity("program", "sales.a.flow.f"), Entity("namespace", "sales"))
+    >>> is_inside(Entity("program", "sales.a.flow.f"), [Entity("namespace", "sales")])
     True
     """
     at: Entity | None = entity
     while at is not None:
-        if at == container:
+        if at in containers:
             return True
         at = cdap.parent(at)
     return False

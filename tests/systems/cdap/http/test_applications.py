@@ -210,6 +210,7 @@ def test_an_artifact_that_is_not_there_is_404(space: Wire) -> None:
         {**REQUEST, "config": {"programs": ["nightly"]}},
         {**REQUEST, "config": {"datasets": ["a b"]}},
         {**REQUEST, "principal": "eve/@"},
+        {**REQUEST, "principal": ""},
     ],
 )
 def test_what_cannot_be_deployed_is_400(space: Wire, body: Json) -> None:
@@ -459,3 +460,36 @@ def test_preferences_of_an_application_and_its_programs_are_merged(space: Wire) 
     space.grant("dana", "stream:sales.s1", "ADMIN")
     space.good("PUT", f"{SPACE}/streams/s1/preferences", {"z": "1"}, user="dana")
     assert space.good("GET", f"{SPACE}/streams/s1/preferences", user="dana") == {"z": "1"}
+
+
+def test_what_is_null_is_what_is_not_said(space: Wire) -> None:
+    artifact = {**REQUEST["artifact"], "scope": None}
+    nothing = dict.fromkeys(("programs", "datasets", "streams", "modules"))
+    body = {"artifact": artifact, "config": nothing, "principal": None}
+    assert space.status("PUT", SHOP, body, user="dana") == 200
+
+
+def test_the_owner_of_the_namespace_may_be_repeated_and_no_other_named(wire: Wire) -> None:
+    for id in ("namespace:sales", "artifact:sales.etl", "application:sales.shop"):
+        wire.grant(BOSS, id)
+    for user in ("eve", "ben"):
+        wire.grant(BOSS, f"kerberosprincipal:{user}@CORP", "ADMIN")
+        wire.grant(user, "stream:sales.s1", "ADMIN")
+    wire.good("PUT", SPACE, {"config": {"principal": "eve@CORP", "keytabURI": "file:///k"}})
+    upload(wire)
+    body = {**REQUEST, "config": {"streams": ["s1"]}}
+    for principal, status in ((None, 200), ("eve@CORP", 200), ("ben@CORP", 403), (None, 200)):
+        assert wire.status("PUT", SHOP, {**body, "principal": principal}) == status
+
+
+def test_what_an_application_finds_has_its_owner(space: Wire) -> None:
+    for id in ("dataset:sales.t1", "kerberosprincipal:eve@CORP", "kerberosprincipal:ben@CORP"):
+        space.grant("dana", id, "ADMIN")
+    table = {"typeName": "table", "principal": "eve@CORP"}
+    space.good("PUT", f"{SPACE}/data/datasets/t1", table, user="dana")
+    for principal in (None, "ben@CORP"):
+        body = {**REQUEST, "config": {"datasets": ["t1"]}, "principal": principal}
+        status, text = space.ask("PUT", SHOP, body, user="dana")
+        assert (status, "'dataset:sales.t1' exists already" in text) == (403, True)
+    body = {**REQUEST, "config": {"datasets": ["t1"]}, "principal": "eve@CORP"}
+    assert space.status("PUT", SHOP, body, user="dana") == 200

@@ -327,8 +327,10 @@ def test_what_is_not_below_unrecoverable_is_deleted_without_resets(either: Wire)
 
 def test_default_is_emptied_and_system_stays(wire: Wire) -> None:
     wire.grant(BOSS, "namespace:default", "ADMIN")
+    wire.good("PUT", "namespaces/default/preferences", {"a": "1"})
     assert wire.status("DELETE", "unrecoverable/namespaces/default") == 200
     assert wire.status("GET", "namespaces/default") == 200
+    assert wire.good("GET", "namespaces/default/preferences") == {}
     assert wire.status("DELETE", "unrecoverable/namespaces/system", user=RUNNER) == 400
 
 

@@ -168,6 +168,7 @@ def test_what_the_platform_keeps_open_is_nobodys_to_revoke(wire: Wire) -> None:
         {"authorizable": T1, "principal": {"name": "", "type": "USER"}},
         {"authorizable": T1, "principal": {"type": "USER"}},
         {"authorizable": T1, "principal": DANA, "actions": ["read"]},
+        {"authorizable": T1, "principal": DANA, "actions": ["ALL", "read"]},
         {"authorizable": T1, "principal": DANA, "actions": ["OPEN"]},
         {"authorizable": T1, "principal": DANA, "actions": ["VISIBLE"]},
         {"authorizable": T1, "principal": DANA, "actions": "READ"},
@@ -309,3 +310,10 @@ def test_with_a_switch_off_every_authorization_endpoint_is_501(
     ):
         status, said = either.ask(method, path, {}, user=ADMIN)
         assert (status, text in said) == (501, True), path
+
+
+def test_no_actions_at_all_grant_nothing_and_leave_nothing_behind(either: Wire) -> None:
+    before = either.service.state.realm(REALM).matrix.snapshot.table.statements
+    body: Json = {"authorizable": T1, "principal": DANA, "actions": []}
+    either.good("POST", GRANT, body, user=ADMIN)
+    assert either.service.state.realm(REALM).matrix.snapshot.table.statements == before

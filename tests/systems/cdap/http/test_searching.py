@@ -187,6 +187,8 @@ def test_what_the_platform_brings_along_is_found_by_everybody(wire: Wire) -> Non
 def test_an_absent_namespace_is_searched_as_a_hidden_one_is(new: Wire) -> None:
     absent = result(new, "*", user="zed", path="namespaces/absent/metadata/search")
     assert absent == result(new, "*", user="zed")
+    new.grant("zed", "dataset:absent.t1", "READ")
+    assert result(new, "*", user="zed", path="namespaces/absent/metadata/search") == absent
 
 
 def test_other_namespaces_are_not_searched(new: Wire) -> None:

@@ -52,7 +52,7 @@ class ArtifactBody(Body):
 
     name: str
     version: str | None = None
-    scope: str = artifacts.USER_SCOPE
+    scope: str | None = None
 
 
 class AppBody(Body):
@@ -231,7 +231,8 @@ def _apply_plan(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -
     )
     after = {VERSIONS: {**versions, plan.version: version_body}}
     if not is_new:
-        owners.check_same("application.redeploy", plan.app, body.get(PRINCIPAL), plan.principal)
+        state = transaction.realm(realm)
+        owners.check_same(state, "application.redeploy", plan.app, body, plan.principal)
         if plan.version in versions and not plan.version.endswith(UNVERSIONED):
             raise exists(f"{cdap.format_id(plan.app)}.{plan.version}")
         object_store.put(transaction, realm, plan.app, **after)
@@ -281,7 +282,7 @@ def latest(body: Mapping[str, object]) -> Json:
 
 
 def _artifact(app: Entity, body: ArtifactBody) -> Entity:
-    scope = body.scope.upper()
+    scope = (body.scope or artifacts.USER_SCOPE).upper()
     if scope not in (artifacts.USER_SCOPE, artifacts.SYSTEM_SCOPE):
         raise bad(f"unknown scope of the artifact `{body.scope}`; expected USER or SYSTEM")
     space = SYSTEM if scope == artifacts.SYSTEM_SCOPE else namespace_of(app)

@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from lakewarden.http import strict_json
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
@@ -62,10 +60,10 @@ class Config(Body):
     """The part of a configuration that says what an application is made of."""
 
     name: str | None = None
-    programs: list[ProgramSpec] = msgspec.field(default_factory=list)
-    datasets: list[str | DatasetSpec] = msgspec.field(default_factory=list)
-    streams: list[str] = msgspec.field(default_factory=list)
-    modules: list[ModuleSpec] = msgspec.field(default_factory=list)
+    programs: list[ProgramSpec] | None = None
+    datasets: list[str | DatasetSpec] | None = None
+    streams: list[str] | None = None
+    modules: list[ModuleSpec] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +94,21 @@ def read_contents(application: Entity, config: str) -> Contents:
     parsed = read_config(config)
     space = namespace_of(application)
     datasets = [
-        DatasetSpec(dataset) if isinstance(dataset, str) else dataset for dataset in parsed.datasets
+        DatasetSpec(dataset) if isinstance(dataset, str) else dataset
+        for dataset in parsed.datasets or ()
     ]
     return Contents(
         programs={
             of_application(application, program.type, program.name): program.description
-            for program in parsed.programs
+            for program in parsed.programs or ()
         },
         datasets={inside(space, "dataset", dataset.name): dataset.type for dataset in datasets},
-        streams=tuple(dict.fromkeys(inside(space, "stream", stream) for stream in parsed.streams)),
-        modules={inside(space, "dataset_module", m.name): m.class_name for m in parsed.modules},
+        streams=tuple(
+            dict.fromkeys(inside(space, "stream", stream) for stream in parsed.streams or ())
+        ),
+        modules={
+            inside(space, "dataset_module", m.name): m.class_name for m in parsed.modules or ()
+        },
     )
 
 
@@ -161,8 +164,10 @@ def create_contents(
 ) -> None:
     """Creates what does not exist yet, and removes programs that are declared no more.
 
-    Raises `Failure` 404 for a type that does not exist, 409 for a program that runs and would go.
+    Raises `Failure` 403 for what is there and has another owner, 404 for a type that does not
+    exist, 409 for a program that runs and would go.
     """
+    _check_owners(exchange, transaction, new_contents, owner)
     for module, class_name in new_contents.modules.items():
         if not is_stored(transaction.realm(exchange.realm), module):
             creating.put_module(exchange, transaction, CONTENTS, module, class_name)
@@ -183,17 +188,30 @@ def create_contents(
     _settle_programs(exchange, transaction, application, new_contents)
 
 
+def _check_owners(
+    exchange: Exchange, transaction: WriteTransaction, new_contents: Contents, owner: str | None
+) -> None:
+    """SOURCE: cdapio/cdap, ApplicationVerificationStage at v5.1.2."""
+    state = transaction.realm(exchange.realm)
+    used = (*new_contents.datasets, *new_contents.streams)
+    stored = [entity for entity in used if is_stored(state, entity)]
+    bodies = object_store.documents_in(transaction.store, exchange.realm, stored)
+    for entity, body in zip(stored, bodies, strict=True):
+        owners.check_same(state, CONTENTS, entity, body, owner)
+
+
 def _settle_programs(
     exchange: Exchange, transaction: WriteTransaction, application: Entity, new_contents: Contents
 ) -> None:
     stored = contents(transaction.realm(exchange.realm), application, ["program"])
     still = set(running(transaction, exchange.realm, application))
-    for program in stored:
-        if program not in new_contents.programs:
-            if program in still:
-                raise conflict(f"'program:{program.name}' is still running")
-            object_store.drop(exchange, transaction, "application.delete", program)
-            scheduled.forget(transaction, exchange.realm, application, [program])
+    removed = [program for program in stored if program not in new_contents.programs]
+    for program in removed:
+        if program in still:
+            raise conflict(f"'program:{program.name}' is still running")
+    if removed:
+        object_store.drop(exchange, transaction, "application.delete", *removed)
+        scheduled.forget(transaction, exchange.realm, application, removed)
     for program, description in new_contents.programs.items():
         if program not in stored:
             creating.put_program(exchange, transaction, program, description)

@@ -1,9 +1,10 @@
 """Namespaces: listed, made, configured, and deleted with all that is in them.
 
 The namespaces `default` and `system` are always there; `default` is emptied where others are
-deleted. A namespace may be made with an owner principal, as which its programs run: that is a
-fact (`owners.RELATION`), wherever it came from, and replies show the fact, not a copy of it.
-SOURCE: cdap reference 2.2, 2.11, 4.5.
+deleted, and loses its preferences. A namespace may be made with an owner principal, as which its
+programs run: that is a fact (`owners.RELATION`), wherever it came from, and replies show the fact,
+not a copy of it.
+SOURCE: cdap reference 2.2, 2.11, 4.5; cdapio/cdap, DefaultNamespaceAdmin at v5.1.2.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from lakewarden.systems.cdap.http.bodies import (
 from lakewarden.systems.cdap.http.deleting import decide_deletion, delete_all, record, refuse_all
 from lakewarden.systems.cdap.http.errors import Failure, bad
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, instance, last, namespace
+from lakewarden.systems.cdap.http.preferences import MEMBER as PREFERENCES
 from lakewarden.systems.cdap.http.refusals import irrevocable
 from lakewarden.systems.cdap.http.running import refuse_running
 from lakewarden.systems.cdap.settings import CdapSettings
@@ -184,6 +186,8 @@ def delete(exchange: Exchange) -> Reply:
         record(exchange, transaction, "namespace.delete", judged)
         if target == DEFAULT:
             object_store.empty(exchange, transaction, "namespace.delete", target)
+            if object_store.document_in(transaction, exchange.realm, target).get(PREFERENCES):
+                object_store.put(transaction, exchange.realm, target, **{PREFERENCES: None})
         else:
             object_store.drop(exchange, transaction, "namespace.delete", target)
         return None

@@ -16,6 +16,8 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.state import RealmState
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.authorization import Requirement
+from lakewarden.systems.cdap.http.bodies import Json
+from lakewarden.systems.cdap.http.creating import PRINCIPAL
 from lakewarden.systems.cdap.http.ids import SYSTEM, namespace_of
 from lakewarden.systems.cdap.http.refusals import of_another_owner
 
@@ -41,7 +43,7 @@ def of_namespace(state: RealmState, namespace: Entity) -> str | None:
 
 def effective(state: RealmState, entity: Entity, principal: str | None) -> str | None:
     """The principal as which something in a namespace runs; None: as the platform itself."""
-    return principal or of_namespace(state, namespace_of(entity))
+    return of_namespace(state, namespace_of(entity)) if principal is None else principal
 
 
 def requirements(owner: str | None) -> Sequence[Requirement]:
@@ -56,7 +58,14 @@ def person(state: RealmState, owner: str | None) -> Principal | None:
     return state.system.spelled(Principal(USER, cdap.user_of(owner)))
 
 
-def check_same(operation: str, entity: Entity, stored: object, principal: str | None) -> None:
-    """Raises `Failure` 403 where something that is there has another owner than is said."""
-    if stored != principal:
+def check_same(
+    state: RealmState, operation: str, entity: Entity, body: Json, principal: str | None
+) -> None:
+    """Raises `Failure` 403 where something that is there has another owner than is said.
+
+    An owner of its own has to be repeated; where there is none, that of the namespace may be said.
+    `body` is the document. SOURCE: cdapio/cdap, SecurityUtil.verifyOwnerPrincipal at v5.1.2.
+    """
+    own = str(body[PRINCIPAL]) if body.get(PRINCIPAL) else None
+    if (own, principal) != (None, None) and principal != effective(state, entity, own):
         raise of_another_owner(operation, entity)

@@ -177,13 +177,11 @@ def _entity_asked(anchor: Anchor) -> Entity:
 
 def _actions(state: RealmState, names: Sequence[str] | None) -> frozenset[str]:
     every = pattern_grants.grantable(state.system.model)
-    if names is None or ALL in names:
-        return every
-    unknown = [name for name in names if name not in every]
+    unknown = [name for name in names or () if name not in every and name != ALL]
     if unknown:
         expected = ", ".join((*sorted(every), ALL))
         raise bad(f"unknown action {quoted(unknown[0])}; expected one of: {expected}")
-    return frozenset(names)
+    return every if names is None or ALL in names else frozenset(names)
 
 
 def _details(principal: Principal | None, actions: frozenset[str] | None) -> Mapping[str, object]:

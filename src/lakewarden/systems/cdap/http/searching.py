@@ -26,7 +26,13 @@ from lakewarden.names.canonical import quoted
 from lakewarden.service.cancellation import check
 from lakewarden.service.search_terms import check_number
 from lakewarden.systems.cdap.http import object_store
-from lakewarden.systems.cdap.http.authorization import allow, contents, passing, visible
+from lakewarden.systems.cdap.http.authorization import (
+    allow,
+    contents,
+    is_stored,
+    passing,
+    visible,
+)
 from lakewarden.systems.cdap.http.bodies import Json, is_on, ok
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, namespace
@@ -137,7 +143,8 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
     """What the caller is shown of what matches."""
     state = exchange.realm_state
     inside = (entity for space in spaces for entity in contents(state, space, TARGETS))
-    candidates = [*(space for space in spaces if space != SYSTEM), *inside]
+    stored = (space for space in spaces if space != SYSTEM and is_stored(state, space))
+    candidates = [*stored, *inside]
     shown = visible(exchange, "namespace.search", candidates)
     readable = _readable(exchange, shown)
     for entity, body in zip(shown, object_store.documents(exchange, shown), strict=True):

@@ -186,11 +186,9 @@ def _check_owner(
     stream: Entity,
     principal: str | None,
 ) -> None:
-    """Raises `Failure` 403 where the stream would get another effective owner."""
-    state = transaction.realm(exchange.realm)
-    stored = object_store.document_in(transaction, exchange.realm, stream).get(PRINCIPAL)
-    before = owners.effective(state, stream, None if stored is None else str(stored))
-    owners.check_same(operation, stream, before, owners.effective(state, stream, principal))
+    """Raises `Failure` 403 where the stream would get another owner."""
+    body = object_store.document_in(transaction, exchange.realm, stream)
+    owners.check_same(transaction.realm(exchange.realm), operation, stream, body, principal)
 
 
 def _stream_body(body: Json) -> Json:

@@ -60,8 +60,10 @@ def give(
     anchor: Anchor,
     privileges: Iterable[str],
 ) -> None:
-    """Gives the principal privileges; what it has already it has once."""
+    """Gives the principal privileges; what it has already it has once. None are none."""
     state, granted = transaction.realm(realm), frozenset(privileges)
+    if not granted:
+        return
     own = next((s for s in _statements_on(state, anchor) if _is_single_grant(s, to)), None)
     if own is None:
         id = _free_id(state, to, anchor)

@@ -60,6 +60,33 @@ def view_sources(sql: str, dialect: str) -> tuple[ViewSource, ...]:
     return tuple(ViewSource(*key, columns[key]) for key in sorted(columns))
 
 
+def folded_table(name: str, dialect: str) -> tuple[str, ...]:
+    """The parts of a table's name as its engine stores them; none where it cannot be told.
+
+    >>> folded_table('shop.raw."Orders"', "snowflake"), folded_table("shop.Orders", "oracle9")
+    (('SHOP', 'RAW', 'Orders'), ())
+    """
+    known = _SPELLED.get(dialect, dialect)
+    try:
+        table = normalize_identifiers(exp.to_table(name, dialect=known), dialect=known)
+    except ValueError:  # sqlglot's errors are some
+        return ()
+    return tuple(part.name for part in table.parts)
+
+
+def folded_column(name: str, dialect: str, *, is_quoted: bool) -> str:
+    """A column as its engine stores it.
+
+    >>> folded_column("id", "snowflake", is_quoted=False)
+    'ID'
+    """
+    known = _SPELLED.get(dialect, dialect)
+    try:
+        return str(normalize_identifiers(exp.column(name, quoted=is_quoted), dialect=known).name)
+    except ValueError:
+        return name
+
+
 def _query(sql: str, dialect: str) -> exp.Query | None:
     """The query of the text, or of its CREATE VIEW, with names as the dialect folds them."""
     name = dialect.strip().lower()

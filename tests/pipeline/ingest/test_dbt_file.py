@@ -202,6 +202,30 @@ def test_columns_have_types_and_views_say_what_they_read(tmp_path: Path) -> None
     ]
 
 
+def test_names_are_those_that_the_database_stores(tmp_path: Path) -> None:
+    """What has no quotes is folded, so that views read the tables that there are."""
+    columns = {"mail": {"name": "mail"}, "Id": {"name": "Id", "quote": True}}
+    orders = {**node("model", "orders", columns=columns), "relation_name": "Prod.sales.orders"}
+    odd = {**node("model", "Odd"), "relation_name": 'Prod.sales."Odd"'}
+    view = {**node("model", "v", config={"materialized": "view"}), "relation_name": "Prod.sales.v"}
+    view["compiled_code"] = 'select mail from prod.sales.orders join prod.sales."Odd" using (mail)'
+    found = manifest(adapter="snowflake", nodes={"o": orders, "odd": odd, "v": view})
+    rows = meant(tmp_path, found, model="gravitino", metalake="lk")
+    entities = {":".join(row.cells[:2]) for row in rows if row.table == "entities"}
+    assert entities >= {"table:lk:PROD.SALES.ORDERS", "table:lk:PROD.SALES.Odd"}
+    assert {one for one in entities if one.startswith("column")} == {
+        "column:lk:PROD.SALES.ORDERS.MAIL",
+        "column:lk:PROD.SALES.ORDERS.Id",
+    }
+    reads = {row.cells[3] for row in rows if row.table == "attributes" and row.cells[2] == "reads"}
+    assert {one for one in reads if one.startswith("table")} <= entities
+    assert len(reads) == 4
+    spark = {**node("model", "T"), "database": None, "relation_name": "Sales.T"}
+    found = manifest(adapter="spark", nodes={"t": spark})
+    rows = meant(tmp_path, found, model="gravitino", metalake="lk", catalog="hive")
+    assert "lk:hive.sales.t" in {row.cells[1] for row in rows if row.table == "entities"}
+
+
 @pytest.mark.parametrize("version", [10, 11, 12])
 def test_three_versions_are_read(tmp_path: Path, version: int) -> None:
     assert meant(tmp_path, manifest(version, nodes={"m": node("seed", "a")}))
@@ -235,10 +259,12 @@ def test_a_name_that_cannot_be_is_set_aside(tmp_path: Path) -> None:
     rows = meant(tmp_path, found)
     assert {row.reason for row in rows if row.table == "entities"} == {"bad name"}
     assert notes(rows) == ["m: an owner in `meta` that is no text"]
-    config, columns = {"grants": {"select": ["r"]}}, {"id": {"name": "id"}}
+    config = {"grants": {"select": ["r"]}}
+    columns = {"id": {"name": "id", "tags": ["pii"], "data_type": "date"}}
     dotted = manifest(nodes={"m": node("model", "a.b", config=config, columns=columns)})
     rows = meant(tmp_path, dotted, model="gravitino", metalake="lk")
     assert [row.table for row in rows if row.reason] == ["entities", "entities", "statements"]
+    assert not [row for row in rows if row.table in ("relations", "attributes")]
 
 
 def test_a_project_is_ingested_with_its_quality(unstarted: SparkSession, tmp_path: Path) -> None:

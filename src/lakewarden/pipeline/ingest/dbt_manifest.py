@@ -47,12 +47,14 @@ class Column(NamedTuple):
     name: str
     tags: tuple[str, ...]
     type: str = ""
+    is_quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """One relation. `name` is what dbt calls it, `identifier` what the database does.
 
+    `relation` is all of its name as SQL has it, with quotes, where the manifest has it.
     `query` is the SQL that dbt compiled, where the manifest has it.
     """
 
@@ -68,6 +70,7 @@ class Node:
     owners: tuple[Owner, ...] = ()
     grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     query: str = ""
+    relation: str = ""
     where: str = ""
 
 
@@ -176,6 +179,7 @@ def _node(
         owners=tuple(owners),
         grants=_grants(config),
         query=section.text("compiled_code", ""),
+        relation=section.text("relation_name", ""),
         where=section.where,
     )
 
@@ -189,7 +193,9 @@ def _columns(section: Section) -> Iterator[Column]:
     for key, column in section.named("columns").items():
         config = Section(column.take("config") or {}, column.at("config"))
         name = column.text("name", "") or key
-        yield Column(name, _tags(column, config), column.text("data_type", ""))
+        yield Column(
+            name, _tags(column, config), column.text("data_type", ""), column.flag("quote")
+        )
 
 
 def _owners(id: str, section: Section, key: str, project: Dbt) -> Iterator[Owner]:

@@ -1,6 +1,7 @@
 """A dbt project as tables and views of a Gravitino catalog.
 
-Each relation is a table or view of the catalog that its database is. A grant of SELECT is a
+Each relation is a table or view of the catalog that its database is, called as the database stores
+it: Snowflake has what has no quotes in capitals, others in small letters. A grant of SELECT is a
 statement on it, to a role unless the grantee says `user:` or `group:` (BigQuery); it opens
 nothing without the right to use catalog and schema, which dbt does not grant. An owner here may
 drop a table, which who answers for a model may not: owners have no counterpart.
@@ -20,7 +21,7 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import COLUMN_TYPE, READS
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.ingest.dbt_file import DbtReader
-from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node
+from lakewarden.pipeline.ingest.dbt_manifest import Column, Dbt, Node
 from lakewarden.service.source_row import (
     BAD_NAME,
     Row,
@@ -60,25 +61,27 @@ class InGravitino:
                 self.described[type] = (sum(node.is_described for node in of), len(of))
 
     def _node(self, node: Node) -> Iterator[Row]:
-        lake, catalog = self.metalake, node.database or self.catalog
-        schema = f"{lake}:{catalog}.{node.schema}"
-        entity = Entity("view" if node.is_view else "table", f"{schema}.{node.identifier}")
+        lake = self.metalake
+        catalog, schema_name, identifier = self._stored_name(node)
+        schema = f"{lake}:{catalog}.{schema_name}"
+        entity = Entity("view" if node.is_view else "table", f"{schema}.{identifier}")
         for container in (Entity("catalog", f"{lake}:{catalog}"), Entity("schema", schema), entity):
             yield from stored(container, node.where)
         yield from self._tag_rows(entity, node.tags, node)
         for column in node.columns:
             if not node.is_view:
-                inner = Entity("column", f"{entity.name}.{column.name}")
-                yield from stored(inner, node.where, inside=entity)
+                inner = Entity("column", f"{entity.name}.{self._stored_column(node, column)}")
+                rows = list(stored(inner, node.where, inside=entity))
+                yield from rows
+                if rows[0].reason:  # said of it, it would be said of a column of another table
+                    continue
                 yield from self._tag_rows(inner, column.tags, node)
                 if column.type:
-                    yield _with_note(
-                        attribute_row(inner, COLUMN_TYPE, column.type, node.where), inner
-                    )
+                    yield attribute_row(inner, COLUMN_TYPE, column.type, node.where)
             elif column.tags:
                 yield note_row(node.id, f"tags of the column {column.name} of a view")
         if node.is_view and node.query:
-            default, dialect = (catalog, node.schema), self.manifest.adapter
+            default, dialect = (catalog, schema_name), self.manifest.adapter
             for read in sorted({*query_reads(lake, default, node.query, dialect)}):
                 yield _with_note(attribute_row(entity, READS, read, node.where), entity)
         for owner in node.owners:
@@ -86,6 +89,24 @@ class InGravitino:
                 node.id, f"the owner {owner.name}: answers for it, does not own it there"
             )
         yield from self._grant_rows(entity, node)
+
+    def _stored_name(self, node: Node) -> tuple[str, str, str]:
+        """Catalog, schema and name, as the database folds them if the manifest has its quotes."""
+        # Here, because the library that reads SQL takes a while to load, and few runs need it.
+        from lakewarden.expressions.view_sources import folded_table
+
+        named = (node.database or self.catalog, node.schema, node.identifier)
+        parts = folded_table(node.relation, self.manifest.adapter) if node.relation else ()
+        if len(parts) not in (2, 3):
+            return named
+        return (parts[-3] if len(parts) == 3 else self.catalog), parts[-2], parts[-1]
+
+    def _stored_column(self, node: Node, column: Column) -> str:
+        from lakewarden.expressions.view_sources import folded_column
+
+        if not node.relation or "." in column.name:  # a field inside a column
+            return column.name
+        return folded_column(column.name, self.manifest.adapter, is_quoted=column.is_quoted)
 
     def _tag_rows(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
         for name in tags:

@@ -146,8 +146,9 @@ def _without_principals(
 def replace_grants(
     transaction: WriteTransaction, realm: str, holder: Principal, grants: Grants
 ) -> None:
-    """Makes `wanted` all that the principal has been given."""
-    transaction.change(realm, *removal_changes(transaction.realm(realm), frozenset({holder})))
+    """Makes `grants` all that the principal has been given; filters and masks stay as they are."""
+    given = _naming(transaction.realm(realm), holder)
+    transaction.change(realm, *(_without_principals(one, frozenset({holder})) for one in given))
     grant_privileges(transaction, realm, holder, grants)
 
 

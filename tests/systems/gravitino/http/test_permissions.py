@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.actor import SYSTEM
 from lakewarden.service.grant import GrantedPrivilege
+from lakewarden.service.statements import stored
 from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.http.securable import objects_body
 from tests.systems.gravitino.http.court import (
@@ -29,7 +33,7 @@ from tests.systems.gravitino.http.court import (
     on,
     role,
 )
-from tests.systems.gravitino.http.wire import Json, Wire
+from tests.systems.gravitino.http.wire import REALM, Json, Wire
 
 USES = on("catalog", "c", allow("USE_CATALOG", "USE_SCHEMA"))
 
@@ -281,6 +285,24 @@ def test_overrides_replace_all_that_a_role_holds(court: Wire) -> None:
     }
     assert court.bad("GET", TABLE, user="ana") == FORBIDDEN
     assert court.good("PUT", path, {"overrides": []}, user="boss")["role"]["securableObjects"] == []
+
+
+def test_overrides_leave_the_filters_and_masks_of_a_role(court: Wire) -> None:
+    court.good("POST", ROLES, role("readers"), user="boss")
+    system = court.service.state.realm(REALM).system
+    limits = [
+        {"id": "mask", "effect": "mask", "on": "table:lk:c.s.t", "to": ["role:lk:readers"]},
+        {"id": "filter", "effect": "filter", "on": "table:lk:c.s.t", "except": ["role:lk:readers"]},
+    ]
+    for limit, expression in zip(limits, ("null", "id = 1"), strict=True):
+        table = {**limit, "expression": expression}
+        (one,) = read_statements([table], system.model, system.spelling, "test")
+        court.service.write(SYSTEM, lambda write, one=one: write.change(REALM, StatementAdded(one)))
+    before = stored(court.service.state.realm(REALM))
+    path = f"{PERMISSIONS}/roles/readers/"
+    court.good("PUT", path, {"overrides": [USES]}, user="boss")
+    court.good("PUT", path, {"overrides": []}, user="boss")
+    assert stored(court.service.state.realm(REALM)) == before
 
 
 def test_overrides_are_checked_as_a_new_role_is(court: Wire) -> None:

@@ -415,6 +415,35 @@ def test_all_tables_and_columns_of_other_case_in_lake_formation(
     }
 
 
+def test_links_are_left_out(unstarted: SparkSession, tmp_path: Path) -> None:
+    """A permission on the database of a link, or on the link, reads nothing behind it."""
+    target = {"CatalogId": "444455556666", "DatabaseName": "hr", "Name": "people"}
+    link = {"Name": "linked", "DatabaseName": "shop", "TargetTable": target}
+    database = {"Name": "far", "TargetDatabase": {**target, "DatabaseName": "hr"}}
+    ana = f"{ARN}:user/ana"
+    given = [
+        permission(ana, ALL_TABLES, "SELECT"),
+        permission(ana, {"Database": {"Name": "far"}}, "CREATE_TABLE"),
+    ]
+    files = {
+        "databases.json": json.dumps({"DatabaseList": [{"Name": "shop"}, database]}),
+        "tables.json": json.dumps({"TableList": [glue_table("orders", "id"), link]}),
+        "permissions.json": json.dumps({"PrincipalResourcePermissions": given}),
+    }
+    export = written(tmp_path / "export", files)
+    warden, result = ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
+    assert allowed(warden, "table.load", "aws.shop.orders", "aws.shop.linked") == {
+        "aws.shop.orders": {ana},
+        "aws.shop.linked": set(),
+    }
+    assert not warden.who("table.create", "schema:lk:aws.far")
+    assert notes(result) >= {
+        "resourcelink shop.linked: RESOURCELINK: what a link leads to has permissions of its own",
+        "resourcelink far: RESOURCELINK: what a link leads to has permissions of its own",
+        f"database far: CREATE_TABLE to {ana}: there is no such schema",
+    }
+
+
 ON_DATABASE = [permission(f"{ARN}:user/ana", {"Database": {"Name": "shop"}}, "SELECT")]
 GLUE_BAD = [
     (

@@ -31,6 +31,7 @@ from lakewarden.service.system import System
 from lakewarden.systems.gravitino.ingest.catalogs.asked import reading
 from lakewarden.systems.gravitino.ingest.catalogs.lake_formation import (
     DATABASES,
+    LINKED_DATABASE,
     PERMISSIONS,
     TABLES,
     Pages,
@@ -121,7 +122,8 @@ class _Account:
         """What the catalog has, and who may do what there."""
         databases = []
         for page in self._asked(self._glue.get_databases, DATABASES):
-            databases += [one.text("Name") for one in Section(page, DATABASES).tables(DATABASES)]
+            listed = Section(page, DATABASES).tables(DATABASES)
+            databases += [one.text("Name") for one in listed if not one.take(LINKED_DATABASE)]
             yield from self._read(page, "GetDatabases")
         for name in databases:
             for page in self._asked(self._glue.get_tables, TABLES, DatabaseName=name):

@@ -6,7 +6,8 @@
 
 Every file has one page or several. A permission on all tables of a database is one on the database.
 A permission on columns names some, or leaves some out of all of them; one to select from all tables
-of a database is on all columns of the table `ALL_TABLES`.
+of a database is on all columns of the table `ALL_TABLES`. A database or table that is a link to
+another is left out: whoever reads it needs a permission on the other.
 
 SOURCE: AWS Glue API reference, Database and Table; Lake Formation API reference, Resource,
 TableWithColumnsResource and PrincipalResourcePermissions.
@@ -39,6 +40,11 @@ TABLES: Final = "TableList"
 PERMISSIONS: Final = "PrincipalResourcePermissions"
 
 
+LINKED_DATABASE: Final = "TargetDatabase"
+"""What a database has that is a link."""
+
+_LINKED_TABLE: Final = "TargetTable"
+_LINK: Final = "RESOURCELINK"
 _EVERY_TABLE: Final = "ALL_TABLES"
 """What the table is called of a permission on all tables."""
 
@@ -84,13 +90,17 @@ class Pages:
 
     def _database(self, item: Section) -> Iterator[Record]:
         self._of_catalog(item)
-        yield Exists(Securable("DATABASE", (item.text("Name"),)), item.where)
+        kind = _LINK if item.take(LINKED_DATABASE) else "DATABASE"
+        yield Exists(Securable(kind, (item.text("Name"),)), item.where)
 
     def _table(self, item: Section) -> Iterator[Record]:
         self._of_catalog(item)
         database, name = item.text("DatabaseName"), item.text("Name")
-        kind = item.text("TableType", "") or "TABLE"
+        is_link = item.take(_LINKED_TABLE)
+        kind = _LINK if is_link else item.text("TableType", "") or "TABLE"
         yield Exists(Securable(kind, (database, name)), item.where)
+        if is_link:
+            return
         descriptor = Section(item.take("StorageDescriptor") or {}, item.at("StorageDescriptor"))
         for column in (*descriptor.tables("Columns"), *item.tables("PartitionKeys")):
             named = Securable("COLUMN", (database, name, column.text("Name")))

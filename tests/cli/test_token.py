@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from lakewarden.client.server import Server
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
 
@@ -67,3 +68,22 @@ def test_whom_a_realm_alone_has_is_stored(admin: Admin) -> None:
         assert admin.ask("token", "create", name).code == 2
         admin("load", str(admin.cli.folders[realm]), "--realm", realm)
         assert admin("token", "create", name).code == 0
+
+
+def test_an_empty_realm_makes_no_token_that_is_good_everywhere(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert admin.ask("token", "create", "ana", "--new", "--realm", "").code == 2
+    asked: list[object] = []
+
+    def ask(_: Server, method: str, path: str, body: object) -> object:
+        asked.append(body)
+        return {"token": f"{method} {path}"}
+
+    monkeypatch.setattr(Server, "ask", ask)
+    there = ("--server", "http://127.0.0.1:1", "--user", "root")
+    assert admin.cli("token", "create", "ana", "--realm", "", *there).out == "POST /tokens\n"
+    assert asked == [
+        {"user": "ana", "directory": "main", "seconds": 86_400.0, "title": ""}
+        | {"new": False, "engine": False, "realm": ""}
+    ]

@@ -191,9 +191,10 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
         return stored, list(answer.left_out)
     rows: list[Any] = []
     token = ""
-    filters = {"realm": realm or "", "entity": entity or "", "page.limit": str(MAX_PAGE)}
+    filters = {"realm": realm, "entity": entity, "page.limit": str(MAX_PAGE)}
     while True:
-        query = {name: value for name, value in {**filters, "page.token": token}.items() if value}
+        asked = {**filters, "page.token": token or None}
+        query = {name: value for name, value in asked.items() if value is not None}
         page = remote.ask("GET", "/links", query=query)
         rows += page["links"]
         token = page["page"]["next_token"]

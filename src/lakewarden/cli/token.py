@@ -52,7 +52,8 @@ def create(  # noqa: PLR0913 — one for each option
     if remote is not None:
         body = {"user": user, "directory": directory, "seconds": length, "title": title}
         body |= {"new": new, "engine": engine}
-        answer = remote.ask("POST", "/tokens", {**body, **({"realm": realm} if realm else {})})
+        body |= {} if realm is None else {"realm": realm}
+        answer = remote.ask("POST", "/tokens", body)
         show(answer["token"])
         return YES
     from lakewarden.service import token

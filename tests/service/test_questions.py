@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel.change import EntityAdded
+from lakewarden.kernel.change import EntityAdded, OwnerChanged
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.relations import OwnerRow
 from lakewarden.kernel.request import Decision, Reason
 from lakewarden.service import people, questions, statements
 from lakewarden.service.actor import SYSTEM, Actor
@@ -23,6 +24,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import AuthorizedQuestion, Reasons
 from lakewarden.service.realm import CONTROL
+from lakewarden.service.who_reasons import who_reasons
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, LAKE, furnish, opened
 
@@ -287,3 +289,30 @@ def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(
         "it was allowed until 1970-01-01 00:00:00 UTC, by statement `over`",
     )
     assert reasons(service, ANA, replace(words, principal=None)).notes == ()
+
+
+def test_who_owns_it_otherwise_may_for_other_reasons(service: DecisionService) -> None:
+    for name, kind in (("ana", "a"), ("cid", "b"), ("dan", "")):
+        row = OwnerChanged(
+            OwnerRow(service.state.realm(LAKE).system.entity(T), Principal(USER, name), kind), True
+        )
+        member = {"member": f"user:{name}", "of": "group:staff"}
+        service.write(ADMIN, partial(people.add_own_member, realm=LAKE, **member))
+        service.write(
+            ADMIN,
+            partial(people.add_own_member, realm=LAKE, member=f"user:{name}", of="members:lk"),
+        )
+        if kind:
+            service.write(ADMIN, lambda transaction, row=row: transaction.change(LAKE, row))
+            state(
+                service,
+                {"id": kind, "privileges": ["SELECT_TABLE"], "to": [f"owners:{kind}"], "on": T},
+            )
+    question = questions.who(service.state, ADMIN, LAKE, LOAD, NOW)
+    assert isinstance(question, AuthorizedQuestion)
+    shared = ("catalog:lk:c", "schema:lk:c.s")
+    assert {row.users[0].name: row.statements for row in who_reasons(question)} == {
+        "ana": ("a", *shared),
+        "cid": ("b", *shared),
+        "dan": shared,
+    }

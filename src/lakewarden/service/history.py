@@ -7,7 +7,7 @@ same revision. What the feed no longer holds is not told.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,13 +21,16 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import DROP, FeedRow, canonical
 from lakewarden.service.entities import parse_entity
-from lakewarden.service.page_size import PAGE_ROWS, check_page_size
+from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS, check_page_size
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import people_of
 from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 
 _NEWEST: Final = (1 << 62, 0)
+
+_LOOKED_AT: Final = 20_000
+"""So many rows behind a page are looked at for what was before its changes."""
 
 _OF_ENTITY: Final = ("entity", "owner", "attribute", "relation")
 _OF_PRINCIPAL: Final = ("principal", "membership", "owner")
@@ -126,13 +129,49 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
         kinds, about = list(_OF_PRINCIPAL), [canonical(realm_state.system.principal(principal))]
         scopes.append(people_of(realm_state.realm.directory))
     end = _NEWEST if before is None else before
-    rows = [row for scope in scopes for row in reading.history(scope, kinds, about, size + 1, end)]
-    rows.sort(key=lambda row: (-row.revision, -row.seq))
+
+    def older(count: int, place: tuple[int, int]) -> list[FeedRow]:
+        """So many rows before a place, the newest first."""
+        rows = [row for s in scopes for row in reading.history(s, kinds, about, count, place)]
+        return sorted(rows, key=_place, reverse=True)[:count]
+
+    rows = older(size + 1, end)
     on_page = _whole_revisions(rows, size)
     acts = audit_events_of(reading, sorted({row.revision for row in on_page}))
-    entries = tuple(_entries(realm_state, on_page, rows, acts))
-    last = on_page[-1] if len(rows) > len(on_page) else None
-    return Page(entries, None if last is None else (last.revision, last.seq))
+    last = _place(on_page[-1]) if len(rows) > len(on_page) else None
+    if last is not None:
+        rows = [*on_page, *_decisive(on_page, older, last)]
+    return Page(tuple(_entries(realm_state, on_page, rows, acts)), last)
+
+
+def _place(row: FeedRow) -> tuple[int, int]:
+    return row.revision, row.seq
+
+
+def _decisive(
+    on_page: Sequence[FeedRow],
+    older: Callable[[int, tuple[int, int]], list[FeedRow]],
+    place: tuple[int, int],
+) -> Iterator[FeedRow]:
+    """The rows behind a page that say what there was before each of its changes.
+
+    Looked for among so many rows; of what is further back is not known what was before.
+    """
+    wanted = {_about(row) for row in on_page}
+    for _ in range(_LOOKED_AT // MAX_PAGE):
+        rows = older(MAX_PAGE, place)
+        for row in rows:
+            if _about(row) in wanted:
+                wanted.discard(_about(row))
+                yield row
+        if not wanted or len(rows) < MAX_PAGE:
+            return
+        place = _place(rows[-1])
+
+
+def _about(row: FeedRow) -> tuple[str, str, str]:
+    """What the row is of; the directory's row of somebody is not the realm's."""
+    return row.scope, row.kind, row.key
 
 
 def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
@@ -159,14 +198,7 @@ def _entries(
 ) -> Iterator[HistoryEntry]:
     sentences = _ChangeReader(realm_state)
     for place, row in enumerate(on_page):
-        earlier = next(
-            (
-                older
-                for older in rows[place + 1 :]
-                if (older.kind, older.key) == (row.kind, row.key)
-            ),
-            None,
-        )
+        earlier = next((older for older in rows[place + 1 :] if _about(older) == _about(row)), None)
         act = acts.get(row.revision, {})
         was, now = _value(earlier), _value(row)
         yield HistoryEntry(

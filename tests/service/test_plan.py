@@ -17,10 +17,13 @@ from lakewarden.service import statements
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.effect import LinkChanged, ValueChanged
+from lakewarden.service.link import Asset, link
 from lakewarden.service.plan import KEEPER, AppliedPlan, apply_plan, plan
 from lakewarden.service.plan_result import Plan, read_plan
 from lakewarden.service.policy import current, written
 from lakewarden.service.realm import DIRECTORY, people_of
+from lakewarden.service.write_transaction import WriteTransaction
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
 
 READ = {
@@ -199,6 +202,21 @@ def test_a_plan_is_refused_once_the_realm_or_its_people_have_changed(
     with pytest.raises(Conflict, match="plan again"):
         done(service, FILE, made)
     assert not allowed(service, "ana", "table:lk:c.s.t")
+
+
+def test_a_plan_outlives_what_no_access_depends_on(service: DecisionService) -> None:
+    made = planned(service, FILE)
+    system = service.state.realm(LAKE).system
+    table, schema = system.entity("table:lk:c.s.t"), system.entity("schema:lk:c.s")
+    profile = ValueChanged(table, "datasetProfile", 1, "m", {"rows": 1})
+    linked = LinkChanged(link(Asset(LAKE, table), Asset(LAKE, schema)), "")
+
+    def write(transaction: WriteTransaction) -> None:
+        transaction.change(LAKE, profile)
+        transaction.change(people_of(DIRECTORY), linked)
+
+    service.write(SYSTEM, write)
+    assert done(service, FILE, made).edits == made.edits
 
 
 def test_only_what_the_plan_showed_is_applied(service: DecisionService) -> None:

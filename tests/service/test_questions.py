@@ -292,22 +292,16 @@ def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(
 
 
 def test_who_owns_it_otherwise_may_for_other_reasons(service: DecisionService) -> None:
-    for name, kind in (("ana", "a"), ("cid", "b"), ("dan", "")):
-        row = OwnerChanged(
-            OwnerRow(service.state.realm(LAKE).system.entity(T), Principal(USER, name), kind), True
-        )
-        member = {"member": f"user:{name}", "of": "group:staff"}
-        service.write(ADMIN, partial(people.add_own_member, realm=LAKE, **member))
-        service.write(
-            ADMIN,
-            partial(people.add_own_member, realm=LAKE, member=f"user:{name}", of="members:lk"),
-        )
-        if kind:
-            service.write(ADMIN, lambda transaction, row=row: transaction.change(LAKE, row))
-            state(
-                service,
-                {"id": kind, "privileges": ["SELECT_TABLE"], "to": [f"owners:{kind}"], "on": T},
-            )
+    table, owners = service.state.realm(LAKE).system.entity(T), {"ana": "a", "cid": "b"}
+    for member in ("user:ana", "user:cid", "user:dan"):
+        for of in ("group:staff", "members:lk"):
+            service.write(ADMIN, partial(people.add_own_member, realm=LAKE, member=member, of=of))
+    rows = [OwnerRow(table, Principal(USER, name), kind) for name, kind in owners.items()]
+    changes = [OwnerChanged(row, True) for row in rows]
+    service.write(ADMIN, lambda transaction: transaction.change(LAKE, *changes))
+    for kind in owners.values():
+        given = {"privileges": ["SELECT_TABLE"], "to": [f"owners:{kind}"], "on": T}
+        state(service, {"id": kind, **given})
     question = questions.who(service.state, ADMIN, LAKE, LOAD, NOW)
     assert isinstance(question, AuthorizedQuestion)
     shared = ("catalog:lk:c", "schema:lk:c.s")

@@ -59,7 +59,7 @@ KEEPER: Final = "policy"
 MAX_KEEPER: Final = 200
 """How many characters a keeper's name has at most."""
 
-_BESIDE: Final = frozenset({"document", "secret", "token"})
+_BESIDE: Final = frozenset({"document", "link", "secret", "token", "value"})
 """Kinds of changes that no access depends on."""
 
 

@@ -70,6 +70,27 @@ def test_an_entity_is_stored_where_its_name_says(service: DecisionService) -> No
         service.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.none.new"))
 
 
+def test_an_entity_lies_nowhere_else_than_its_name_says(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: entities.put(d, LAKE, T, "schema:lk:c.s"))
+    for text in (T, "table:lk:c.s.new"):
+        with pytest.raises(BadInput, match=r"does not lie in `catalog:lk:c`, by its name"):
+            service.write(
+                ADMIN, partial(entities.put, realm=LAKE, text=text, parent="catalog:lk:c")
+            )
+
+
+def test_what_lies_in_an_entity_by_its_name_is_dropped_with_it(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: realms.create(d, Realm("app", "cdap")))
+    kept = ["namespace:other", "dataset:other.t"]
+    inside = ["namespace:sales", "dataset:sales.t", "program:sales.shop.workflow.nightly"]
+    for text in (*kept, *inside):
+        service.write(ADMIN, partial(entities.put, realm="app", text=text))
+    assert service.write(ADMIN, lambda d: entities.drop(d, "app", "namespace:sales")) is None
+    page = entities.listed(service.state, ADMIN, "app", NOW)
+    assert not isinstance(page, Denied)
+    assert sorted(f"{one.type}:{one.name}" for one in page.entities) == sorted(kept)
+
+
 def test_storing_the_same_again_changes_nothing(service: DecisionService) -> None:
     owners = [("user:ana", "")]
     service.write(ADMIN, lambda d: entities.put(d, LAKE, T, owners=owners))

@@ -197,6 +197,24 @@ def test_removed_from_a_realm_a_person_stays_in_the_directory(service: DecisionS
     assert memberships.ids[ANA] in memberships.stored
 
 
+def test_of_who_is_only_named_what_names_them_is_removed(service: DecisionService) -> None:
+    tables: list[dict[str, object]] = [
+        {"id": "both", "privileges": ["SELECT_TABLE"], "to": ["user:zoe", "user:ben"]},
+        {"id": "own", "privileges": ["SELECT_TABLE"], "to": ["user:zoe"]},
+        {"id": "all", "privileges": ["SELECT_TABLE"], "to": ["all-users"]},
+    ]
+    for table in tables:
+        service.write(
+            ADMIN, partial(statements.put, realm=LAKE, table={**table, "on": "metalake:lk"})
+        )
+    for text in ("user:zoe", "all-users"):
+        assert service.write(ADMIN, partial(people.remove_own, realm=LAKE, text=text)) is None
+    kept = statements.stored(service.state.realm(LAKE))
+    assert kept["both"].principals == {BEN}
+    assert "own" not in kept
+    assert "all" in kept
+
+
 @pytest.mark.parametrize(
     ("member", "of"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyroaring import BitMap
@@ -22,6 +22,7 @@ from lakewarden.service.effect import Effect
 from lakewarden.service.page_size import MAX_PAGE, check_page_size
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
+from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
 
 
@@ -131,8 +132,9 @@ def put(
 ) -> EntityRecord | Denied:
     """Stores an entity, or moves one that is stored; with `owners`, these and no others own it.
 
-    Without a parent it lies where its name says. Owners are a principal and an ownership type,
-    empty for none. Raises `BadInput`, `Unknown`, `Conflict` as the kernel's changes do.
+    Without a parent it lies where its name says, and nowhere else if its name says it. Owners are a
+    principal and an ownership type, empty for none. Raises `BadInput`, `Unknown`, `Conflict` as
+    the kernel's changes do.
     """
     refused = control.refused_in(transaction, "entity.put", realm, entity=text)
     if refused is not None:
@@ -145,6 +147,8 @@ def put(
         if parent is None
         else parse_entity(realm_state, parent)
     )
+    if above is not None:
+        realm_state.system.check_parent(entity, above)
     coded = realm_state.matrix.snapshot.coded
     if not coded.is_known(entity):
         transaction.change(realm, EntityAdded(entity, above))
@@ -168,7 +172,10 @@ def _owner_effects(
 
 
 def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
-    """Removes an entity with its dependent rows; does nothing if it is not stored."""
+    """Removes an entity with its dependent rows, and what lies in it by its name.
+
+    Does nothing if it is not stored.
+    """
     refused = control.refused_in(transaction, "entity.drop", realm, entity=text)
     if refused is not None:
         return refused
@@ -176,8 +183,28 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     realm_state = transaction.realm(realm)
     entity = parse_entity(realm_state, text)
     if realm_state.matrix.snapshot.coded.is_known(entity):
-        transaction.change(realm, EntityDropped(entity))
+        transaction.change(realm, *map(EntityDropped, [*_inside(realm_state, entity), entity]))
     return None
+
+
+def _inside(realm_state: RealmState, entity: Entity) -> list[Entity]:
+    """What is stored in the entity by its name and does not go with it anyway, deepest first."""
+    tree, system = realm_state.matrix.snapshot.coded.tree, realm_state.system
+    id = tree.find(entity)
+    if id is None or not system.model.judged(entity.type):
+        return []
+    below = [tree.entity(other) for other in (tree.subtree(id) & tree.stored) - BitMap([id])]
+    above = {other: list(_spelled_above(system, other)) for other in below}
+    inside = [other for other in below if entity in above[other]]
+    return sorted(inside, key=lambda other: (-len(above[other]), other))
+
+
+def _spelled_above(system: System, entity: Entity) -> Iterator[Entity]:
+    """What the entity lies in by its name, nearest first."""
+    at = system.spelling.parent(entity)
+    while at is not None:
+        yield at
+        at = system.spelling.parent(at)
 
 
 def _refuse_control(realm: str) -> None:

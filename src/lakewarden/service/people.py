@@ -198,7 +198,8 @@ def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | No
 def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Removes the realm's own rows of a person: record, memberships, statements, ownership.
 
-    Of somebody who is in the realm's directory only the realm's own record and memberships go.
+    Of somebody who is in the realm's directory only the realm's own record and memberships go; of
+    somebody who is only named, what names them goes.
     Raises `Conflict` for the only owner of something, and the last administrator.
     """
     refused = control.refused_in(transaction, "person.remove", realm, person=text)
@@ -210,11 +211,12 @@ def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied |
     shared = transaction.state.people.get(realm_state.realm.directory, People()).spelled(
         realm_state.system
     )
+    if person.kind == IMPLIED:
+        return None
     stays = person in shared.principals
-    if stays or person in realm_state.own.principals:
-        transaction.change(realm, *_removal_effects(realm_state, person, stays=stays))
-        _forget_credentials(transaction, realm_state, person)
-        control.keep_an_administrator(transaction, before)
+    transaction.change(realm, *_removal_effects(realm_state, person, stays=stays))
+    _forget_credentials(transaction, realm_state, person)
+    control.keep_an_administrator(transaction, before)
     return None
 
 

@@ -64,6 +64,20 @@ class System:
             return NO_RESOURCE
         return self.identities.entity(text) or read_entity(text, self.model, self.spelling)
 
+    def check_parent(self, entity: Entity, parent: Entity) -> None:
+        """Raises `BadInput` where the entity, by its name, lies in something else.
+
+        >>> lake = load_system("gravitino")
+        >>> lake.check_parent(Entity("schema", "lk:c.s"), Entity("catalog", "lk:c"))
+        """
+        spelled = self.spelling.parent(entity)
+        if spelled not in (None, parent):
+            raise BadInput(
+                f"`{entity.type}:{entity.name}` does not lie in `{parent.type}:{parent.name}`,"
+                " by its name",
+                where="parent",
+            )
+
     def principal(self, text: str) -> Principal:
         """The principal that people write `kind:name`; a bare name, or a URN, is a user's.
 

@@ -153,8 +153,13 @@ def _facts(body: LoadRequest, system: System) -> Facts:
     def parent(type: str | None, name: str | None) -> Entity | None:
         return None if type is None or name is None else entity(type, name)
 
+    def placed(one: Entity, above: Entity | None) -> EntityRow:
+        if above is not None:
+            system.check_parent(one, above)
+        return EntityRow(one, above)
+
     return Facts(
-        entities=[EntityRow(entity(*row[:2]), parent(*row[2:])) for row in body.entities],
+        entities=[placed(entity(*row[:2]), parent(*row[2:])) for row in body.entities],
         relations=[
             RelationRow(kind, entity(*source), entity(*target))
             for kind, *ends in body.relations

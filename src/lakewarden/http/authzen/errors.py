@@ -64,4 +64,4 @@ def reply_of(error: Exception) -> Reply:
     status = status_of(error)
     unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
     headers = {"Retry-After": RETRY_SECONDS} if unavailable else {}
-    return Reply(status, msgspec.json.encode(message_of(error)), headers=headers)
+    return Reply(int(status), msgspec.json.encode(message_of(error)), headers=headers)

@@ -72,6 +72,12 @@ def test_a_policy_is_enabled_unless_it_says_otherwise_and_can_be_switched(court:
     assert court.bad("PATCH", f"{POLICIES}/keep", {"enable": True}, user="ana") == FORBIDDEN
 
 
+def test_a_policy_that_says_null_is_enabled(court: Wire) -> None:
+    body = {"policyType": "custom", "content": {"supportedObjectTypes": ["TABLE"]}}
+    made = court.good("POST", POLICIES, {"name": "p", "enabled": None, **body}, user="boss")
+    assert made["policy"]["enabled"] is True
+
+
 def test_a_policy_is_altered_and_deleted(court: Wire) -> None:
     policy(court, "keep")
     new = {**CONTENT, "supportedObjectTypes": ["SCHEMA"]}

@@ -300,3 +300,19 @@ def test_the_first_version_of_the_api_is_served(lake: Wire, accept: str) -> None
 def test_another_version_of_the_api_is_not(lake: Wire) -> None:
     reply = lake.send("GET", T, headers={"accept": "application/vnd.gravitino.v2+json"})
     assert (reply.status, json.loads(reply.body)["code"]) == (406, 1001)
+
+
+WORDS = [
+    {"partitioning": [{"strategy": "weekly", "fieldName": ["id"]}]},
+    {"partitioning": [{"fieldName": ["id"]}]},
+    {"distribution": {"strategy": "random", "number": 4}},
+    {"sortOrders": [{"direction": "up"}]},
+    {"sortOrders": [{"direction": "ASC", "nullOrdering": "nulls"}]},
+]
+
+
+@pytest.mark.parametrize("members", WORDS)
+def test_a_word_that_clients_do_not_know_is_refused(lake: Wire, members: Json) -> None:
+    body = {"name": "u", "columns": COLUMNS, **members}
+    illegal = (400, 1001, "IllegalArgumentException")
+    assert lake.bad("POST", f"{S}/tables", body) == illegal

@@ -86,7 +86,9 @@ def test_a_tag_is_created_once_and_under_a_proper_name(court: Wire) -> None:
     tag(court, "other")
     rename = {"updates": [{"@type": "rename", "newName": "pii"}]}
     assert court.bad("PUT", f"{TAGS}/other", rename, user="boss") == exists
-    assert court.bad("PUT", f"{TAGS}/other", {"updates": []}, user="boss") == ILLEGAL
+    nothing = court.good("PUT", f"{TAGS}/other", {"updates": []}, user="boss")
+    assert nothing["tag"]["name"] == "other"
+    assert court.bad("PUT", f"{TAGS}/other", {"updates": None}, user="boss") == ILLEGAL
     assert court.bad("PUT", f"{TAGS}/other", {"updates": [{"@type": "no"}]}, user="boss") == ILLEGAL
 
 

@@ -76,6 +76,12 @@ def test_a_user_that_is_to_be_disabled_is_refused_rather_than_let_in(court: Wire
     assert court.bad("GET", ML, user="dan") == FORBIDDEN
 
 
+def test_a_user_of_whom_nothing_more_is_said_is_added(court: Wire) -> None:
+    silent = {"name": "dan", "externalId": None, "enabled": None}
+    court.good("POST", USERS, silent, user="boss")
+    assert court.good("GET", f"{USERS}/dan", user="dan")
+
+
 def test_users_see_themselves_and_managers_see_all(court: Wire) -> None:
     hold(court, "ana", on("metalake", "lk", allow("MANAGE_USERS")))
     everybody = ["admin", "ana", "bob", "boss", "cid"]

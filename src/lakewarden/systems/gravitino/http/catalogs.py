@@ -22,6 +22,7 @@ from lakewarden.systems.gravitino.http import authorization_plugins, kinds, live
 from lakewarden.systems.gravitino.http.authorization import allow, entity, is_stored, listed
 from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word, is_on, ok, present, read
 from lakewarden.systems.gravitino.http.errors import (
+    FORBIDDEN,
     INTERNAL,
     Failure,
     error_body,
@@ -69,7 +70,10 @@ class Create(Body):
 
 
 def _read(exchange: Exchange) -> Created:
-    body = read(exchange, Create)
+    return _checked(read(exchange, Create))
+
+
+def _checked(body: Create) -> Created:
     type = enum_word(body.type, TYPES, "catalog type")
     provider = body.provider or (type if type in _OWN_METADATA else None)
     if provider is None or not provider.strip():
@@ -149,12 +153,15 @@ def list_all(exchange: Exchange) -> Reply:
 def test_connection(exchange: Exchange) -> Reply:
     """Whether such a catalog could be created.
 
-    An error is reported with status 200 and a code that is not 0.
+    An error is reported with status 200 and a code that is not 0; the status of a refusal, of
+    what cannot be read and of an internal error is theirs.
     """
     metalake = entity(exchange, "metalake")
-    name, body = _read(exchange)
-    state = allow(exchange, "catalog.test_connection", metalake)
+    asked = read(exchange, Create)
+    enum_word(asked.type, TYPES, "catalog type")
     try:
+        state = allow(exchange, "catalog.test_connection", metalake)
+        name, body = _checked(asked)
         new = object_store.child(metalake, "catalog", name)
         if is_stored(state, new):
             raise exists("catalog", gravitino.full_name(new))
@@ -163,7 +170,7 @@ def test_connection(exchange: Exchange) -> Reply:
         live.check(exchange, live.source_in(exchange, str(body["provider"]), properties))
     except WardenError as error:
         failure = failure_of(error)
-        if failure.code == INTERNAL:
+        if failure.code in (INTERNAL, FORBIDDEN):
             raise
         return Reply(200, error_body(failure))
     return ok()

@@ -17,7 +17,7 @@ from lakewarden.service.sealed_properties import is_secret
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import object_store
-from lakewarden.systems.gravitino.http.authorization import allow, entity, write
+from lakewarden.systems.gravitino.http.authorization import allow, entity, is_stored, write
 from lakewarden.systems.gravitino.http.bodies import (
     Body,
     Json,
@@ -263,6 +263,8 @@ def delete_by(operation: str) -> Callable[[Exchange], Reply]:
         model = entity(exchange, "model")
 
         def delete_version(transaction: WriteTransaction) -> bool:
+            if not is_stored(transaction.realm(exchange.realm), model):
+                return False
             draft = object_store.draft(transaction, exchange.realm, model)
             version = _version_named(exchange, draft.body)
             if version is None:
@@ -273,7 +275,7 @@ def delete_by(operation: str) -> Callable[[Exchange], Reply]:
             object_store.save(exchange, transaction, model, draft)
             return True
 
-        return ok(dropped=write(exchange, operation, model, delete_version))
+        return ok(dropped=write(exchange, operation, model, delete_version, missing=None))
 
     return handler
 

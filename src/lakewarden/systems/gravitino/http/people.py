@@ -26,14 +26,14 @@ class Add(Body):
     """The body that adds a user or a group; what else newer clients send is not kept."""
 
     name: str
-    enabled: bool = True
+    enabled: bool | None = None
 
     def record(self, metalake: Entity, type: str) -> Entity:
         """The entity of the new user or group; raises `BadInput` for an improper name.
 
         Raises `Failure` 405 for one that is to be disabled: here it would not be.
         """
-        if not self.enabled:
+        if self.enabled is False:
             raise unsupported(f"a {type} cannot be disabled; remove it instead")
         gravitino.check_new_name(type, self.name)
         return gravitino.entity(metalake.name, type, self.name)

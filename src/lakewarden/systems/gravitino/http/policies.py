@@ -62,7 +62,7 @@ class Create(Body):
     policy_type: str
     content: dict[str, Any]
     comment: str | None = None
-    enabled: bool = True
+    enabled: bool | None = None
 
 
 class Content(Body):
@@ -99,7 +99,7 @@ def _read(exchange: Exchange) -> Created:
     return body.name, present(
         comment=body.comment,
         policyType=type,
-        enabled=body.enabled,
+        enabled=body.enabled is not False,
         content=_content(type, body.content),
     )
 

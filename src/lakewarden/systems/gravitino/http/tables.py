@@ -5,7 +5,7 @@ SOURCE: gravitino reference 3.2 and 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from lakewarden.http.exchange import Exchange, Reply, Route
@@ -13,14 +13,14 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.obligations import is_limited
-from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.names.canonical import quoted
 from lakewarden.service.column_uses import needing
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino.http import kinds, object_store
 from lakewarden.systems.gravitino.http.authorization import is_stored
-from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, present, read
+from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word, is_on, present, read
 from lakewarden.systems.gravitino.http.errors import illegal, unsupported
 from lakewarden.systems.gravitino.http.kinds import (
     SCHEMA,
@@ -51,6 +51,14 @@ from lakewarden.systems.gravitino.http.updates import (
 
 UNDISTRIBUTED: Final[Json] = {"strategy": "none", "number": 0, "funcArgs": []}
 """The distribution of a table that has none."""
+
+_TRANSFORMS: Final = (
+    *("identity", "year", "month", "day", "hour"),
+    *("bucket", "truncate", "list", "range", "function"),
+)
+_STRATEGIES: Final = ("none", "hash", "range", "even")
+_DIRECTIONS: Final = ("asc", "desc")
+_NULL_ORDERINGS: Final = ("nulls_first", "nulls_last")
 
 _ONE_COLUMN: Final[Json] = {
     "name": "unknown",
@@ -89,13 +97,20 @@ def _read(exchange: Exchange) -> Created:
     return body.name, {
         **description,
         "columns": columns(body.columns),
-        "partitioning": [_lowered(transform, "strategy") for transform in body.partitioning or []],
+        "partitioning": [_transform(transform) for transform in body.partitioning or []],
         "distribution": _distribution(body.distribution),
         "sortOrders": [
-            _lowered(order, "direction", "nullOrdering") for order in body.sort_orders or []
+            _lowered(order, direction=_DIRECTIONS, nullOrdering=_NULL_ORDERINGS)
+            for order in body.sort_orders or []
         ],
         "indexes": [index(body_of_index) for body_of_index in body.indexes or []],
     }
+
+
+def _transform(transform: Json) -> Json:
+    if transform.get("strategy") is None:
+        raise illegal("body: a partitioning has a `strategy`")
+    return _lowered(transform, strategy=_TRANSFORMS)
 
 
 def _distribution(distribution: Json | None) -> Json:
@@ -104,17 +119,18 @@ def _distribution(distribution: Json | None) -> Json:
     number, arguments = distribution.get("number", 0), distribution.get("funcArgs") or []
     if not isinstance(number, int) or not isinstance(arguments, list):
         raise illegal("body: a distribution has a `number` and a list of `funcArgs`")
-    strategy = _lowered({"strategy": "hash", **distribution}, "strategy")
+    strategy = _lowered({"strategy": "hash", **distribution}, strategy=_STRATEGIES)
     return {**strategy, "number": number, "funcArgs": arguments}
 
 
-def _lowered(members: Json, *keys: str) -> Json:
-    """The object with the words under these keys in lower case."""
-    named = {key: members[key] for key in keys if members.get(key) is not None}
+def _lowered(members: Json, **words: Collection[str]) -> Json:
+    """The object with the words under these keys in lower case; raises `Failure` for others."""
+    named = {key: members[key] for key in words if members.get(key) is not None}
     for key, value in named.items():
         if not isinstance(value, str):
             raise illegal(f"body: expected a word as `{key}`")
-    return {**members, **{key: lower_word(str(value)) for key, value in named.items()}}
+    lower = {key: enum_word(str(value), words[key], f"`{key}`") for key, value in named.items()}
+    return {**members, **lower}
 
 
 def show(name: str, body: Json) -> Json:

@@ -83,10 +83,8 @@ class Draft:
 
 
 def read_updates(exchange: Exchange, union: Any) -> list[Any]:
-    """The request's updates as values of `union`; raises `Failure` 400."""
+    """The request's updates as values of `union`, there may be none; raises `Failure` 400."""
     raw = read(exchange, Updates).updates
-    if not raw:
-        raise illegal("body: expected at least one update")
     return [convert(update, union, f"body: updates[{i}]") for i, update in enumerate(raw)]
 
 

@@ -1,4 +1,4 @@
-"""Tests of a connection tell what is wrong by a code; a version that is not there is not dropped."""
+"""A test of a connection tells what is wrong by a code; a version that is absent is not dropped."""
 
 from __future__ import annotations
 

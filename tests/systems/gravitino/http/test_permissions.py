@@ -294,10 +294,9 @@ def test_overrides_leave_the_filters_and_masks_of_a_role(court: Wire) -> None:
         {"id": "mask", "effect": "mask", "on": "table:lk:c.s.t", "to": ["role:lk:readers"]},
         {"id": "filter", "effect": "filter", "on": "table:lk:c.s.t", "except": ["role:lk:readers"]},
     ]
-    for limit, expression in zip(limits, ("null", "id = 1"), strict=True):
-        table = {**limit, "expression": expression}
-        (one,) = read_statements([table], system.model, system.spelling, "test")
-        court.service.write(SYSTEM, lambda write, one=one: write.change(REALM, StatementAdded(one)))
+    tables = [{**one, "expression": "null" if "to" in one else "id = 1"} for one in limits]
+    read = read_statements(tables, system.model, system.spelling, "test")
+    court.service.write(SYSTEM, lambda write: write.change(REALM, *map(StatementAdded, read)))
     before = stored(court.service.state.realm(REALM))
     path = f"{PERMISSIONS}/roles/readers/"
     court.good("PUT", path, {"overrides": [USES]}, user="boss")

@@ -208,14 +208,14 @@ class LintContext:
         return self.memberships.acts_as(self.principal(id))
 
     def _users_of(self, id: int) -> BitMap:
-        """The users who act as a principal."""
-        principal = self.principal(id)
-        if principal == ALL_USERS:
-            return self.users
-        if principal == ANY_GROUP:
-            return BitMap(user for user in self.users if id in self.acts_as(user))
-        memberships = self.memberships.acting_as(id)
-        return BitMap(id for id in memberships if self.principal(id).kind == USER)
+        """The users who act as a principal, also where everybody does, or whoever has a group."""
+        members, ids = self.memberships.acting_as(id), self.memberships.ids
+        users = BitMap(id for id in members if self.principal(id).kind == USER)
+        if ids[ALL_USERS] in members:
+            users |= self.users
+        elif ids[ANY_GROUP] in members:
+            users |= BitMap(user for user in self.users if ids[ANY_GROUP] in self.acts_as(user))
+        return users
 
     @cached_property
     def users(self) -> BitMap:

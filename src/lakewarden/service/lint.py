@@ -7,14 +7,15 @@ to a finding as it stands: when the rule says something else of the same, it cou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from lakewarden.analysis.lint.finding import Finding, Rule
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
-from lakewarden.expressions.lookup import types_of
+from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.implied import IMPLIED_ID
 from lakewarden.kernel.matrix import Matrix
@@ -46,7 +47,7 @@ def linted(
     realm: str,
     now: float,
     rules: Sequence[Rule],
-    tried: Callable[[RealmState], Matrix] | None = None,
+    tried: Callable[[RealmState], LintContext] | None = None,
 ) -> tuple[Finding, ...] | Denied:
     """The findings in a realm, or with `tried` in the realm with a draft, for who may read it.
 
@@ -56,9 +57,18 @@ def linted(
     if refused is not None:
         return refused
     realm_state = state.realm(realm)
-    matrix = realm_state.matrix if tried is None else tried(realm_state)
-    lookups = types_of(realm_state.realm.lookups)
-    return lint(realm, LintContext(matrix.snapshot, lookups=lookups), rules)
+    context = lint_context(realm_state) if tried is None else tried(realm_state)
+    return lint(realm, context, rules)
+
+
+def lint_context(
+    realm_state: RealmState,
+    matrix: Matrix | None = None,
+    lookups: Mapping[str, LookupTable] = MappingProxyType({}),
+) -> LintContext:
+    """The realm as the rules see it, or another `matrix` of it, with further lookup tables."""
+    snapshot = (realm_state.matrix if matrix is None else matrix).snapshot
+    return LintContext(snapshot, lookups=types_of({**realm_state.realm.lookups, **lookups}))
 
 
 def dismissals(

@@ -18,7 +18,7 @@ from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
-from lakewarden.expressions.lookup import LookupTable, types_of
+from lakewarden.expressions.lookup import LookupTable
 from lakewarden.kernel.change import (
     Change,
     MembershipChanged,
@@ -40,6 +40,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.grant import changes_without
+from lakewarden.service.lint import lint_context
 from lakewarden.service.people import ownership_removals
 from lakewarden.service.plan import is_changed_since
 from lakewarden.service.plan_result import Edit
@@ -128,10 +129,9 @@ def preview(
         check_unchanged(reading, realm_state, at_revision)
         before, after = realm_state.matrix, matrix_with_draft(realm_state, draft, now)
         used = _lost_usage(reading, realm, before, after, now)
-    declared = realm_state.realm.lookups
     contexts = (
-        LintContext(before.snapshot, lookups=types_of(declared)),
-        LintContext(after.snapshot, lookups=types_of({**declared, **draft.lookups})),
+        lint_context(realm_state),
+        lint_context(realm_state, after, draft.lookups),
     )
     old_findings, new_findings = (_findings(realm, context) for context in contexts)
     edits = tuple(_edits(realm_state, draft))

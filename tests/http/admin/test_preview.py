@@ -288,3 +288,19 @@ def test_a_filter_that_could_not_be_stored_is_refused(
 def test_a_grant_does_not_become_a_filter(lake: Api) -> None:
     shown = preview(lake, filters=[{**FILTER, "id": "read"}])
     assert shown["refused"] == ["`read` is a statement with the effect allow"]
+
+
+def test_lint_of_a_draft_knows_the_lookup_tables_of_its_file(lake: Api) -> None:
+    body = f"""
+        [[filter]]
+        id = "rows"
+        on = "{TABLE}"
+        where = "(region, $user.name) in lookup.mine"
+        [lookup.mine]
+        columns = [{{ name = "region" }}, {{ name = "user" }}]
+        rows = [["eu", "ana"]]
+    """
+    draft = {"text": {"name": "team.toml", "body": body}}
+    new = {finding["rule"] for finding in preview(lake, **draft)["lint_new"]}
+    found = lake.must("POST", "/realms/gravitino/lint", draft)["findings"]
+    assert "broken-obligation" not in {*new, *(finding["rule"] for finding in found)}

@@ -41,6 +41,7 @@ from lakewarden.registry import registry
 from lakewarden.service import lint, policy
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import parse_entity
+from lakewarden.service.lint import lint_context
 from lakewarden.service.obligation_check import check_in_realm, check_obligation
 from lakewarden.service.plan_access import access_table
 from lakewarden.service.plan_result import Edit
@@ -201,7 +202,7 @@ def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
         name,
         exchange.now,
         rules,
-        draft_matrix(exchange, body),
+        lambda realm_state: lint_context(realm_state, *_tried(exchange, realm_state, body)),
     )
     if isinstance(findings, Denied):
         return findings
@@ -211,13 +212,17 @@ def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
 
 def draft_matrix(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
     """Makes the matrix of a realm with the draft in it; raises what `preview` raises."""
+    return lambda realm_state: _tried(exchange, realm_state, body)[0]
 
-    def make(realm_state: RealmState) -> Matrix:
-        with exchange.service.reading() as reading:
-            check_unchanged(reading, realm_state, body.at_revision)
-        return matrix_with_draft(realm_state, _drafted(exchange, realm_state, body), exchange.now)
 
-    return make
+def _tried(
+    exchange: Exchange, realm_state: RealmState, body: PreviewRequest
+) -> tuple[Matrix, Mapping[str, LookupTable]]:
+    """The realm's matrix with the draft in it, and the lookup tables of the draft."""
+    with exchange.service.reading() as reading:
+        check_unchanged(reading, realm_state, body.at_revision)
+    draft = _drafted(exchange, realm_state, body)
+    return matrix_with_draft(realm_state, draft, exchange.now), draft.lookups
 
 
 def _drafted(exchange: Exchange, realm_state: RealmState, body: PreviewRequest) -> Draft:

@@ -55,6 +55,7 @@ def test_spark_plans_read_what_they_scan_once_each(tmp_path: Path) -> None:
         node("Scan parquet spark_catalog.db1.t1"),
         node("Scan parquet spark_catalog.db1.t1"),
         node("BatchScan lake.db.t2"),
+        node("Scan hive db1.t3"),
         node("Scan parquet "),
         node("Scan OneRowRelation"),
         node("BroadcastExchange"),
@@ -62,6 +63,7 @@ def test_spark_plans_read_what_they_scan_once_each(tmp_path: Path) -> None:
     assert acts(said(tmp_path, "spark", STARTED, scans)) == [
         ("ana", "table.load", "table:lk:lake.db.t2", True),
         ("ana", "table.load", "table:lk:spark_catalog.db1.t1", True),
+        ("ana", "table.load", "table:lk:spark_catalog.db1.t3", True),
     ]
 
 
@@ -70,6 +72,10 @@ def test_spark_inserts_write_the_table_in_backticks(tmp_path: Path) -> None:
     insert = planned(node("Execute InsertIntoHadoopFsRelationCommand", says))
     assert acts(said(tmp_path, "spark", STARTED, insert)) == [
         ("ana", "table.write", "table:lk:c.s.t", True)
+    ]
+    older = planned(node("Execute InsertIntoHiveTable", says.replace("`c`.", "")))
+    assert acts(said(tmp_path, "spark", STARTED, older)) == [
+        ("ana", "table.write", "table:lk:spark_catalog.s.t", True)
     ]
     other = planned(node("Execute CreateDataSourceTableCommand", says))
     assert said(tmp_path, "spark", STARTED, other) == []

@@ -6,9 +6,9 @@ spark   an event log of Spark (not rolled, or one folder of a rolled one): JSON 
         is that of `SparkListenerApplicationStart`; of each `SparkListenerSQLExecutionStart` the
         nodes of `sparkPlanInfo` are read: `Scan FORMAT CATALOG.SCHEMA.TABLE` and `BatchScan
         CATALOG.SCHEMA.TABLE` are reads, and what `InsertIntoHadoopFsRelationCommand` and
-        `InsertIntoHiveTable` name in backticks is written. Files that are read by their path
-        name no table; they are no access. The log has no outcome: a query that was planned
-        counts as allowed
+        `InsertIntoHiveTable` name in backticks is written. Before Spark 3.4 names have no catalog.
+        Files that are read by their path name no table; they are no access. The log has no
+        outcome: a query that was planned counts as allowed
 trino   completed queries as JSON lines: who is `context.user` or `query.user`; what was read are
         the `inputs` (below `ioMetadata` or at the top) with `catalogName` or `catalog`,
         `schema` and `table`, what was written the `output`. Failed queries (`failureInfo`, or
@@ -90,8 +90,12 @@ USAGE_COLUMNS: Final = pa.schema(
 _STARTED: Final = "SparkListenerApplicationStart"
 _PLANNED: Final = "SparkListenerSQLExecutionStart"
 _SCAN: Final = re.compile(r"(?:BatchScan|Scan \S+) ([^\s.]+)\.([^\s.]+)\.([^\s.]+)\s*")
+_SCAN_OF_SCHEMA: Final = re.compile(r"Scan \S+ ([^\s.]+)\.([^\s.]+)\s*")
 _INSERT: Final = re.compile(r"Execute InsertInto(?:HadoopFsRelationCommand|HiveTable)\b")
-_WRITTEN: Final = re.compile(r"`([^`]+)`\.`([^`]+)`\.`([^`]+)`")
+_WRITTEN: Final = re.compile(r"(?:`([^`]+)`\.)?`([^`]+)`\.`([^`]+)`")
+_SPARK_CATALOG: Final = "spark_catalog"
+"""The catalog of tables that Spark before 3.4 calls by schema and table alone."""
+
 _DENIED: Final = "PERMISSION_DENIED"
 _PARTS: Final = ("catalog", "schema", "table")
 
@@ -243,11 +247,14 @@ def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
         if not isinstance(node, Mapping):
             continue
         name, says = str(node.get("nodeName", "")), str(node.get("simpleString", ""))
-        scanned = _SCAN.fullmatch(name)
+        scanned, of_schema = _SCAN.fullmatch(name), _SCAN_OF_SCHEMA.fullmatch(name)
         if scanned:
             accesses.add((tables.read, scanned.groups()))
+        elif of_schema:
+            accesses.add((tables.read, (_SPARK_CATALOG, *of_schema.groups())))
         if _INSERT.match(name):
-            accesses.update((tables.write, groups) for groups in _WRITTEN.findall(says)[:1])
+            for catalog, *others in _WRITTEN.findall(says)[:1]:
+                accesses.add((tables.write, (catalog or _SPARK_CATALOG, *others)))
         inner = node.get("children")
         todo += inner if isinstance(inner, list) else []
     return accesses

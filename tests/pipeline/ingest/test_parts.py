@@ -125,6 +125,31 @@ def test_a_conflict_names_both_keepers(unstarted: SparkSession, folder: Path) ->
     assert not (folder / "lake" / "manifest.json").exists()
 
 
+def test_a_role_of_two_parts_with_other_members_is_noted(
+    unstarted: SparkSession, tmp_path: Path
+) -> None:
+    """It is one role here: whoever holds it in one part has what the other grants to it."""
+    header = "member_kind,member_name,of_kind,of_name\n"
+    for name, user in (("one", "ana"), ("two", "ben"), ("three", "ben")):
+        files = {
+            "principals.csv": f"kind,name\nuser,{user}\nrole,lk:readers\nrole,lk:of_{user}\n",
+            "memberships.csv": header
+            + "".join(f"user,{user},role,lk:{role}\n" for role in ("readers", f"of_{user}")),
+        }
+        renewed(tmp_path, name, files, unstarted)
+    part = '[parts.{0}]\ndirectory = "{0}"\nkeeper = "user:sam"\ntakes = ["people"]\n'
+    text = "".join(map(part.format, ("one", "two", "three")))
+    (tmp_path / "parts.toml").write_text(text, "utf-8")
+    _, result = together(tmp_path, unstarted)
+    assert [(note.subject, note.what) for note in result.report.notes] == [
+        (
+            "role:lk:readers",
+            "has other members in part one (keeper user:sam) and in part two (keeper user:sam)"
+            " and in part three (keeper user:sam), and is one role here",
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [

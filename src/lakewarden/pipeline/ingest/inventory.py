@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ROLE
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory import Loaded, load
@@ -37,6 +38,7 @@ from lakewarden.service.source_row import (
     entity_row,
     error_row,
     membership_row,
+    note_row,
     owner_row,
     placement_row,
     principal_row,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 OWNERS: Final = "owners"
 PEOPLE: Final = "people"
+MEMBERSHIPS: Final = "memberships"
 PARTS: Final = (OWNERS, PEOPLE, STATEMENTS)
 """What may be taken of an inventory beside what there is."""
 
@@ -281,16 +284,21 @@ def with_inventories(
 def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
     """The rows of all parts, each once, and an error for all that two parts say differently.
 
-    What one part says in several ways is left to the checks of every run.
+    What one part says in several ways is left to the checks of every run. A role with other members
+    in each of two parts is noted: it is one here, and each has what the other grants to it.
     """
     yielded: set[tuple[str, tuple[str, ...]]] = set()
     values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
+    holders: dict[str, dict[str, set[tuple[str, ...]]]] = {}
     for name, rows in parts:
         mine: dict[tuple[str, ...], set[str]] = {}
         for row in rows:
             if row.reason:
                 yield row
                 continue
+            if row.table == MEMBERSHIPS and row.cells[2] == ROLE:
+                of_role = holders.setdefault(row.cells[3], {})
+                of_role.setdefault(name, set()).add(row.cells[:2])
             exclusive = _exclusive(row)
             if exclusive is not None:
                 mine.setdefault(exclusive[0], set()).add(exclusive[1])
@@ -301,6 +309,10 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
             first, known = values_by_key.setdefault(key, (name, frozenset(values)))
             if known != values:
                 yield error_row(_conflict(key, known, values), f"{first} and {name}")
+    for role, members in holders.items():
+        if len(set(map(frozenset, members.values()))) > 1:
+            text = f"has other members in {' and in '.join(members)}, and is one role here"
+            yield note_row(f"role:{role}", text)
 
 
 def _exclusive(row: Row) -> tuple[tuple[str, ...], str] | None:

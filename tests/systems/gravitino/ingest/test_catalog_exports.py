@@ -262,6 +262,17 @@ def test_who_was_dropped_is_nobody(unstarted: SparkSession, tmp_path: Path) -> N
         ingested("snowflake-file", tmp_path / "e", tmp_path / "out", unstarted)
 
 
+def test_roles_that_were_dropped_are_none(unstarted: SparkSession, tmp_path: Path) -> None:
+    """The export may list the roles, which it may call roles of the account."""
+    roles = "NAME,ROLE_TYPE,DELETED_ON\nREADER,ROLE,\nLEAD,ROLE,2024-01-01\nX,DATABASE_ROLE,\n"
+    grants = SNOWFLAKE["grants_to_roles.csv"].replace(",ROLE,READER", ",ACCOUNT ROLE,READER")
+    files = {**SNOWFLAKE, "roles.csv": roles, "grants_to_roles.csv": grants}
+    export = written(tmp_path / "e", files)
+    warden, result = ingested("snowflake-file", export, tmp_path / "out", unstarted)
+    assert allowed(warden, "table.load", "SHOP.RAW.ORDERS") == {"SHOP.RAW.ORDERS": {"ANA"}}
+    assert "DORA: member of LEAD: there is no such role" in notes(result)
+
+
 def test_a_policy_on_a_tag_is_refused(unstarted: SparkSession, tmp_path: Path) -> None:
     """The tables that have the tag are not named: reading them would be allowed as a whole."""
     tagged = SNOWFLAKE["policy_references.csv"] + "HIDE,MASKING_POLICY,SHOP,RAW,PII,TAG,\n"

@@ -57,6 +57,7 @@ class ExportContent:
     inactive: set[Principal] = field(default_factory=set)
     notes: list[tuple[str, str]] = field(default_factory=list)
     _present: set[Principal] = field(default_factory=set)
+    _listed: set[str] = field(default_factory=set)
     _misnamed: list[tuple[Entity, Entity, str]] = field(default_factory=list)
     _known: set[Entity] = field(default_factory=set)
     _types: set[str] = field(default_factory=set)
@@ -115,6 +116,7 @@ class ExportContent:
             self.notes.append((record.principal.name, why))
             return
         self._present.add(principal)
+        self._listed.add(principal.kind)
         self.principals.add(principal)
         if not record.is_active and principal.kind == USER:
             self.inactive.add(principal)
@@ -165,7 +167,8 @@ class ExportContent:
         if principal is None or principal == members_of(self.metalake):
             return principal, why
         found, _ = self.mapping.principal_kind(*grantee)
-        if found.is_listed and self._present and principal not in self._present:
+        is_listed = found.is_listed and principal.kind in self._listed
+        if is_listed and principal not in self._present:
             return None, f"there is no such {principal.kind}"
         self.principals.add(principal)
         return principal, ""

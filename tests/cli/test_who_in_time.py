@@ -8,6 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from lakewarden.cli import who
+from lakewarden.cli.question import ParsedQuestion, Realm
+from lakewarden.kernel.errors import Unknown
 from tests.cli.realms import Cli
 
 GRANT = """
@@ -79,3 +82,20 @@ def test_what_cannot_be_asked_is_bad_input(
     found = cli(*ASKED, *words, *at)
     assert found.code == 2
     assert said in found.err
+
+
+def test_what_an_earlier_edition_of_the_model_does_not_have_nobody_could_then(
+    cli: Cli, at: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = who.ask
+
+    def ask(realm: Realm, *words: Any) -> ParsedQuestion:
+        if realm.matrix.revision < 2:
+            raise Unknown("operation or privilege", "dataset.read")
+        return asked(realm, *words)
+
+    monkeypatch.setattr(who, "ask", ask)
+    found = cli(*ASKED, *SINCE, *at, "--format", "json")
+    assert (found.code, found.json["total"]) == (0, 1)
+    never = cli("who", "dataset.raed", ASKED[2], *SINCE, *at)
+    assert (never.code, "unknown operation or privilege" in never.err) == (2, True)

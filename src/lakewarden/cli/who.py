@@ -26,7 +26,7 @@ from lakewarden.cli.question import (
 )
 from lakewarden.cli.question_target import Where
 from lakewarden.cli.status_line import working
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.who import who as who_may
 from lakewarden.service.sight import unmasked_users
@@ -141,9 +141,18 @@ def _who_in_time(
     parts: Parts,
     format: str,
 ) -> int:
+    unknown: Unknown | None = None
+    is_known = False
+
     def users_of(state: RealmState, now: float) -> Iterable[str]:
+        nonlocal unknown, is_known
         realm = Realm(state.system, state.matrix, now)
-        parsed = ask(realm, None, operation, entity, parts)
+        try:
+            parsed = ask(realm, None, operation, entity, parts)
+        except Unknown as error:  # the realm had another edition of its model then
+            unknown = error
+            return ()
+        is_known = True
         if operation is None:
             return map(principal_name, unmasked_users(state.matrix, parsed.request))
         return map(principal_name, who_may(state.matrix, parsed.request))
@@ -152,6 +161,8 @@ def _who_in_time(
         {**one._asdict(), "since": shown(one.since), "until": shown(one.until)}
         for one in _periods(where, span, users_of)
     ]
+    if unknown is not None and not is_known:
+        raise unknown
     cells = (["" if value is None else str(value) for value in one.values()] for one in periods)
     if format == "json":
         show_json({"total": len(periods), "periods": periods})

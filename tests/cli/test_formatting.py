@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from lakewarden.analysis.access import Access
 from lakewarden.cli.formatting import decisive, entity_text, principal_name, some, statement_text
+from lakewarden.cli.plan_view import plan_lines
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.explain import Step
 from lakewarden.kernel.principal import ALL_USERS, Principal, members_of
+from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.plan_result import Edit, Plan
 from lakewarden.service.system import load_system
 
 
@@ -118,3 +122,28 @@ def test_what_is_missing_is_kept_of_a_denial() -> None:
 def test_a_step_that_looks_elsewhere_stays() -> None:
     rule = step("at parent", True, step("any of", True, step("A", True), step("B", False)))
     assert decisive(rule) == step("at parent", True, step("A", True))
+
+
+def statement(**table: object) -> Statement:
+    system = load_system("cdap")
+    given = {"id": "x", "privileges": ["READ"], "to": ["user:ana"], "on": "namespace:a", **table}
+    (found,) = read_statements([given], system.model, system.spelling, "")
+    return found
+
+
+def test_what_a_plan_changes_in_a_window_or_in_a_long_list_is_shown() -> None:
+    people = [f"user:u{number}" for number in range(10)]
+    was = statement(to=people, valid_until=1795392000.0)
+    now = statement(to=[*people[:8], "user:eve", people[9]])
+    plan = Plan(
+        *("lake", "policy", False, 7, (Edit("x", was, now),), (), (), (), (), 0, False),
+        access=Access((), (), (), 0, 0, 0, 0, True),
+    )
+    assert [*plan_lines(plan)][2:7] == [
+        "statements",
+        "  ~ x",
+        "      was ALLOW READ on namespace:a to u0, u1, u2, u3, u4, u5 and 4 more,"
+        " until 2026-11-23T00:00:00Z",
+        "      now ALLOW READ on namespace:a to eve, u0, u1, u2, u3, u4 and 4 more",
+        "      to: + user:eve, - user:u8",
+    ]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from lakewarden.cli import who
+from lakewarden.cli import question, who
 from lakewarden.cli.question import ParsedQuestion, Realm
 from lakewarden.kernel.errors import Unknown
 from tests.cli.realms import Cli
@@ -87,12 +87,10 @@ def test_what_cannot_be_asked_is_bad_input(
 def test_what_an_earlier_edition_of_the_model_does_not_have_nobody_could_then(
     cli: Cli, at: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = who.ask
-
     def ask(realm: Realm, *words: Any) -> ParsedQuestion:
         if realm.matrix.revision < 2:
             raise Unknown("operation or privilege", "dataset.read")
-        return asked(realm, *words)
+        return question.ask(realm, *words)
 
     monkeypatch.setattr(who, "ask", ask)
     found = cli(*ASKED, *SINCE, *at, "--format", "json")

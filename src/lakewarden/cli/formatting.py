@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakewarden.cli.moment import shown
 from lakewarden.cli.question import ParsedQuestion
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.entity import Entity
@@ -178,7 +179,14 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
     # A title that the id repeats, a role's name, says nothing more.
     title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"
-    return f"{statement.effect.name} {privileges}{_scope(statement)} to {to}{off}{title}"
+    when = _window(statement)
+    return f"{statement.effect.name} {privileges}{_scope(statement)} to {to}{when}{off}{title}"
+
+
+def _window(statement: Statement) -> str:
+    """From when and until when it counts; nothing where it always does."""
+    bounds = (("from", statement.valid_from), ("until", statement.valid_until))
+    return "".join(f", {word} {shown(time)}" for word, time in bounds if time is not None)
 
 
 def _actors(principals: Iterable[Principal], owners: Owners | None) -> list[str]:

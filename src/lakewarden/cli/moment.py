@@ -27,9 +27,14 @@ def moment(text: str | None, where: str) -> float:
 def shown(moment: float) -> str:
     """A moment in UTC as `moment` reads it; "" for one before or after everything.
 
-    >>> shown(1795392000.0)
-    '2026-11-23T00:00:00Z'
+    One beyond the calendar is shown in seconds since the epoch.
+
+    >>> shown(1795392000.0), shown(1e300)
+    ('2026-11-23T00:00:00Z', '1e+300')
     """
     if math.isinf(moment):
         return ""
-    return datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+    try:
+        return datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return str(moment)

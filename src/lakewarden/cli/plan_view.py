@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lakewarden.analysis.access import Access, HeldChange, Idle, Reached
-from lakewarden.cli.formatting import counted, entity_text, principal_name, some, statement_text
+from lakewarden.cli.formatting import (
+    WORDS_SHOWN,
+    counted,
+    entity_text,
+    principal_name,
+    some,
+    statement_text,
+)
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import write_statement
 from lakewarden.service.plan_result import Edit, LookupEdit, Plan
 
 ROWS_SHOWN = 40
@@ -73,6 +82,28 @@ def _edit(edit: Edit) -> Iterator[str]:
         yield f"      was {statement_text(edit.was)}"
     if edit.now is not None:
         yield f"      {'now ' if edit.was is not None else ''}{statement_text(edit.now)}"
+    if edit.was is not None and edit.now is not None:
+        yield from (f"      {line}" for line in _in_long_lists(edit.was, edit.now))
+
+
+def _in_long_lists(was: Statement, now: Statement) -> Iterator[str]:
+    """What is new and gone in lists of which a line does not name all."""
+    tables = write_statement(was), write_statement(now)
+    for key in ("privileges", "to", "except", "where", "constraint"):
+        before, after = (set(_named(table.get(key, ()))) for table in tables)
+        if before != after and max(len(before), len(after)) > WORDS_SHOWN:
+            new = [f"+ {name}" for name in sorted(after - before)]
+            yield f"{key}: {', '.join([*new, *(f'- {name}' for name in sorted(before - after))])}"
+
+
+def _named(members: object) -> Iterator[str]:
+    """The members of a list; of criteria, each value with its field."""
+    for member in members if isinstance(members, list) else ():
+        if isinstance(member, Mapping):
+            start = f"{member['field']} {member['condition']}"
+            yield from (f"{start} {value}" for value in member["values"])
+        else:
+            yield str(member)
 
 
 def access(effect: Access, *, whole: bool = False) -> Iterator[str]:

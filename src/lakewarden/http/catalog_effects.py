@@ -87,7 +87,7 @@ def chosen_anew(
     """The criteria with the names of `source` and of what lies in it as `renamed` has them.
 
     A mask by a tag is not lost with the name of the tag. The beginning of a name stays as it is,
-    unless it lies in `source` as a whole.
+    unless all that begins so lies in `source`; that of `lk` is one of `lk2`, too, and counts twice.
     """
     coded = state.matrix.snapshot.coded
     model = coded.model
@@ -101,12 +101,15 @@ def chosen_anew(
             for type in model.relations[kind].targets
         }
 
-        def value_anew(value: str) -> str:
+        def values_anew(value: str) -> tuple[str, ...]:
+            begins = criterion.condition is Condition.STARTS_WITH
             named = [Entity(type, value) for type in types]
-            is_source = source in named and criterion.condition is not Condition.STARTS_WITH
-            lies_in = any(source in coded.ancestors(one) for one in named)
-            return renamed(value) if is_source or lies_in else value
+            if any(source in coded.ancestors(one) for one in named):
+                new = renamed(value)
+                return (value, new) if begins and value == source.name else (new,)
+            return (renamed(value) if source in named and not begins else value,)
 
-        return replace(criterion, values=tuple(dict.fromkeys(map(value_anew, criterion.values))))
+        values = (new for value in criterion.values for new in values_anew(value))
+        return replace(criterion, values=tuple(dict.fromkeys(values)))
 
     return Where(tuple(map(anew, scope.criteria)))

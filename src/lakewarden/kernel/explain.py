@@ -337,7 +337,10 @@ def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
 
 
 def _by_size(ways: Iterable[frozenset[Change]]) -> list[frozenset[Change]]:
-    return sorted(ways, key=lambda way: (len(way), sorted(map(str, way))))
+    listed = list(ways)
+    if len(listed) < 2:
+        return listed  # one way of a thousand needs is joined a thousand times
+    return sorted(listed, key=lambda way: (len(way), sorted(map(str, way))))
 
 
 def _all_of(parts: Iterable[Ways]) -> Ways:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from lakewarden.kernel.advice import Need
 from tests.systems.gravitino.http.court import (
     CATALOG,
     ML,
@@ -111,6 +112,27 @@ def test_a_long_name_is_cut(court: Wire) -> None:
     said = told(court, "GET", f"{SCHEMA}/tables/{'n' * 200}")
     assert f"'c.s.{'n' * 76}…'" in said
     assert "n" * 80 not in said
+
+
+def test_of_many_tags_some_are_named_and_each_is_looked_at_a_few_times(
+    court: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spelled: list[str] = []
+
+    def spell(need: Need) -> str:
+        spelled.append(f"{need.privilege} {need.entity.name}")
+        return spelled[-1]
+
+    hold(court, "ana", on("metalake", "lk", allow("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE")))
+    monkeypatch.setattr(Need, "__repr__", spell)
+    tags = [f"t{number:02}" for number in range(50)]
+    said = told(court, "POST", f"{ML}/objects/table/c.s.t/tags", body={"tagsToAdd": tags})
+    assert "requires APPLY_TAG on tag 't00' and APPLY_TAG on tag 't01' and" in said
+    assert "on tag 't09' and 40 more; can be granted by 'boss'" in said
+    assert len(spelled) < 5 * len(tags)
+    hold(court, "ana", on("metalake", "lk", allow("APPLY_TAG")), name="tags")
+    said = told(court, "POST", f"{ML}/objects/table/c.s.t/tags", body={"tagsToAdd": tags})
+    assert "tag 't09' and 40 more to exist" in said
 
 
 def test_a_denied_read_is_a_row_of_the_audit_trail_and_the_next_ones_are_counted(

@@ -256,12 +256,15 @@ def test_a_mask_by_a_tag_follows_the_tag_and_its_metalake_to_their_new_names(lak
 
 def test_the_beginning_of_tags_stays_unless_the_metalake_is_renamed(lake: Wire) -> None:
     tag(lake, "column/rel.s.t.name")
-    values = [{"field": "TAG", "condition": "STARTS_WITH", "values": ["lk:pii"]}]
+    values = [{"field": "TAG", "condition": "STARTS_WITH", "values": ["lk:pii", "lk"]}]
     limit(lake, effect="mask", where=values, expression="null")
     alter(lake, f"{ML}/tags/pii", {"@type": "rename", "newName": "pii_old"})
-    assert binding(lake, COLUMN, "mask") == ["limit"]
     alter(lake, ML, {"@type": "rename", "newName": "sea"})
     assert binding(lake, "column:sea:rel.s.t.name", "mask") == ["limit"]
+    scope = stored(lake.service.state.realm(REALM))["limit"].scope
+    assert isinstance(scope, Where)
+    # A metalake `lk2` is not affected.
+    assert scope.criteria[0].values == ("sea:pii", "lk", "sea")
 
 
 def test_a_filter_that_is_deleted_does_not_come_back(lake: Wire) -> None:

@@ -21,7 +21,7 @@ SOURCE: gravitino reference 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from lakewarden.kernel.advice import Change, Need
@@ -41,6 +41,9 @@ _READ_OWNER: Final = "owner.load"
 _SET_OWNER: Final = "owner.set"
 
 _NAMED: Final = 3
+
+_LISTED: Final = 10
+"""More objects, or privileges on objects, than this are counted."""
 
 
 def denied(state: RealmState, request: Request, reason: Reason, *, is_member: bool) -> Failure:
@@ -73,7 +76,7 @@ def _hints(state: RealmState, request: Request) -> Iterator[str]:
             *request.targets.values(),
             *(entity for all in request.lists.values() for entity in all),
         ]
-        yield f"requires {' and '.join(_object(entity) for entity in named)} to exist"
+        yield f"requires {_joined([_object(entity) for entity in named])} to exist"
         return
     if ways:
         yield f"requires {_changes(state, ways)}"
@@ -84,7 +87,7 @@ def _hints(state: RealmState, request: Request) -> Iterator[str]:
         granting, of = _SET_OWNER, [request.target]
     grantors = [name for name in (_grantors(state, request, granting, on) for on in of) if name]
     if grantors and len(grantors) == len(of):
-        yield f"can be granted by {' and '.join(dict.fromkeys(grantors))}"
+        yield f"can be granted by {_joined([*dict.fromkeys(grantors)])}"
 
 
 def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
@@ -108,7 +111,13 @@ def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
     against = {name for id in lifted for name in statements[id].privileges}
     if against:
         phrases.append(f"no DENY of {', '.join(_ordered(model, against))}")
-    return " and ".join(phrases)
+    return _joined(phrases)
+
+
+def _joined(phrases: Sequence[str]) -> str:
+    """The phrases as one; of many the first alone, since the audit trail keeps them all."""
+    more = len(phrases) - _LISTED
+    return " and ".join([*phrases[:_LISTED], *([f"{more} more"] if more > 0 else [])])
 
 
 def _from_above(need: Change) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from lakewarden.cli import main
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models import load
 from lakewarden.pipeline.directory_manifest import read_manifest
-from lakewarden.pipeline.ingest.expectations import FIGURES, read_expectations
+from lakewarden.pipeline.ingest.expectations import FIGURES, Expectation, read_expectations
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.ingest.version import NotAccepted
@@ -203,3 +203,11 @@ def test_every_figure_stands_in_the_page() -> None:
     for name, figure in FIGURES.items():
         row = f"| `{name}.{figure.members}` |" if figure.members else f"| `{name}` |"
         assert f"{row} {figure.meaning} |" in text, name
+
+
+def test_a_report_without_the_figure_is_refused_where_it_is_compared() -> None:
+    """One of another release may lack it."""
+    now = {"rows": {"entities": {"in": 2, "out": 2}}}
+    assert list(Expectation("rows.entities", at_least=1).broken(now, {})) == []
+    with pytest.raises(BadInput, match=r"has no `rows\.entities`; `--accept`"):
+        list(Expectation("rows.entities", shrinks_at_most=0.1).broken(now, {}))

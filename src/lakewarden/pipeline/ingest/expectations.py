@@ -115,14 +115,21 @@ class Expectation:
         return float(FIGURES[family].read(report, member))
 
     def broken(self, report: Table, before: Table | None) -> Iterator[Broken]:
-        """The bounds that a report breaks; `before` is that of the version before."""
+        """The bounds that a report breaks; `before` is that of the version before.
+
+        Raises `BadInput` for one without the figure, such as of another release.
+        """
         found = self.value(report)
         for bound, limit in (("at_least", self.at_least), ("at_most", self.at_most)):
             if limit is not None and (found < limit if bound == "at_least" else found > limit):
                 yield Broken(self.name, bound, limit, found)
-        if before is None:
+        if before is None or (self.shrinks_at_most is None and self.grows_at_most is None):
             return
-        was = self.value(before)
+        try:
+            was = self.value(before)
+        except (AttributeError, KeyError, TypeError):
+            message = f"the report of the version before has no `{self.name}`"
+            raise BadInput(f"{message}; `--accept` goes on without it") from None
         for bound, limit, loss in (
             ("shrinks_at_most", self.shrinks_at_most, was - found),
             ("grows_at_most", self.grows_at_most, found - was),

@@ -261,13 +261,17 @@ class _Policy:
 
     def _column_readers(self) -> None:
         """Who reads a table of which some columns are masked reads the others."""
+        readers: dict[Entity, list[dict[Entity, set[str]]]] = defaultdict(list)
+        for carried in self._carried.values():
+            for entity, privileges in carried.items():
+                if READS[TABLE] in privileges:
+                    readers[entity].append(carried)
         for entity, limit in self._limits.items():
             whole = limit.whole(self._content.columns.get(entity, ()))
             if entity.type != TABLE or not whole:
                 continue
-            for carried in list(self._carried.values()):
-                above = (entity, *_above(entity))
-                if any(READS[TABLE] in carried.get(at, ()) for at in above):
+            for at in (entity, *_above(entity)):
+                for carried in readers.get(at, ()):
                     for name in whole:
                         carried[Entity(COLUMN, f"{entity.name}.{name}")].add("SELECT_COLUMN")
 

@@ -31,7 +31,8 @@ def test_what_is_posted_is_answered_and_read(wire: Wire, below: str) -> None:
     assert body["urn"] == ORDERS
     assert body["globalTags"] == {"value": TAGS}
     assert body["datasetKey"]["value"]["name"] == "shop/orders"
-    assert set(wire.good("GET", f"{ONE}?aspects=globalTags")) == {"urn", "globalTags"}
+    for word in ("aspects", "aspectNames"):
+        assert set(wire.good("GET", f"{ONE}?{word}=globalTags")) == {"urn", "globalTags"}
     told = wire.good("GET", f"{ONE}?aspects=globalTags&systemMetadata=true")["globalTags"]
     assert set(told) == {"value", "systemMetadata", "auditStamp"}
 
@@ -128,6 +129,8 @@ def test_what_has_no_patch_is_refused_with_the_field(
 def test_one_aspect_is_written_read_and_deleted(wire: Wire) -> None:
     wire.good("POST", f"{ONE}/globalTags", {"value": TAGS})
     assert wire.good("GET", f"{ONE}/globalTags") == {"value": TAGS}
+    assert wire.good("GET", f"{ONE}/globalTags?version=0") == {"value": TAGS}
+    assert wire.bad("GET", f"{ONE}/globalTags?version=1") == 404
     twice = f"{ONE}/globalTags?createIfNotExists=true"
     assert wire.bad("POST", twice, {"value": TAGS}) == 400
     for word in ("createEntityIfNotExists", "createIfEntityNotExists"):

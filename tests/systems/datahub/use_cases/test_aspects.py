@@ -216,6 +216,18 @@ def test_what_it_lies_in_need_not_be_written_first(service: DecisionService) -> 
     assert not list(tree.ancestors(tree.find(CHILD) or -1))
 
 
+@pytest.mark.parametrize(("type", "other"), [("Term", "Node"), ("Node", "Term")])
+def test_what_lies_in_a_term_group_says_so_in_the_aspect_of_its_own_type(
+    service: DecisionService, type: str, other: str
+) -> None:
+    entity = Entity(f"glossary{type}", f"urn:li:glossary{type}:x")
+    about = {"definition": "", "parentNode": "urn:li:glossaryNode:group"}
+    put(service, (entity, f"glossary{type}Info", about))
+    assert set(values(service, entity)) == {f"glossary{type}Key", f"glossary{type}Info"}
+    with pytest.raises(BadInput, match=f"expected a glossary{other} with `parentNode`"):
+        put(service, (entity, f"glossary{other}Info", about))
+
+
 @pytest.mark.parametrize(
     ("entity", "aspect", "value", "field"),
     [

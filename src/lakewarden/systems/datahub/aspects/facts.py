@@ -124,12 +124,15 @@ def _memberships(kind: str) -> Finder:
     return find
 
 
-def _placed(type: str) -> Finder:
-    """The parent of an entity, if it is of the type and does not follow from the entity's name."""
+def _placed(type: str, of: str = "") -> Finder:
+    """The parent of an entity, if it is of the type and does not follow from the entity's name.
+
+    `of`: the only type of entities whose parent the aspect states.
+    """
 
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         coded = snapshot.coded
-        id = coded.tree.find(entity)
+        id = coded.tree.find(entity) if of in ("", entity.type) else None
         above = -1 if id is None else int(coded.tree.parents[id])
         if above >= 0:
             parent = coded.tree.entity(above)
@@ -155,11 +158,11 @@ _FINDERS: Final[Mapping[str, Finder]] = {
     "dataHubPolicyInfo": _find_statement,
     "dataPlatformInstance": _relations("platform_instance"),
     "dataProductProperties": _relations("asset"),
-    "domainProperties": _placed("domain"),
+    "domainProperties": _placed("domain", "domain"),
     "domains": _relations("domain", "product_domain"),
     "globalTags": _relations("tag"),
-    "glossaryNodeInfo": _placed("glossaryNode"),
-    "glossaryTermInfo": _placed("glossaryNode"),
+    "glossaryNodeInfo": _placed("glossaryNode", "glossaryNode"),
+    "glossaryTermInfo": _placed("glossaryNode", "glossaryTerm"),
     "glossaryTerms": _relations("term"),
     "groupMembership": _memberships(GROUP),
     "logicalParent": _relations("logical_parent"),

@@ -79,13 +79,15 @@ def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
             yield _edge("product_domain", entity, urn, at)
 
 
-def _parent_reader(key: str, type: str) -> Reader:
-    """The containment parent that a field names."""
+def _parent_reader(key: str, type: str, of: str) -> Reader:
+    """The containment parent that a field of an aspect of one type names."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         urn = value.text_or_none(key)
         if urn is not None:
             parent, problem = target(urn, frozenset({type}))
+            if entity.type != of:
+                problem = f"expected a {of} with `{key}`, got {quoted(entity.name)}"
             yield _checked_row(placement_row(entity, parent, at.place), problem)
 
     return read
@@ -212,11 +214,11 @@ READERS: Final[Mapping[str, Reader]] = {
     "dataHubPolicyInfo": policy,
     "dataPlatformInstance": _instance,
     "dataProductProperties": _edge_reader("asset", "assets", "destinationUrn"),
-    "domainProperties": _parent_reader("parentDomain", "domain"),
+    "domainProperties": _parent_reader("parentDomain", "domain", "domain"),
     "domains": _domains,
     "globalTags": _edge_reader("tag", "tags", "tag"),
-    "glossaryNodeInfo": _parent_reader("parentNode", "glossaryNode"),
-    "glossaryTermInfo": _parent_reader("parentNode", "glossaryNode"),
+    "glossaryNodeInfo": _parent_reader("parentNode", "glossaryNode", "glossaryNode"),
+    "glossaryTermInfo": _parent_reader("parentNode", "glossaryNode", "glossaryTerm"),
     "glossaryTerms": _edge_reader("term", "terms", "urn"),
     "groupMembership": _membership_reader("groups", GROUP),
     "logicalParent": _logical_parent,

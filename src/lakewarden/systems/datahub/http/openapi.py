@@ -87,8 +87,7 @@ def _entity_page(
     exchange: Exchange, entities: Sequence[Entity], total: int, place: str | None
 ) -> Reply:
     """The reply with a page of entities, their named aspects, and the position of the next page."""
-    parameters = exchange.query.get("aspects") or exchange.query.get("aspectNames")
-    bodies = read_bodies(exchange, dict.fromkeys(entities, _name_list(parameters)))
+    bodies = read_bodies(exchange, dict.fromkeys(entities, _requested_aspects(exchange)))
     return ok({"scrollId": place, "entities": bodies, "totalCount": total})
 
 
@@ -109,18 +108,18 @@ def load(exchange: Exchange) -> Reply:
     """One entity."""
     target = _path_entity(exchange)
     check_readable(exchange, [target])
-    bodies = read_bodies(exchange, {target: _name_list(exchange.query.get("aspects"))})
+    bodies = read_bodies(exchange, {target: _requested_aspects(exchange)})
     if not bodies:
         raise not_found(quoted(target.name))
     return ok(bodies[0])
 
 
 def load_aspect(exchange: Exchange) -> Reply:
-    """One aspect."""
+    """One aspect; only the newest version is stored."""
     target, name = _path_entity(exchange), exchange.params["aspect"]
     check_readable(exchange, [target])
     stored = _stored(exchange, [target], [name]).get(target, {})
-    if name not in stored:
+    if name not in stored or exchange.one("version", "0") not in ("0", ""):
         raise not_found(f"the aspect {quoted(name)} of {quoted(target.name)}")
     return ok(_body(exchange, stored[name]))
 
@@ -233,6 +232,11 @@ def _of_type(exchange: Exchange, type: str) -> Exchange:
 
 def _path_entity(exchange: Exchange) -> Entity:
     return entity(exchange.params["urn"], exchange.params["type"])
+
+
+def _requested_aspects(exchange: Exchange) -> set[str] | None:
+    """The names of aspects, under either name of the parameter; None: all aspects."""
+    return _name_list(exchange.query.get("aspects") or exchange.query.get("aspectNames"))
 
 
 def _name_list(parameters: tuple[str, ...] | None) -> set[str] | None:

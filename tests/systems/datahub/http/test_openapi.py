@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from lakewarden.kernel.tree import Tree
 from tests.systems.datahub.http.native import TOKEN, Site
 from tests.systems.datahub.http.wire import Wire
 
@@ -344,6 +345,26 @@ def test_the_type_is_that_of_the_urn_whatever_the_path_says(
 ) -> None:
     assert wire.bad(method, path, body) == 400
     assert wire.bad(method, path, body, "eve") == 400
+
+
+def test_a_page_of_a_list_is_found_without_sorting_the_list(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urns = sorted(f"urn:li:tag:{at}" for at in range(40))
+    wire.put(*((urn, "status", {"removed": False}) for urn in reversed(urns)))
+    path = "/openapi/v3/entity/tag?aspects=status&count=5&scrollId="
+    wire.good("GET", f"{path}0")
+    keys: list[int] = []
+    key = Tree.key
+
+    def counted(tree: Tree, id: int) -> object:
+        keys.append(id)
+        return key(tree, id)
+
+    monkeypatch.setattr(Tree, "key", counted)
+    page = wire.good("GET", f"{path}10")
+    assert [one["urn"] for one in page["entities"]] == urns[10:15]
+    assert (page["scrollId"], page["totalCount"], keys) == ("15", 40, [])
 
 
 def test_entities_of_several_types_are_scrolled(wire: Wire) -> None:

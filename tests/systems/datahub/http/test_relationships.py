@@ -17,6 +17,7 @@ STAFF = "urn:li:corpGroup:staff"
 READER = "urn:li:dataHubRole:Reader"
 SHOP = "urn:li:domain:shop"
 ALL = "urn:li:domain:all"
+BEN = "urn:li:corpuser:ben"
 BOX = "urn:li:container:box"
 PII = "urn:li:tag:pii"
 TERM = "urn:li:glossaryTerm:t"
@@ -37,6 +38,7 @@ EDGES = [
     (PRODUCT, "DataProductContains", ORDERS),
     (QUERY, "IsAssociatedWith", ORDERS),
     (ANA, "IsMemberOfGroup", STAFF),
+    (BEN, "IsMemberOfNativeGroup", STAFF),
     (ANA, "IsMemberOfRole", READER),
     (ORDERS, "DownstreamOf", STOCK),
     (CHART, "Consumes", ORDERS),
@@ -57,6 +59,7 @@ def shop(wire: Wire) -> Wire:
         (PRODUCT, "dataProductProperties", {"assets": [{"destinationUrn": ORDERS}]}),
         (QUERY, "querySubjects", {"subjects": [{"entity": ORDERS}]}),
         (ANA, "groupMembership", {"groups": [STAFF]}),
+        (BEN, "nativeGroupMembership", {"nativeGroups": [STAFF]}),
         (ANA, "roleMembership", {"roles": [READER]}),
         (ORDERS, "upstreamLineage", {"upstreams": [{"dataset": STOCK, "type": "VIEW"}]}),
         (CHART, "chartInfo", {"inputs": [ORDERS]}),

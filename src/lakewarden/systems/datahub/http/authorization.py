@@ -178,17 +178,18 @@ def readable_page(
 ) -> Page:
     """The stored entities of a type that the caller may read, a page in canonical order.
 
-    `removed`: with those that are deleted softly.
+    `removed`: with those that are deleted softly. COST: not that of sorting all of them, which
+    whoever reads page by page would pay for each.
     """
     state = exchange.realm_state
-    tree = state.matrix.snapshot.coded.tree
+    index = Index.of(state.matrix.snapshot)
     ids = state.matrix.snapshot.of_type(type)
     if is_on(exchange) and ids:
         ids = listing(state.matrix, caller_request(exchange, READING, NO_RESOURCE), type=type)
     if not removed:
-        ids = ids - Index.of(state.matrix.snapshot).removed
+        ids = ids - index.removed
     more = readable(exchange, _policies_of_statements(exchange, type))
-    page = [tree.entity(id) for id in tree.ordered(ids)[start : start + count]]
+    page = [index.tree.entity(id) for id in index.ranks.page(ids, start, count)]
     page += more[max(start - len(ids), 0) :][: count - len(page)]
     return Page(page, len(ids) + len(more))
 

@@ -35,6 +35,7 @@ from lakewarden.systems.datahub.http.bodies import (
 )
 from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
+from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.references import references
 
 NAMES: Final = {
@@ -54,6 +55,9 @@ NAMES: Final = {
 }
 """The relation that an aspect states."""
 
+_IN_GROUP: Final = NAMES["groupMembership"]
+_IN_NATIVE_GROUP: Final = "IsMemberOfNativeGroup"
+_IN_GROUPS: Final = {_IN_GROUP, _IN_NATIVE_GROUP}
 _READ: Final = "relationship.read"
 _ACTORS: Final = {USER: "corpuser", GROUP: "corpGroup", ROLE: "dataHubRole"}
 _MOST_NAMED: Final = 100
@@ -183,11 +187,29 @@ def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> l
     snapshot = allow(exchange, _READ, of).matrix.snapshot
     is_inward = direction == "INCOMING"
     edges = {*(_incoming(snapshot, of) if is_inward else _outgoing(snapshot, of))}
+    if not types or types & _IN_GROUPS:
+        edges = _with_native(exchange, of, edges, is_inward=is_inward)
     edges |= _aspect_edges(exchange, of, types or TYPES.keys(), is_inward=is_inward)
     matching = sorted(edge for edge in edges if not types or edge.type in types)
     others = list(dict.fromkeys(edge.entity for edge in matching))
     visible_entities = set(readable(exchange, others))
     return [edge for edge in matching if edge.entity in visible_entities]
+
+
+def _with_native(exchange: Exchange, of: Entity, edges: set[Edge], *, is_inward: bool) -> set[Edge]:
+    """The edges, those to or from native groups under a name of their own."""
+    groups = {edge for edge in edges if edge.type == _IN_GROUP}
+    members = {edge.entity for edge in groups} if is_inward else {of}
+    with exchange.service.reading() as reading:
+        read = aspects.read(reading, exchange.realm_state, sorted(members)) if groups else {}
+    native_groups = {member: aspects.native_groups(own) for member, own in read.items()}
+
+    def is_native(edge: Edge) -> bool:
+        member, group = (edge.entity, of) if is_inward else (of, edge.entity)
+        return group.name in native_groups.get(member, ())
+
+    native = set(filter(is_native, groups))
+    return (edges - native) | {Edge(_IN_NATIVE_GROUP, edge.entity) for edge in native}
 
 
 def _aspect_edges(

@@ -156,6 +156,13 @@ def _stated_facts(
     return stated_facts(entity, aspect, stored[aspect].value, snapshot.model, datahub)
 
 
+def native_groups(own: Mapping[str, Aspect]) -> frozenset[str]:
+    """The groups that are managed here, by the aspects of a user."""
+    stated = own.get("nativeGroupMembership")
+    members = None if stated is None else stated.value.get("nativeGroups")
+    return frozenset(members) if isinstance(members, list) else frozenset()
+
+
 def write(
     transaction: WriteTransaction,
     realm: str,

@@ -19,6 +19,7 @@ from lakewarden.systems.datahub.http.graphql.edges import TYPES, Edge, EdgeList,
 from lakewarden.systems.datahub.http.graphql.edges import as_entity as _entity
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.use_cases import aspects
 
 IN_GROUP: Final = "IsMemberOfGroup"
 IN_NATIVE_GROUP: Final = "IsMemberOfNativeGroup"
@@ -77,7 +78,7 @@ def _members(call: Call, related: Iterable[Edge], types: frozenset[str]) -> Iter
 def _outgoing(call: Call, entity: Entity) -> Iterator[Edge]:
     memberships = call.state.matrix.snapshot.coded.memberships
     id = _id(call, entity)
-    native = _native_groups(call.aspect(entity, "nativeGroupMembership"))
+    native = aspects.native_groups(call.aspects([entity]).get(entity, {}))
     for of in () if id is None else memberships.of.get(id, ()):
         yield from _edge(memberships.principals[of], memberships.principals[of], native)
 
@@ -92,9 +93,7 @@ def _incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Edg
     native: dict[Entity, frozenset[str]] = {}
     if of.kind == GROUP and types & {IN_GROUP, IN_NATIVE_GROUP}:
         aspects_of = call.aspects(_entity(member) for member in members if member.kind in TYPES)
-        for member, aspects in aspects_of.items():
-            membership = aspects.get("nativeGroupMembership")
-            native[member] = _native_groups({} if membership is None else membership.value)
+        native |= {member: aspects.native_groups(own) for member, own in aspects_of.items()}
     for principal in members:
         if principal.kind in TYPES:
             yield from _edge(of, principal, native.get(_entity(principal), frozenset()))
@@ -111,8 +110,3 @@ def _id(call: Call, entity: Entity) -> int | None:
     coded = call.state.matrix.snapshot.coded
     principal_key = coded.model.principal_kind(entity)
     return None if principal_key is None else coded.memberships.ids.get(Principal(*principal_key))
-
-
-def _native_groups(value: Mapping[str, Any]) -> frozenset[str]:
-    members = value.get("nativeGroups")
-    return frozenset(members) if isinstance(members, list) else frozenset()

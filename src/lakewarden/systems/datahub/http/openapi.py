@@ -132,9 +132,8 @@ def exists(exchange: Exchange) -> Reply:
     stored = _stored(exchange, [target])
     if target not in stored or (name is not None and name not in stored[target]):
         raise not_found(quoted(target.name))
-    index = Index.of(exchange.realm_state.matrix.snapshot)
-    id = index.tree.find(target)
-    if id is not None and id in index.removed and not includes_removed(exchange):
+    is_removed = Index.of(exchange.realm_state.matrix.snapshot).is_removed(target)
+    if is_removed and not includes_removed(exchange):
         raise not_found(quoted(target.name))
     return Reply(HTTPStatus.NO_CONTENT)
 

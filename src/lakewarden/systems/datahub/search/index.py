@@ -8,6 +8,7 @@ from typing import Final
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import REMOVED
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.systems.datahub.aspects.searched import UNSEARCHED
@@ -60,6 +61,11 @@ class Index:
         """The softly deleted entities."""
         attributes: Mapping[int, Mapping[str, tuple[str, ...]]] = self.coded.attributes
         return BitMap([id for id, own in attributes.items() if own.get(REMOVED) == ("true",)])
+
+    def is_removed(self, entity: Entity) -> bool:
+        """Whether the entity is softly deleted: no list shows it, as no search does."""
+        id = self.tree.find(entity)
+        return id is not None and id in self.removed
 
     def links(self, field: str) -> Links:
         """The links of a field of `LINKS`."""

@@ -429,5 +429,6 @@ def test_a_user_that_was_deleted_softly_may_do_nothing(wire: Wire) -> None:
     query = {"query": "{ me { corpUser { urn } } }"}
     wire.put("corpuser", user("bob"), "status", {"removed": True})
     assert wire.send(query, "bob").status == 403
+    assert "bob" not in [one["username"] for one in wire.good(USERS, input={})["users"]]
     wire.put("corpuser", user("bob"), "status", {"removed": False})
     assert wire.send(query, "bob").status == 200

@@ -21,6 +21,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.use_cases import aspects, native_user, references
 from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
@@ -38,7 +39,9 @@ def _list_resolver(operation: str, type: str, key: str) -> Callable[..., Mapping
     def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         call: Call = info.context
         authorization.allow(call, operation)
-        listed = authorization.visible(call, entities.people(call.state, type))
+        removed = Index.of(call.state.matrix.snapshot).is_removed
+        people = [each for each in entities.people(call.state, type) if not removed(each)]
+        listed = authorization.visible(call, people)
         if type == _USER:
             listed = service_accounts.without_service_accounts(call, listed)
         if (input.get("query") or "*").strip() not in ("", "*"):

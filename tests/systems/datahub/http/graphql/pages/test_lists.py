@@ -71,6 +71,16 @@ def test_domains_are_listed_level_by_level(stocked: Wire) -> None:
     assert ids(said) == ["other"]
 
 
+def test_lists_leave_out_what_is_softly_deleted(stocked: Wire) -> None:
+    for urn in ("domain:other", "glossaryNode:people", "glossaryTerm:loose", "query:a"):
+        put(stocked, f"urn:li:{urn}", {"status": {"removed": True}})
+    found = lists(stocked, roots={"start": 0, "count": 9}, queries={})
+    assert ids(found["listDomains"]) == ["all"]
+    assert ids(found["getRootGlossaryNodes"]) == ["finance"]
+    assert ids(found["getRootGlossaryTerms"]) == []
+    assert "a" not in ids(found["listQueries"])
+
+
 def test_lists_are_told_page_by_page(stocked: Wire) -> None:
     found = lists(stocked, domains={"start": 1, "count": 1})["listDomains"]
     assert (found["start"], found["total"], ids(found)) == (1, 2, ["other"])

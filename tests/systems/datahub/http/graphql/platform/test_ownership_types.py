@@ -36,6 +36,8 @@ def test_ownership_types_are_listed_for_everybody(wire: Wire) -> None:
     assert found["info"]["description"] == "cares"
     assert found["info"]["created"]["time"] > 0
     assert wire.good(LIST, "eve", input={"query": "nothing"})["total"] == 0
+    wire.put("ownershipType", urn, "status", {"removed": True})
+    assert wire.good(LIST, "eve", input={"query": "stew"})["total"] == 0
 
 
 def test_a_changed_type_keeps_what_nobody_changed(wire: Wire) -> None:

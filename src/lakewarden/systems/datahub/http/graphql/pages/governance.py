@@ -1,6 +1,6 @@
 """The glossary and data products: names of terms, and counts of contents.
 
-Counts follow the stored facts. SOURCE: datahub reference 6.7.
+Counts follow the stored facts, without what is softly deleted. SOURCE: datahub reference 6.7.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.search.index import Index
 
 
 def _short_name(term: Entity, _info: Info) -> str:
@@ -39,7 +40,8 @@ def _num_assets(properties: Record, info: Info) -> int:
 
 
 def _count(call: Call, ids: BitMap) -> int:
-    return len(authorization.visible_ids(call, ids))
+    removed = Index.of(call.state.matrix.snapshot).removed
+    return len(authorization.visible_ids(call, ids - removed))
 
 
 def _children_count(node: Entity, info: Info) -> Mapping[str, int]:

@@ -1,6 +1,7 @@
 """Lists that need no full text: domains, the top of the glossary, queries.
 
-Each has the entities that view authorization allows, in order of the URNs, and their total.
+Each has the entities that view authorization allows, in order of the URNs, and their total; what is
+softly deleted is in none.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
 from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
+from lakewarden.systems.datahub.search.index import Index
 
 Input = Mapping[str, Any]
 
@@ -26,8 +28,9 @@ _SEARCHED: Final = {"domain": "domainProperties", "query": "queryProperties"}
 
 
 def _visible(call: Call, ids: BitMap) -> list[Entity]:
-    tree = call.state.matrix.snapshot.coded.tree
-    return [tree.entity(id) for id in tree.ordered(authorization.visible_ids(call, ids))]
+    index = Index.of(call.state.matrix.snapshot)
+    visible = authorization.visible_ids(call, ids - index.removed)
+    return [index.tree.entity(id) for id in index.tree.ordered(visible)]
 
 
 def _page(call: Call, entities: Sequence[Entity], input: Input, key: str) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.search.index import Index
 
 Input = Mapping[str, Any]
 
@@ -53,8 +54,10 @@ class Listing:
         return {**numbers, self.key: page_entities}
 
     def records(self, call: Call) -> list[Record]:
-        """The aspects of the visible stored entities."""
-        return [aspect(call, entity, self.aspect) for entity in stored_entities(call, self.type)]
+        """The aspects of the visible stored entities but those that are softly deleted."""
+        removed = Index.of(call.state.matrix.snapshot).is_removed
+        entities = [each for each in stored_entities(call, self.type) if not removed(each)]
+        return [aspect(call, entity, self.aspect) for entity in entities]
 
     def order(self, record: Record) -> tuple[str | int, str]:
         """The sort key of an entity."""

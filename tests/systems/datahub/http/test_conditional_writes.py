@@ -55,6 +55,36 @@ def test_a_proposal_of_the_older_interface_has_conditions_too(wire: Wire) -> Non
     wire.good("POST", "/aspects?action=ingestProposal", {"proposal": item})
 
 
+@pytest.mark.parametrize("name", ["If-Version-Match", "if-version-match"])
+def test_the_name_of_a_condition_is_read_in_any_case(wire: Wire, name: str) -> None:
+    body = {"value": PII, "headers": {name: "7"}}
+    assert wire.bad("POST", f"{ONE}/globalTags", body) == 412
+
+
+@pytest.mark.parametrize("change", ["CREATE", "CREATE_ENTITY"])
+@pytest.mark.parametrize("name", ["If-None-Match", "if-none-match"])
+def test_what_is_there_is_left_out_of_a_batch_where_it_is_to_be_new(
+    wire: Wire, change: str, name: str
+) -> None:
+    def put(value: dict[str, Any], user: str = "admin") -> int:
+        item = {**proposal(ORDERS, "globalTags", value, change), "headers": {name: "*"}}
+        beside = proposal(ORDERS, "status", {"removed": value == GOLD})
+        body = {"proposals": [item, beside], "async": "false"}
+        return wire.ask("POST", "/aspects?action=ingestProposalBatch", body, user)[0]
+
+    assert put(PII) == 200
+    assert put(GOLD, "ana") == 403
+    assert put(GOLD) == 200
+    stored = wire.aspects(ORDERS)
+    assert (stored["globalTags"], stored["status"]) == (PII, {"removed": True})
+
+
+@pytest.mark.parametrize(("change", "word"), [("UPSERT", "*"), ("CREATE", "7")])
+def test_only_what_is_created_may_have_to_be_new(wire: Wire, change: str, word: str) -> None:
+    item = {**proposal(ORDERS, "globalTags", PII, change), "headers": {"If-None-Match": word}}
+    assert wire.bad("POST", "/aspects?action=ingestProposal", {"proposal": item}) == 400
+
+
 def test_who_may_not_write_learns_of_no_version(wire: Wire) -> None:
     wire.good("POST", f"{ONE}/globalTags", {"value": PII})
     assert write(wire, GOLD, "1", "ana")[0] == 403

@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import record
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.use_cases.aspect_version import expected_version
+from lakewarden.systems.datahub.use_cases.aspect_version import Conditions, conditions
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 LARGEST: Final = 16 * 2**20
@@ -118,7 +118,8 @@ def milliseconds(exchange: Exchange, name: str) -> int | None:
 
 def proposal(item: Fields) -> Proposal:
     """A change proposal as the client sends it. Raises `BadInput`."""
-    return _proposal(record.proposal(item, _parsed), _system(item), expected_version(item))
+    change = record.proposal(item, _parsed)
+    return _proposal(change, _system(item), conditions(item, change.change))
 
 
 def snapshot(body: Fields) -> Iterator[Proposal]:
@@ -139,13 +140,19 @@ def _system(holder: Fields) -> Mapping[str, object]:
 
 
 def _proposal(
-    change: record.RecordChange, system: Mapping[str, object], expected: str = ""
+    change: record.RecordChange, system: Mapping[str, object], kept: Conditions | None = None
 ) -> Proposal:
     if change.problem:
         raise BadInput(change.problem, where=change.where)
     changed = entity(change.urn)
     return Proposal(
-        changed, change.aspect, change.change, change.value, system, change.where, expected
+        changed,
+        change.aspect,
+        change.change,
+        change.value,
+        system,
+        change.where,
+        *(kept or Conditions()),
     )
 
 

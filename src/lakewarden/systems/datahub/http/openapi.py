@@ -45,7 +45,7 @@ from lakewarden.systems.datahub.http.errors import not_found
 from lakewarden.systems.datahub.http.search_calls import read_page
 from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.use_cases import aspects
-from lakewarden.systems.datahub.use_cases.aspect_version import expected_version, system_metadata
+from lakewarden.systems.datahub.use_cases.aspect_version import conditions, system_metadata
 from lakewarden.systems.datahub.use_cases.aspects import SECRETS, Aspect
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
@@ -347,12 +347,12 @@ def _proposals(item: Fields, exchange: Exchange, change: Change) -> Iterator[Pro
 def _proposal(target: Entity, name: str, body: Fields, change: Change) -> Proposal:
     system = body.object_or_none("systemMetadata")
     metadata = {} if system is None else system.everything()
-    expected = expected_version(body)
+    kept = conditions(body, change)
     if change is Change.PATCH and "value" not in body:
         patch = {key: value for key, value in body.everything().items() if key != "headers"}
-        return Proposal(target, name, change, patch, metadata, body.where, expected)
+        return Proposal(target, name, change, patch, metadata, body.where, *kept)
     value, where = body.whole("value"), body.at("value")
-    return Proposal(target, name, change, value, metadata, where, expected)
+    return Proposal(target, name, change, value, metadata, where, *kept)
 
 
 def _without_secrets(item: Fields) -> dict[str, object]:

@@ -3,18 +3,19 @@
 The original counts the versions of an aspect. Here an aspect also changes with the facts that it
 states, so its version is a number made from its content: it changes exactly where the content does.
 
-SOURCE: `ConditionalWriteValidator` of the original (`If-Version-Match`, -1 if there is none);
+SOURCE: `ConditionalWriteValidator` of the original (`If-Version-Match`, -1 if there is none),
+`CreateIfNotExistsValidator` (`If-None-Match`);
 `SystemMetadata.version` is a text there, so that other schemes can follow.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.service.effect import canonical
+from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.use_cases.aspects import Aspect
 
@@ -22,6 +23,9 @@ ABSENT: Final = "-1"
 """The version of an aspect that does not exist."""
 
 IF_VERSION_MATCH: Final = "If-Version-Match"
+
+_IF_NONE_MATCH: Final = "If-None-Match"
+_CREATING: Final = (Change.CREATE, Change.CREATE_ENTITY)
 
 _UNSUPPORTED: Final = frozenset({"if-modified-since", "if-unmodified-since"})
 _DIGITS: Final = 13
@@ -45,19 +49,32 @@ def system_metadata(aspect: Aspect) -> dict[str, Any]:
     return {**aspect.system, "version": version_of(aspect)}
 
 
-def expected_version(body: Fields) -> str:
-    """The version that the `headers` of a proposal expect; empty where they expect none.
+class Conditions(NamedTuple):
+    """The conditions of a proposal: a version, if any is expected, and that nothing is there.
+
+    A proposal that finds something there is left out, where `absent` is set.
+    """
+
+    expected: str = ""
+    absent: bool = False
+
+
+def conditions(body: Fields, change: Change) -> Conditions:
+    """The conditions in the `headers` of a proposal, whose names are read in any case.
 
     Raises `BadInput` for a condition that would not be kept.
     """
-    headers = body.object_or_none("headers")
-    values: Mapping[str, object] = {} if headers is None else headers.everything()
-    for name in values:
+    where, headers = body.at("headers"), body.object_or_none("headers")
+    named = {} if headers is None else headers.everything()
+    values = Fields({name.lower(): value for name, value in named.items()}, where)
+    for name in named:
         if name.lower() in _UNSUPPORTED:
-            raise BadInput(
-                f"`{name}` is no condition here, `{IF_VERSION_MATCH}` is", where=body.at("headers")
-            )
-    return "" if headers is None else headers.text_or_none(IF_VERSION_MATCH) or ""
+            raise BadInput(f"`{name}` is no condition here, `{IF_VERSION_MATCH}` is", where=where)
+    absent = values.text_or_none(_IF_NONE_MATCH.lower())
+    if absent not in (None, "*") or (absent and change not in _CREATING):
+        message = f"`{_IF_NONE_MATCH}` is `*`, of `CREATE` and `CREATE_ENTITY`"
+        raise BadInput(message, where=where)
+    return Conditions(values.text_or_none(IF_VERSION_MATCH.lower()) or "", absent is not None)
 
 
 def check_version(aspect: Aspect | None, expected: str) -> None:

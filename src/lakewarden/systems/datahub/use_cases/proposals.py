@@ -49,7 +49,8 @@ class Proposal(NamedTuple):
     """One proposed change. `value` is the aspect, or the patch; `where` its place in the body.
 
     To delete the key aspect, or none that is named, is to delete the entity. Where `expected` is
-    a version, the aspect has to be of that version.
+    a version, the aspect has to be of that version. With `absent`, the creation of what is there is
+    left out, and not refused.
     """
 
     entity: Entity
@@ -59,6 +60,7 @@ class Proposal(NamedTuple):
     system: Mapping[str, object]
     where: str
     expected: str = ""
+    absent: bool = False
 
 
 def propose(
@@ -247,6 +249,9 @@ class _Guarded:
                     raise
 
     def _apply_to_aspect(self, aspect: str, proposals: Sequence[Proposal]) -> None:
+        proposals = [proposal for proposal in proposals if not self._is_left_out(proposal)]
+        if not proposals:
+            return
         for proposal in proposals if self._is_there else ():
             if proposal.change is Change.CREATE_ENTITY:
                 raise BadInput(f"`{self.entity.name}` already exists", where=proposal.where)
@@ -267,9 +272,15 @@ class _Guarded:
         else:
             self._after[aspect] = Aspect(patched, {}, {})
 
+    def _is_left_out(self, proposal: Proposal) -> bool:
+        """Whether a proposal is to create what is there, and only if it is not."""
+        if proposal.change is Change.CREATE_ENTITY:
+            return proposal.absent and self._is_there
+        return proposal.absent and proposal.aspect in self._before
+
     def seeds(self) -> Iterator[Write]:
         """The proposed domains that already count for the other proposals."""
-        if self._is_seeded:
+        if self._is_seeded and "domains" in self._writes:
             yield self._writes["domains"]
 
     def ask_seeded(self) -> None:

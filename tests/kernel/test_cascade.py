@@ -107,6 +107,33 @@ def test_the_steps_of_a_drop_come_to_the_drop(name: str, seed: int) -> None:
     )
 
 
+@pytest.mark.by_day(1)
+@pytest.mark.parametrize("name", SYSTEMS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_steps_of_several_drops_come_to_one_after_the_other(name: str, seed: int) -> None:
+    system = load_system(name)
+    facts = make(system, seed, SMALL).facts
+    before = matrix_of(system, facts)
+    dropped = [EntityDropped(row.entity) for row in facts.entities[:: seed % 3 + 1]]
+    steps = cascade.drops(before.snapshot, dropped)
+    one = before.snapshot
+    for drop in dropped:
+        if one.coded.is_known(drop.entity):  # else it went with what it lay in
+            one = apply(Matrix(one), [drop], now=NOW, revision=2).snapshot
+    other = apply(before, steps, now=NOW, revision=2).snapshot
+    assert sets(rows_of(one.coded, one.table.statements)) == sets(
+        rows_of(other.coded, other.table.statements)
+    )
+
+
+def test_a_drop_of_what_is_not_stored_comes_behind_the_others() -> None:
+    system = load_system("gravitino")
+    snapshot = matrix_of(system, lake_with_grants(system)).snapshot
+    gone, table = (EntityDropped(Entity("table", f"lk:c.s.{name}")) for name in ("gone", "t"))
+    steps = cascade.drops(snapshot, [gone, table, gone])
+    assert steps == (StatementRemoved("table:lk:c.s.t"), table, gone)
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_steps_of_a_rename_come_to_the_rename(seed: int) -> None:
     system = load_system("gravitino")

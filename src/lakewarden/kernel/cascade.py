@@ -6,7 +6,7 @@ needs each of them: `steps` lists them, and applying the steps gives the same st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pyroaring import BitMap
@@ -21,7 +21,6 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.implied import is_implied
-from lakewarden.kernel.model import Model
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import On, Statement
@@ -35,8 +34,8 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
     it lies in. A change that does not spread, or is about what is not stored, is its own step.
     """
     match change:
-        case EntityDropped(entity) if snapshot.coded.is_known(entity):
-            return tuple(_dropped(snapshot, entity))
+        case EntityDropped():
+            return drops(snapshot, [change])
         case EntityRenamed(entity, name) if snapshot.coded.is_known(entity):
             renamed = On(Entity(entity.type, name))
             follow = (
@@ -49,22 +48,26 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
             return (change,)
 
 
-def goes_alone(model: Model, change: Change) -> bool:
-    """Whether a drop is its own step, whatever else was dropped before it."""
-    return (
-        isinstance(change, EntityDropped)
-        and model.judged(change.entity.type)
-        and not model.binds_identity
-    )
+def drops(snapshot: Snapshot, changes: Iterable[EntityDropped]) -> tuple[Change, ...]:
+    """The steps of several drops together: what each would remove, every entity once.
+
+    A drop of what is not stored is its own step, behind the others.
+    """
+    entities = list(dict.fromkeys(change.entity for change in changes))
+    known = [entity for entity in entities if snapshot.coded.is_known(entity)]
+    missing = (EntityDropped(entity) for entity in entities if not snapshot.coded.is_known(entity))
+    return (*_dropped(snapshot, known), *missing)
 
 
-def _dropped(snapshot: Snapshot, entity: Entity) -> Iterator[Change]:
+def _dropped(snapshot: Snapshot, dropped: Iterable[Entity]) -> Iterator[Change]:
     model, tree = snapshot.coded.model, snapshot.coded.tree
-    id = tree.find(entity)
-    assert id is not None  # noqa: S101 — INVARIANT: called for stored entities
-    removed = (
-        BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
-    )
+    removed = BitMap()
+    for entity in dropped:
+        id = tree.find(entity)
+        assert id is not None  # noqa: S101 — INVARIANT: called for stored entities
+        removed |= (
+            BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
+        )
     entities = [tree.entity(other) for other in sorted(removed, key=lambda x: -_depth(snapshot, x))]
     if model.binds_identity:
         gone = set(entities)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from lakewarden.kernel.cascade import goes_alone, steps
+from lakewarden.kernel.cascade import drops, steps
 from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementAdded
 from lakewarden.kernel.request import Decision, Request
 from lakewarden.kernel.statement import check_size
@@ -54,12 +55,12 @@ class WriteTransaction:
         Raises what `kernel.incremental_compile.apply` raises; the write should then be given up.
         """
         together: list[Effect] = []
-        for effect in effects:
-            # What goes along with a drop depends on what was dropped before it.
-            if isinstance(effect, EntityDropped) and together and not self._alone(scope, effect):
+        for are_drops, run in groupby(effects, lambda effect: isinstance(effect, EntityDropped)):
+            # What goes along with drops depends on what was done before them.
+            if are_drops and together:
                 self._take(scope, together)
                 together = []
-            together += self._steps(scope, effect)
+            together += self._steps(scope, list(run))
         self._take(scope, together)
 
     def _take(self, scope: str, effects: Sequence[Effect]) -> None:
@@ -94,15 +95,19 @@ class WriteTransaction:
                 was = None if realm_state is None else realm_state.matrix.snapshot.coded
                 check_nesting(was, realm.matrix.snapshot.coded)
 
-    def _steps(self, scope: str, effect: Effect) -> Sequence[Effect]:
+    def _steps(self, scope: str, effects: Sequence[Effect]) -> Iterator[Effect]:
+        """The effects, which are drops or none is, with what goes along with them."""
         realm = self.state.realms.get(scope)
-        if realm is None or self._late or not isinstance(effect, (EntityDropped, EntityRenamed)):
-            return (effect,)
-        return steps(realm.matrix.snapshot, effect)
-
-    def _alone(self, scope: str, effect: EntityDropped) -> bool:
-        realm = self.state.realms.get(scope)
-        return realm is not None and goes_alone(realm.system.model, effect)
+        if realm is None or self._late:
+            yield from effects
+            return
+        snapshot = realm.matrix.snapshot
+        yield from drops(snapshot, (e for e in effects if isinstance(e, EntityDropped)))
+        for effect in effects:
+            if isinstance(effect, EntityRenamed):
+                yield from steps(snapshot, effect)
+            elif not isinstance(effect, EntityDropped):
+                yield effect
 
     def decide(self, realm: str, request: Request) -> Decision:
         """The decision on the state of this write."""

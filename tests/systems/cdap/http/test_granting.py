@@ -58,6 +58,15 @@ def test_by_a_wildcard_only_an_authorization_admin_grants(sales: Wire) -> None:
     assert sales.status("POST", GRANT, body("namespace:sales"), user="dana") == 200
 
 
+def test_by_a_wildcard_only_an_authorization_admin_revokes(sales: Wire) -> None:
+    sales.grant("dana", "dataset:sales.?", "ADMIN")
+    sales.grant("bob", "dataset:sales.*", "READ")
+    everybody = {"authorizable": cdap.to_authorizable(cdap.parse_pattern_id("dataset:sales.*"))}
+    assert sales.status("POST", REVOKE, everybody, user="dana") == 403
+    assert sales.status("POST", REVOKE, body("dataset:sales.t"), user="dana") == 200
+    assert sales.status("POST", REVOKE, everybody, user=ADMIN) == 200
+
+
 def test_a_refused_grant_is_audited(sales: Wire) -> None:
     sales.status("POST", GRANT, body("namespace:sales"), user="eve")
     with sales.store.reading() as reading:

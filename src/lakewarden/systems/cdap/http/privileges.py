@@ -23,7 +23,6 @@ from lakewarden.systems.cdap.http.authorization import (
     allow,
     is_stored,
     question,
-    write,
     write_all,
 )
 from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, read
@@ -81,7 +80,8 @@ def grant(exchange: Exchange) -> Reply:
 def revoke(exchange: Exchange) -> Reply:
     """Takes actions on an entity or a pattern from a principal, or all of them from everybody.
 
-    What nobody holds stays so.
+    What nobody holds stays so. A pattern takes whoever may grant on it: the text of one pattern,
+    as a name, is matched by narrower ones, too (`sales.*` by `sales.?`).
     """
     body = read(exchange, PrivilegesBody)
     anchor, holder = _anchor(body), _principal(exchange, body)
@@ -92,10 +92,11 @@ def revoke(exchange: Exchange) -> Reply:
     def take_grant(transaction: WriteTransaction) -> None:
         pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
 
-    details = _details(holder, actions)
-    write(
-        exchange, "privilege.revoke", _entity_asked(anchor), take_grant, ahead=True, details=details
-    )
+    target, details = _entity_asked(anchor), _details(holder, actions)
+    requirements = [Requirement("privilege.revoke", target)]
+    if isinstance(anchor, Matching):
+        requirements.append(Requirement("privilege.grant_ahead", target))
+    write_all(exchange, requirements, take_grant, ahead=True, details=details)
     return empty_reply()
 
 

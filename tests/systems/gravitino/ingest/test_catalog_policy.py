@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from lakewarden.pipeline.ingest.files import File
 from lakewarden.service.source_row import BAD_NAME
 from lakewarden.service.warden import Warden
-from lakewarden.systems.gravitino.ingest.catalogs import policy
+from lakewarden.systems.gravitino.ingest.catalogs import bigquery, policy
 from lakewarden.systems.gravitino.ingest.catalogs.bigquery import _fields
 from lakewarden.systems.gravitino.ingest.catalogs.export_content import ExportContent
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import mapping
@@ -134,3 +136,23 @@ def test_policies_of_columns_of_bigquery(policies: dict[str, object]) -> None:
     data = json.loads(json.dumps({"schema": {"fields": fields}}))
     found = [one for one in _fields(on, data, "w") if isinstance(one, Limited)]
     assert found == [Limited(on, "policy_tag", "w", "to.town")]
+
+
+def test_policies_of_bigquery_in_exports_and_in_what_a_search_found(tmp_path: Path) -> None:
+    """Files of an export spell keys otherwise than the API; a search has other ones."""
+    name = "//bigquery.googleapis.com/projects/corp/datasets/shop"
+    bound = {"bindings": [{"role": "roles/bigquery.dataViewer", "members": ["user:ana@corp.test"]}]}
+    spelled = (
+        {"name": name, "assetType": "bigquery.googleapis.com/Dataset", "iamPolicy": bound},
+        {"name": name, "asset_type": "bigquery.googleapis.com/Dataset", "iam_policy": bound},
+        {"resource": name, "assetType": "bigquery.googleapis.com/Dataset", "policy": bound},
+    )
+    path = tmp_path / "assets.json"
+    path.write_text("\n".join(map(json.dumps, ({"rowAccessPolicies": []}, *spelled))), "utf-8")
+    found = [
+        (one.grantee.name, one.privilege, one.on)
+        for one in bigquery.records([File(path, "assets.json")])
+        if isinstance(one, Granted)
+    ]
+    on = Securable("DATASET", ("corp", "shop"))
+    assert found == [("user:ana@corp.test", "roles/bigquery.dataViewer", on)] * 3

@@ -4,10 +4,11 @@
     //bigquery.googleapis.com/projects/ID/datasets/D                 a dataset
     //bigquery.googleapis.com/projects/ID/datasets/D/tables/T        a table or view
 
-An asset has `resource.data` (the resource as its API writes it), `iamPolicy`, or both. Projects are
-called by number in names and by id in resources. Row access policies are in no such export: a reply
-of `rowAccessPolicies.list` has to stand in the folder, which may be empty. Policies of columns are
-in the resources of tables, so policies of tables alone are refused.
+An asset has `resource.data` (the resource as its API writes it), `iamPolicy`, or both. In files of
+an export the policy is `iam_policy`; what a search found has its name in `resource`, and `policy`.
+Projects are called by number in names and by id in resources. Row access policies are in no such
+export: a reply of `rowAccessPolicies.list` has to stand in the folder, which may be empty. Policies
+of columns are in the resources of tables, so policies of tables alone are refused.
 
 SOURCE: Cloud Asset Inventory documentation, Exporting assets and Asset name format; BigQuery API
 v2, Table, TableFieldSchema and RowAccessPolicy; IAM documentation, Policy.
@@ -51,7 +52,7 @@ def records(files: Sequence[File]) -> Iterator[Record]:
                 knows_row_policies = True
                 yield from _row_policies(Section(record.value, where))
             else:
-                assets.append(Section(record.value, where))
+                assets.append(Section(_asset(record.value), where))
     where = files[0].name if files else ""
     if not knows_row_policies:
         message = (
@@ -67,6 +68,13 @@ def records(files: Sequence[File]) -> Iterator[Record]:
         )
         raise BadInput(message, where=where)
     yield from read.records()
+
+
+def _asset(record: Mapping[str, object]) -> Mapping[str, object]:
+    """The asset with its name and policy under the keys of the API."""
+    if isinstance(record.get("resource"), str):
+        return {"name": record["resource"], "iamPolicy": record.get("policy")}
+    return {**record, "iamPolicy": record.get("iamPolicy", record.get("iam_policy"))}
 
 
 def _row_policies(reply: Section) -> Iterator[Record]:

@@ -130,9 +130,12 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
         scopes.append(people_of(realm_state.realm.directory))
     end = _NEWEST if before is None else before
 
+    dropped = _dropped(reading, realm)
+
     def older(count: int, place: tuple[int, int]) -> list[FeedRow]:
         """So many rows before a place, the newest first."""
         rows = [row for s in scopes for row in reading.history(s, kinds, about, count, place)]
+        rows = [row for row in rows if row.scope != realm or _place(row) > dropped]
         return sorted(rows, key=_place, reverse=True)[:count]
 
     rows = older(size + 1, end)
@@ -142,6 +145,12 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     if last is not None:
         rows = [*on_page, *_decisive(on_page, older, last)]
     return Page(tuple(_entries(realm_state, on_page, rows, acts)), last)
+
+
+def _dropped(reading: Reading, realm: str) -> tuple[int, int]:
+    """The place at which a realm of this name was dropped last: what was before is another's."""
+    rows = reading.history(realm, ["realm"], [canonical(realm)], MAX_PAGE, _NEWEST)
+    return next((_place(row) for row in rows if row.op == DROP), (0, 0))
 
 
 def _place(row: FeedRow) -> tuple[int, int]:

@@ -104,6 +104,18 @@ def test_a_statement_s_history_says_what_it_was(lake: Api) -> None:
     assert made["at"] is not None
 
 
+def test_what_was_in_a_dropped_realm_of_the_name_is_not_told(lake: Api) -> None:
+    assert len(happened(lake, statement="read")) == 1
+    lake.must("DELETE", "/realms/gravitino")
+    lake.must("POST", "/realms", {"name": "gravitino", "model": "gravitino"})
+    assert happened(lake, statement="read") == []
+    assert [text(row) for row in happened(lake, principal="user:ana")] == ["ana is added"]
+    body = {"privileges": ["CREATE_CATALOG"], "to": ["user:ben"], "on": "metalake:lk"}
+    lake.must("PUT", "/realms/gravitino/statements/read", body)
+    (made,) = happened(lake, statement="read")
+    assert (made["first"], made["was"]) == (True, None)
+
+
 def test_an_entity_s_and_a_person_s_history(lake: Api) -> None:
     owners = [{"principal": "user:ana"}]
     lake.must("PUT", "/realms/gravitino/entity", {"entity": TABLE, "owners": owners})

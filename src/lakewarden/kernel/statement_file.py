@@ -71,6 +71,13 @@ Found = TypeVar("Found")
 P = ParamSpec("P")
 
 
+def read_statement(
+    table: Mapping[str, object], model: Model, spelling: Spelling, where: str
+) -> Statement:
+    """One statement that came by itself; raises `BadInput` with `where` and the field."""
+    return _statement(Section(table, where), model, spelling, False)
+
+
 def read_statements(
     tables: Iterable[object],
     model: Model,

@@ -14,7 +14,7 @@ from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.kernel.implied import IMPLIED_ID, is_implied, is_reserved
 from lakewarden.kernel.statement import OBLIGING, Statement, check_size
-from lakewarden.kernel.statement_file import read_statements
+from lakewarden.kernel.statement_file import read_statement
 from lakewarden.names.canonical import check_text
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
@@ -67,7 +67,7 @@ def put(
         return refused
     realm_state = transaction.realm(realm)
     system = realm_state.system
-    (statement,) = read_statements([table], system.model, system.spelling, "body")
+    statement = read_statement(table, system.model, system.spelling, "body")
     _check(statement)
     _check_default(realm_state, statement.id)
     _check_kind(realm_state, statement)

@@ -92,6 +92,17 @@ def test_a_malformed_statement_changes_nothing(lake: Api) -> None:
     assert lake.must("GET", f"{G}/statements") == before
 
 
+def test_what_is_wrong_is_named_as_the_body_has_it(lake: Api) -> None:
+    good = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": TABLE}
+    wrong = {"privileges": ["FLY"], "to": ["ana:ben"], "on": "shelf:x"}
+    for member, value in wrong.items():
+        body = {**good, member: value}
+        put = lake.ask("PUT", f"{G}/statements/x", body)
+        assert [one["path"] for one in put.body["errors"]] == [f"body.{member}"]
+        seen = lake.ask("POST", f"{G}/preview", {"put": [{"id": "x", **body}]})
+        assert [one["path"] for one in seen.body["errors"]] == [f"body.put[0].{member}"]
+
+
 def test_a_repeated_statement_is_no_new_revision(lake: Api) -> None:
     body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": TABLE}
     first = lake.ask("PUT", f"{G}/statements/x", body)

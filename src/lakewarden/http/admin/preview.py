@@ -35,7 +35,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement import Effect, Statement
-from lakewarden.kernel.statement_file import principal_text, read_statements, write_statement
+from lakewarden.kernel.statement_file import principal_text, read_statement, write_statement
 from lakewarden.names.canonical import check_text
 from lakewarden.registry import registry
 from lakewarden.service import lint, policy
@@ -274,7 +274,7 @@ def _statements(realm_state: RealmState, drafts: Sequence[StatementDraft]) -> li
     statements: list[Statement] = []
     for place, draft in enumerate(drafts):
         table = {"id": draft.id, **statement_table(draft)}
-        statements += _read(realm_state, table, f"body.put[{place}]")
+        statements.append(_read(realm_state, table, f"body.put[{place}]"))
     return statements
 
 
@@ -289,16 +289,14 @@ def _obligations(
     for place, draft in enumerate(drafts):
         where = f"body.{effect.value}s[{place}]"
         table = {"id": draft.id, **statement_table(draft), "effect": effect.value}
-        for statement in _read(realm_state, table, where):
-            check_obligation(statement, where)
-            check_in_realm(statement, realm_state, lookups, where, reading)
-            yield statement
+        statement = _read(realm_state, table, where)
+        check_obligation(statement, where)
+        check_in_realm(statement, realm_state, lookups, where, reading)
+        yield statement
 
 
-def _read(realm_state: RealmState, table: dict[str, Any], where: str) -> list[Statement]:
-    return list(
-        read_statements([table], realm_state.system.model, realm_state.system.spelling, where)
-    )
+def _read(realm_state: RealmState, table: dict[str, Any], where: str) -> Statement:
+    return read_statement(table, realm_state.system.model, realm_state.system.spelling, where)
 
 
 def _policies(realm_state: RealmState, drafts: Sequence[PolicyDraft]) -> Iterator[Statement]:
@@ -309,7 +307,7 @@ def _policies(realm_state: RealmState, drafts: Sequence[PolicyDraft]) -> Iterato
         if shipping is None or not shipping.policies:
             raise BadInput("realms of this system have statements only", where=where)
         stated = shipping.load(shipping.policies)
-        yield from _read(
+        yield _read(
             realm_state, stated(draft.name, draft.value, realm_state.system.model, where), where
         )
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from lakewarden.kernel.change import EntityAdded, EntityDropped
 from lakewarden.kernel.entity import Entity
@@ -387,6 +388,21 @@ def test_the_audit_trail_is_read_from_any_row_on(store: SqlStore) -> None:
     assert [row.seq for row in trail(store)] == list(range(1, 31))
     assert [row.seq for row in trail(store, 10, 3)] == [11, 12, 13]
     assert trail(store, 30) == []
+
+
+def test_acts_of_many_revisions_are_found_in_one_pass(store: SqlStore) -> None:
+    with store.writing() as writing:
+        writing.commit(events(range(3)))
+    asked: list[str] = []
+
+    def note(*words: Any) -> None:
+        asked.append(words[2])
+
+    sa.event.listen(store.engine, "before_cursor_execute", note)
+    with store.reading() as reading:
+        assert [row.seq for row in reading.audit_of(range(9_000))] == [1, 2, 3]
+        assert reading.audit_of(range(1, 9_000)) == []
+    assert len([text for text in asked if "FROM audit" in text]) == 2
 
 
 TAMPER: dict[str, tuple[str, int]] = {

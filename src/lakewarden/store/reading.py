@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from sys import intern
 from typing import Any, TypeVar
@@ -51,6 +51,9 @@ PAGE_ROWS = 10_000
 
 FEW = 500
 """How many keys are asked for in one statement."""
+
+_SCATTERED = 8 * FEW
+"""So many revisions are looked for by their numbers; of more, all between are read."""
 
 T = TypeVar("T")
 _NOWHERE = -1
@@ -244,12 +247,19 @@ class SqlReading:
 
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
         table = schema.audit
+        of, wanted = table.c.revision, frozenset(revisions)
+        # COST: each part reads the whole trail, so of many revisions those between come along.
+        if len(wanted) > _SCATTERED:
+            conditions: Iterable[sa.ColumnElement[bool]] = (of.between(min(wanted), max(wanted)),)
+        else:
+            conditions = map(of.in_, _parts(sorted(wanted)))
         return [
             AuditRow(seq, revision, unescaped(body), digest, seal)
-            for part in _parts(revisions)
+            for condition in conditions
             for seq, revision, body, digest, seal in self._each(
-                sa.select(table).where(table.c.revision.in_(part)).order_by(table.c.seq)
+                sa.select(table).where(condition).order_by(table.c.seq)
             )
+            if revision in wanted
         ]
 
     def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:

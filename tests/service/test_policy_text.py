@@ -25,6 +25,9 @@ def value_of(text: str, form: Form = "yaml") -> object:
         ("2026-12-01T07:00:00+0200", "2026-12-01T07:00:00+0200"),
         ("010", 10),
         ("-08", -8),
+        ("1e+16", 1e16),
+        ("-.5", -0.5),
+        ("1.2.3", "1.2.3"),
     ],
 )
 def test_yaml_has_the_moments_and_the_decimal_numbers_of_its_version_1_2(

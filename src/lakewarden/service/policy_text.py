@@ -25,7 +25,11 @@ _CORE: Final = (
     ("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), "tf"),
     ("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""]),
     ("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9]+$"), "-+0123456789"),
-    ("tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+\.[0-9]+$"), "-+0123456789"),
+    (
+        "tag:yaml.org,2002:float",
+        re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),
+        "-+.0123456789",
+    ),
     (
         "tag:yaml.org,2002:timestamp",
         re.compile(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.unused.access_record import Refused, Touch, count_of, day_of
-from lakewarden.pipeline.unused.log_formats import read
-from lakewarden.pipeline.unused.mapping import Mappings, Text, read_mappings
+from lakewarden.pipeline.unused.log_formats import SUFFIXES, read
+from lakewarden.pipeline.unused.mapping import SPARK, Mappings, Text, read_mappings
 from lakewarden.pipeline.unused.normalized_access import units
 from lakewarden.service.system import load_system
 
@@ -79,6 +80,21 @@ def test_spark_inserts_write_the_table_in_backticks(tmp_path: Path) -> None:
     ]
     other = planned(node("Execute CreateDataSourceTableCommand", says))
     assert said(tmp_path, "spark", STARTED, other) == []
+
+
+@pytest.mark.parametrize("name", ["events_1_a.zstd", "a.zstd.inprogress", "a.zstd.compact"])
+def test_event_logs_are_packed_with_zstd(tmp_path: Path, name: str) -> None:
+    """As Spark 4 does by default, a frame after the other."""
+    lines = [json.dumps(one).encode() + b"\n" for one in (STARTED, planned(node("Scan x c.s.t")))]
+    codec, path = pa.Codec("zstd"), tmp_path / name
+    path.write_bytes(b"".join(codec.compress(line, asbytes=True) for line in lines))
+    assert path.suffix in SUFFIXES[SPARK]
+    tables = mappings(tmp_path, SPARK)
+    found = list(read(SPARK, [File(path, name)], tables, "lake"))
+    assert acts(found) == [("ana", "table.load", "table:lk:c.s.t", True)]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(BadInput, match="cannot be read"):
+        list(read(SPARK, [File(path, name)], tables, "lake"))
 
 
 def test_a_plan_of_nobody_is_set_aside(tmp_path: Path) -> None:

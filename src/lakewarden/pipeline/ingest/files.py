@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Batches = Iterator[pa.RecordBatch]
+
+_PACKED: Final = (".lz4", ".lzf", ".snappy", ".zst", ".zstd")
+"""Endings of files that programs pack as they write them."""
 
 MAX_TASKS: Final = 1_024
 """More files than this share tasks."""
@@ -43,6 +46,23 @@ def find(path: Location, suffixes: Sequence[str]) -> list[File]:
     if not files:
         raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
     return sorted(files, key=lambda file: file.name)
+
+
+def refuse_unread(path: Location, suffixes: Collection[str]) -> None:
+    """Raises `BadInput` for a file in a folder, or below it, that is not read and seems meant.
+
+    It is packed, or its name ends in other case: passing over it would lose what it says.
+    """
+    for file in files_below(path) if path.is_dir() else ():
+        if file.suffix not in suffixes and _seems_meant(file.name, suffixes):
+            ends = ", ".join(sorted(filter(None, suffixes)))
+            message = f"expected a name that ends in {ends}; unpack or rename it"
+            raise BadInput(message, where=str(file))
+
+
+def _seems_meant(name: str, suffixes: Collection[str]) -> bool:
+    parts = {f".{part}" for part in name.lower().split(".")[1:]}
+    return not name.startswith((".", "_")) and not parts.isdisjoint({*suffixes, *_PACKED})
 
 
 def named(path: Location, name: str) -> File:

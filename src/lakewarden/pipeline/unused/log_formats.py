@@ -7,6 +7,7 @@ spark   an event log of Spark (not rolled, or one folder of a rolled one): JSON 
         nodes of `sparkPlanInfo` are read: `Scan FORMAT CATALOG.SCHEMA.TABLE` and `BatchScan
         CATALOG.SCHEMA.TABLE` are reads, and what `InsertIntoHadoopFsRelationCommand` and
         `InsertIntoHiveTable` name in backticks is written. Before Spark 3.4 names have no catalog.
+        It may be packed with zstd, as Spark 4 does by default.
         Files that are read by their path name no table; they are no access. The log has no
         outcome: a query that was planned counts as allowed
 trino   completed queries as JSON lines: who is `context.user` or `query.user`; what was read are
@@ -42,7 +43,7 @@ from lakewarden.pipeline.unused.access_record import (
     text_of,
     value_at,
 )
-from lakewarden.pipeline.unused.log_lines import Read, json_object, lines, or_error, records
+from lakewarden.pipeline.unused.log_lines import ZSTD, Read, json_object, lines, or_error, records
 from lakewarden.pipeline.unused.mapping import (
     BIGQUERY,
     CSV,
@@ -70,7 +71,7 @@ SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     USAGE: (".parquet", ".csv"),
     CSV: (".csv", ".gz"),
     JSON: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
-    SPARK: ("", ".inprogress", ".json", ".jsonl", ".log", ".gz"),
+    SPARK: ("", ".inprogress", ".json", ".jsonl", ".log", ".gz", ".compact", *ZSTD),
     TRINO: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
     SNOWFLAKE: (".csv", ".json", ".jsonl", ".ndjson", ".gz"),
     BIGQUERY: (".json", ".jsonl", ".ndjson", ".gz"),

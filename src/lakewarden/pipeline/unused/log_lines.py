@@ -8,7 +8,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
-from typing import IO, Final
+from typing import IO, Any, Final
+
+import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.csv_cells import limit_cells
@@ -17,6 +19,9 @@ from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.unused.access_record import Refused, Touch
 
 Read = Iterator[Touch | Refused]
+
+ZSTD: Final = (".zstd", ".zst")
+"""Endings of files that are packed with zstd, also before that of a file under way."""
 
 _DAMAGED: Final = (EOFError, csv.Error, zlib.error)
 """What is raised for a file that is cut, or whose bytes were changed."""
@@ -34,9 +39,11 @@ def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Tou
 def opened(file: File) -> Iterator[IO[str]]:
     """A file of text, which may be packed. Bytes that are no UTF-8 are kept as surrogates."""
     with ExitStack() as stack:
-        raw: IO[bytes] | gzip.GzipFile = stack.enter_context(file.path.open("rb"))
+        raw: Any = stack.enter_context(file.path.open("rb"))
         if file.path.suffix == ".gz":
             raw = stack.enter_context(gzip.open(raw))
+        elif not set(ZSTD).isdisjoint(f".{part}" for part in file.path.name.split(".")[1:]):
+            raw = stack.enter_context(pa.input_stream(raw, compression="zstd"))
         yield stack.enter_context(
             TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
         )

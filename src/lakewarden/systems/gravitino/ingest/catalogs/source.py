@@ -6,17 +6,16 @@ each other; its rows are checked and written by Spark where they are many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.files import File, find, inputs_of
+from lakewarden.pipeline.ingest.files import File, find, inputs_of, refuse_unread
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.storage.files import files_below
 from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
@@ -71,13 +70,8 @@ class CatalogExport:
 
     def _files(self) -> list[File]:
         suffixes = {*tables.SUFFIXES, *self.suffixes}
-        files = find(self.path, (*suffixes,))
-        for file in files_below(self.path) if self.path.is_dir() else ():
-            if file.suffix not in suffixes and _looks_alike(file, suffixes):
-                ends = ", ".join(sorted(suffixes))
-                message = f"expected a name that ends in {ends}; unpack or rename it"
-                raise BadInput(message, where=str(file))
-        return files
+        refuse_unread(self.path, suffixes)
+        return find(self.path, (*suffixes,))
 
     def knowing(self, entities: Sequence[Entity]) -> CatalogExport:
         """See `inventory.Resolving`."""
@@ -105,12 +99,6 @@ class CatalogExport:
         for done, (file, specs) in enumerate(chosen, 1):
             yield from tables.records(file, specs)
             progress("read", done, len(chosen) + 1, file.name)
-
-
-def _looks_alike(file: Location, suffixes: Collection[str]) -> bool:
-    """Whether a file that is not read seems to be of the export: packed, or of other case."""
-    parts = file.name.lower().split(".")[1:]
-    return not file.name.startswith((".", "_")) and any(f".{part}" in suffixes for part in parts)
 
 
 def content_of(

@@ -21,6 +21,7 @@ REVOKE = f"{BASE}/privileges/revoke"
 
 T1: Json = {"entityType": "DATASET", "entityParts": {"NAMESPACE": "sales", "DATASET": "t1"}}
 DANA: Json = {"name": "dana", "type": "USER"}
+GET: Json = {"type": "STANDARD", "name": "GET"}
 
 
 def held(wire: Wire, who: str, kind: str = "user", asker: str = ADMIN) -> list[tuple[str, str]]:
@@ -169,6 +170,7 @@ def test_what_the_platform_keeps_open_is_nobodys_to_revoke(wire: Wire) -> None:
         {"authorizable": T1, "principal": {"type": "USER"}},
         {"authorizable": T1, "principal": DANA, "actions": ["read"]},
         {"authorizable": T1, "principal": DANA, "actions": ["ALL", "read"]},
+        {"authorizable": T1, "principal": DANA, "permissions": [GET]},
         {"authorizable": T1, "principal": DANA, "actions": ["OPEN"]},
         {"authorizable": T1, "principal": DANA, "actions": ["VISIBLE"]},
         {"authorizable": T1, "principal": DANA, "actions": "READ"},
@@ -182,6 +184,15 @@ def test_what_cannot_be_understood_is_400_and_grants_nothing(wire: Wire, body: A
     before = wire.service.state.revision
     assert wire.status("POST", GRANT, body, user=ADMIN) == 400
     assert wire.service.state.revision == before
+
+
+def test_permissions_of_later_releases_revoke_no_more_than_they_say(wire: Wire) -> None:
+    wire.grant("dana", "dataset:sales.t1")
+    body: Json = {"authorizable": T1, "principal": DANA, "permissions": [GET]}
+    assert wire.status("POST", REVOKE, body, user=ADMIN) == 400
+    assert len(held(wire, "dana")) == 4
+    wire.good("POST", REVOKE, {**body, "actions": ["READ"]}, user=ADMIN)
+    assert len(held(wire, "dana")) == 3
 
 
 def test_actions_are_not_taken_from_nobody(wire: Wire) -> None:

@@ -45,17 +45,21 @@ class PrincipalBody(Body):
 
 
 class PrivilegesBody(Body):
-    """What is granted or revoked, in either form: `authorizable` is that since release 4.3."""
+    """What is granted or revoked, in either form: `authorizable` is that since release 4.3.
+
+    `permissions`, of release 6, are less than the actions that count where none are said.
+    """
 
     principal: PrincipalBody | None = None
     authorizable: Json | None = None
     entity: Json | None = None
     actions: list[str] | None = None
+    permissions: object = None
 
 
 def grant(exchange: Exchange) -> Reply:
     """Gives a principal actions on an entity or a pattern; without `actions` all of them."""
-    body = read(exchange, PrivilegesBody)
+    body = _body(exchange)
     anchor, to = _anchor(body), _principal(exchange, body)
     if to is None:
         raise bad("expected a `principal` to grant to")
@@ -83,7 +87,7 @@ def revoke(exchange: Exchange) -> Reply:
     What nobody holds stays so. A pattern takes whoever may grant on it: the text of one pattern,
     as a name, is matched by narrower ones, too (`sales.*` by `sales.?`).
     """
-    body = read(exchange, PrivilegesBody)
+    body = _body(exchange)
     anchor, holder = _anchor(body), _principal(exchange, body)
     if holder is None and body.actions is not None:
         raise bad("expected a `principal` from whom to take the `actions`")
@@ -159,6 +163,14 @@ def _principal_of_text(exchange: Exchange, kind: str, name: str) -> Principal:
     check_text(name, "the name of the principal")
     check_segment(name, "the name of the principal")
     return exchange.realm_state.system.spelled(Principal(kind, name))
+
+
+def _body(exchange: Exchange) -> PrivilegesBody:
+    """What is asked for; raises `Failure` 400 where only `permissions` narrow it."""
+    body = read(exchange, PrivilegesBody)
+    if body.permissions and body.actions is None:
+        raise bad("`permissions` are not supported; expected `actions`")
+    return body
 
 
 def _anchor(body: PrivilegesBody) -> Anchor:

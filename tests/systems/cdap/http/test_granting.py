@@ -50,6 +50,13 @@ def test_on_what_is_not_there_only_an_authorization_admin_grants(sales: Wire) ->
     assert sales.status("POST", GRANT, body("dataset:sales.t1"), user=ADMIN) == 200
 
 
+@pytest.mark.parametrize("id", ["instance:cdap", "kerberosprincipal:eve", "namespace:default"])
+def test_what_is_never_created_is_granted_on_by_whoever_holds_admin(sales: Wire, id: str) -> None:
+    assert sales.status("POST", GRANT, body(id), user="dana") == 403
+    sales.grant("dana", id, "ADMIN")
+    assert sales.status("POST", GRANT, body(id), user="dana") == 200
+
+
 def test_by_a_wildcard_only_an_authorization_admin_grants(sales: Wire) -> None:
     sales.grant("dana", "namespace:*", "ADMIN")
     for id in ("namespace:sa*", "namespace:*"):

@@ -36,6 +36,11 @@ def is_stored(state: RealmState, entity: Entity) -> bool:
     return entity in (DEFAULT, SYSTEM) or state.matrix.snapshot.coded.is_known(entity)
 
 
+def is_there(state: RealmState, entity: Entity) -> bool:
+    """Whether there is such an entity: it was created, or needs no creation."""
+    return entity.type not in _STORED or is_stored(state, entity)
+
+
 class _CdapGuard(Guard):
     def missing(self, entity: Entity) -> Failure:
         return not_found(entity)

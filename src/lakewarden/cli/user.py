@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 from urllib.parse import quote
@@ -129,10 +128,12 @@ def attributes(
     gone = frozenset(remove)
     server = at.remote()
     if server is not None:
+        from lakewarden.service.user_attributes import after
+
         path = f"{_path(directory, name, group=False)}/attributes"
         known: dict[str, str] = server.ask("GET", path)["attributes"]
         if changed or gone:
-            known = _after(known, changed, gone)
+            known = after(known, changed, gone)
             server.ask("PUT", path, {"attributes": known})
     else:
         known = _attributes_in_store(at, directory, name, changed, gone)
@@ -151,23 +152,11 @@ def _attributes_in_store(
     with opened(at.database) as service:
         actor = operator(service)
 
-        def stored() -> dict[str, str]:
-            now = service.clock()
-            found = user_attributes.attributes(service.state, actor, directory, name, now)
-            return dict(done(found))
-
         if changed or gone:
-            wanted = _after(stored(), changed, gone)
-            put = partial(user_attributes.put, directory=directory, user=name, attributes=wanted)
-            done(service.write(actor, put))
-        return stored()
-
-
-def _after(
-    known: Mapping[str, str], changed: Mapping[str, str], gone: frozenset[str]
-) -> dict[str, str]:
-    kept = {name: value for name, value in known.items() if name not in gone}
-    return {**kept, **changed}
+            change = partial(user_attributes.change, changed=changed, removed=gone)
+            done(service.write(actor, partial(change, directory=directory, user=name)))
+        now = service.clock()
+        return dict(done(user_attributes.attributes(service.state, actor, directory, name, now)))
 
 
 def _remote(server: Server, directory: str) -> list[str]:

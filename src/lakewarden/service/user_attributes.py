@@ -6,7 +6,7 @@ A filter reads it as `$user.region`; of a user who does not have it that is NULL
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from lakewarden.kernel.change import AttributeChanged
@@ -72,6 +72,26 @@ def put(
     ]
     transaction.change(people_of(directory), *changes)
     return None
+
+
+def change(
+    transaction: WriteTransaction,
+    directory: str,
+    user: str,
+    changed: Mapping[str, str],
+    removed: Collection[str] = (),
+) -> Denied | None:
+    """Sets some attributes of a user, and removes others; errors as `put`."""
+    known = transaction.state.people.get(directory, People()).attributes.get(user, _NONE)
+    return put(transaction, directory, user, after(known, changed, removed))
+
+
+def after(
+    known: Mapping[str, str], changed: Mapping[str, str], removed: Collection[str]
+) -> dict[str, str]:
+    """The attributes without those removed, and with those changed."""
+    kept = {name: value for name, value in known.items() if name not in removed}
+    return {**kept, **changed}
 
 
 def _check(attributes: Mapping[str, str]) -> None:

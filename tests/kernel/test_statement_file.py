@@ -303,6 +303,7 @@ def test_an_empty_name_never_means_everything() -> None:
         ({"where": [{"field": "KIND", "value": "a"}]}, ".where[0]: unknown key `value`"),
         ({"constraint": 3}, ".constraint: expected a list of tables"),
         ({"valid_from": "soon"}, ".valid_from: expected seconds or a date-time with an offset"),
+        ({"valid_from": 10**400}, ".valid_from: expected seconds or a date-time with an offset"),
         ({"valid_from": True}, ".valid_from: expected seconds or a date-time with an offset"),
         ({"valid_until": float("nan")}, ".valid_until: expected seconds or a date-time with an o"),
         ({"valid_until": datetime(2030, 1, 1)}, ".valid_until: expected seconds or a date-time"),
@@ -311,7 +312,7 @@ def test_an_empty_name_never_means_everything() -> None:
         ({"title": 3}, ".title: expected a non-empty string"),
         ({"privilege": "READ"}, ": unknown key `privilege`"),
     ],
-    ids=range(24),
+    ids=range(25),
 )
 def test_a_mistake_is_told_with_its_place(keys: dict[str, Any], expected: str) -> None:
     assert refusal(**keys).startswith(f"tiny.toml: statement[0]{expected}")

@@ -23,6 +23,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from math import isnan
 from typing import ParamSpec, TypeVar
@@ -271,8 +272,11 @@ def _moment(section: Section, key: str) -> float | None:
         return None
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.timestamp()
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and not isnan(value):
-        return float(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # Whole numbers of hundreds of digits are beyond any moment.
+        with suppress(OverflowError):
+            if not isnan(value):
+                return float(value)
     raise BadInput("expected seconds or a date-time with an offset", where=section.at(key))
 
 

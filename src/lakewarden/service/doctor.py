@@ -135,7 +135,7 @@ def _realms(subject: Subject) -> Iterator[Check]:
         entities = len(realm.matrix.snapshot.coded.tree.stored)
         yield Check("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
         for sentence in realm.system.model.weakened:
-            fix = f"change the settings of the realm: `lakewarden realm alter {name}`"
+            fix = f"change the settings of the realm: `PATCH /api/v1/realms/{name}` of a server"
             yield Check("realms", "warning", f"mind that in {name} {sentence}", fix)
     for name, closed in sorted(state.closed.items()):
         fix = "`lakewarden realm show` has the model's digest; restore its text, or a backup"

@@ -257,6 +257,18 @@ def test_all_statements_are_looked_at_once_however_much_is_renamed() -> None:
     assert not {"lk:c.s.t", "lk:c.s", "lk:c"} & found
 
 
+def test_all_statements_are_looked_at_twice_however_much_is_dropped() -> None:
+    system = load_system("gravitino")
+    rows = ChangedRows(matrix_of(system, lake_with_grants(system)).snapshot)
+    rows.statements = own = Passes(rows.statements)
+    left = set(own)
+    for name in ("table:lk:c.s.t", "schema:lk:c.s", "catalog:lk:c"):
+        rows.apply(EntityDropped(system.entity(name)))
+        left.remove(name)
+        assert left == set(own)
+    assert own.count == 2
+
+
 def test_a_name_that_another_one_had_takes_its_statements_no_second_time() -> None:
     system = load_system("gravitino")
     rows = ChangedRows(matrix_of(system, lake_with_grants(system)).snapshot)

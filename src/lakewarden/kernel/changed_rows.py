@@ -65,6 +65,7 @@ class ChangedRows:
         self.stale = Stale()
         self._attributes: dict[int, Mapping[str, tuple[str, ...]]] | None = None
         self._anchored: dict[Entity, dict[str, None]] | None = None
+        self._has_dropped = False
 
     def apply(self, change: Change) -> None:
         """Applies one change; raises what `incremental_compile.apply` does."""
@@ -242,8 +243,14 @@ class ChangedRows:
         return self._attributes
 
     def _drop_statements_on(self, entities: set[Entity]) -> None:
-        fallen = {id for id, one in self.statements.items() if one.falls_with(entities)}
-        self._drop_statements(fallen)
+        """COST: the first drop looks at all statements; where more follow, they are indexed."""
+        lying: Iterable[Statement]
+        if self._has_dropped:
+            lying = (one for entity in entities for one in self._on(entity))
+        else:
+            lying = self.statements.values()
+        self._has_dropped = True
+        self._drop_statements([one.id for one in lying if one.falls_with(entities)])
 
     def _drop_statements(self, ids: Iterable[str]) -> None:
         for id in ids:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import lakewarden
 from lakewarden import models
 from lakewarden.cli import GROUPS, VERBS
 from tests.cli.realms import Cli
@@ -113,3 +117,12 @@ def test_every_guard_is_a_declared_operation() -> None:
 @pytest.mark.parametrize("verb", sorted(GUARDED))
 def test_a_guarded_verb_takes_a_server(verb: str, cli: Cli) -> None:
     assert "--server" in cli(*verb.split(), "--help").out
+
+
+def test_every_command_that_a_message_names_is_there() -> None:
+    named = re.compile(r"`lakewarden ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+    folder = Path(lakewarden.__file__).parent
+    for file in folder.rglob("*.py"):
+        for verb, below in named.findall(file.read_text("utf-8")):
+            names = [name.partition(" ")[0] for name in GROUPS.get(verb, ("", {}))[1]]
+            assert verb in VERBS or below in ("", *names), f"{file.name}: {verb} {below}"

@@ -138,7 +138,8 @@ def _realms(subject: Subject) -> Iterator[Check]:
             fix = f"change the settings of the realm: `PATCH /api/v1/realms/{name}` of a server"
             yield Check("realms", "warning", f"mind that in {name} {sentence}", fix)
     for name, closed in sorted(state.closed.items()):
-        fix = "`lakewarden realm show` has the model's digest; restore its text, or a backup"
+        digest = "" if closed.realm.text is None else f" with the digest {closed.realm.text.digest}"
+        fix = f"restore the text{digest} of its model, or a backup"
         yield Check("realms", "bad", f"{name} is closed: {closed.reason}", fix)
     if not control.administrators(state, subject.service.clock()):
         fix = "`lakewarden init --admin NAME` names one"

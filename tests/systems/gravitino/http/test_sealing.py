@@ -101,6 +101,14 @@ def secrets_everywhere(lake: Wire) -> list[str]:
             replies.append(repr(answer).encode())
         shown = lake.ask("GET", f"{path}/x")[1]
         assert next(v for k, v in shown.items() if k != "code")["properties"] == {"plain": "seen"}
+    role = {"name": "x", "securableObjects": [], "properties": {**properties, "plain": "seen"}}
+    for answer in (
+        lake.good("POST", f"{ML}/roles", role),
+        lake.good("GET", f"{ML}/roles/x"),
+        lake.good("PUT", f"{ML}/permissions/roles/x/", {"overrides": []}),
+    ):
+        assert answer["role"]["properties"] == {"plain": "seen"}
+        replies.append(repr(answer).encode())
     return [reply.decode() for reply in replies]
 
 

@@ -120,7 +120,7 @@ def add(
         EntityAdded(entity, gravitino.parent(entity)),
         *((OwnerChanged(owner, True),) if has_owner else ()),
         DocumentChanged(entity, document),
-        *_sealed(exchange, entity, secret),
+        *sealed(exchange, entity, secret),
     )
     return document
 
@@ -183,11 +183,12 @@ def _secrets(
     new = {key: value for key, value in secrets.items() if value is not None}
     return [
         *(SecretChanged(entity, key, None) for key in removed),
-        *_sealed(exchange, entity, new),
+        *sealed(exchange, entity, new),
     ]
 
 
-def _sealed(exchange: Exchange, entity: Entity, secrets: Mapping[str, str]) -> list[Effect]:
+def sealed(exchange: Exchange, entity: Entity, secrets: Mapping[str, str]) -> list[Effect]:
+    """What keeps secret properties of an object, sealed; raises `Failure` 405 without a key."""
     if not secrets:
         return []
     seal = sealing(exchange).seal

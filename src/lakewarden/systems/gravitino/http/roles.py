@@ -23,6 +23,7 @@ from lakewarden.systems.gravitino.http.authorization import allow, entity, is_st
 from lakewarden.systems.gravitino.http.bodies import Body, Json, audit_of, created, ok, read
 from lakewarden.systems.gravitino.http.errors import exists
 from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.sealing import split_secrets
 from lakewarden.systems.gravitino.http.securable import (
     ObjectBody,
     audit_details,
@@ -51,7 +52,7 @@ def create(exchange: Exchange) -> Reply:
     metalake = entity(exchange, "metalake")
     body = read(exchange, Create)
     new = object_store.child(metalake, "role", body.name)
-    properties = checked_properties(body.properties)
+    properties, secret = split_secrets(checked_properties(body.properties))
 
     def create_role(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
@@ -62,7 +63,8 @@ def create(exchange: Exchange) -> Reply:
         document: Json = {"properties": properties, "audit": audit}
         owner = exchange.actor.principal(state.realm, state.system)
         role.create(transaction, exchange.realm, new, owner, grants)
-        transaction.change(exchange.realm, DocumentChanged(new, document))
+        secrets = object_store.sealed(exchange, new, secret)
+        transaction.change(exchange.realm, DocumentChanged(new, document), *secrets)
         return role_body(transaction.realm(exchange.realm), new, document)
 
     details = {"role": body.name, "objects": audit_details(body.securable_objects)}

@@ -106,6 +106,22 @@ def test_a_shipped_policy_cannot_be_deleted(wire: Wire, word: str) -> None:
     assert wire.bad("DELETE", f"/openapi/v3/entity/dataHubPolicy/{quote(urn, safe='')}") == 403
 
 
+def test_a_policy_that_is_written_as_not_editable_stays_as_it_is(wire: Wire) -> None:
+    urn = "urn:li:dataHubPolicy:fixed"
+    value = {"displayName": "x", "type": "PLATFORM", "state": "ACTIVE", "actors": {}}
+    fixed = {**value, "privileges": ["MANAGE_TAGS"], "editable": False}
+    call, one = "/aspects?action=ingestProposal", f"/openapi/v3/entity/dataHubPolicy/{urn}"
+    for _ in range(2):
+        wire.good("POST", call, {"proposal": proposal(urn, "dataHubPolicyInfo", fixed)})
+    other = proposal(urn, "dataHubPolicyInfo", {**fixed, "editable": True})
+    assert wire.bad("POST", call, {"proposal": other}) == 403
+    assert wire.bad("POST", f"{one}/dataHubPolicyInfo", {"value": {**fixed, "state": "X"}}) == 403
+    assert wire.bad("DELETE", f"{one}/dataHubPolicyInfo") == 403
+    assert wire.bad("DELETE", one) == 403
+    assert wire.bad("POST", "/entities?action=delete", {"urn": urn}) == 403
+    assert wire.aspects(urn)["dataHubPolicyInfo"] == fixed
+
+
 @pytest.mark.parametrize("way", ["delete", "aspect", "proposal"])
 def test_a_shipped_policy_that_may_be_deleted_stays_away_until_it_is_written_again(
     tmp_path: Path, way: str

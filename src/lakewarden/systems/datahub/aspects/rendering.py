@@ -212,8 +212,10 @@ def _is_platform(statement: Statement, model: Model) -> bool:
     return not bound and all(not model.privilege(name).on for name in statement.privileges)
 
 
-def is_immutable(policy: str, model: Model) -> bool:
-    """Whether a policy is shipped with the system and must not change."""
+def is_immutable(policy: str, model: Model, value: Mapping[str, Any] | None = None) -> bool:
+    """Whether a policy is shipped with the system and must not change, or is written so."""
+    if value is not None and without_avro_type(value.get("editable")) is False:
+        return True
     shipped = (table for table in model.defaults if table["id"] == policy)
     return any(not table.get("editable", False) for table in shipped)
 

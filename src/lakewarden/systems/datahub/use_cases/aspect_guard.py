@@ -117,9 +117,13 @@ class Guard:
             self.ask("token.manage")
 
     def check_mutable(self) -> None:
-        """Raises `NotAllowed` for a policy that the system ships."""
-        model = self._desk.realm(self._realm).system.model
-        if self._entity.type == "dataHubPolicy" and is_immutable(self._entity.name, model):
+        """Raises `NotAllowed` for a policy that is not editable."""
+        if self._entity.type != "dataHubPolicy":
+            return
+        state = self._desk.realm(self._realm)
+        stored = aspects.read(self._desk.store, state, [self._entity]).get(self._entity, {})
+        value = stored[aspects.POLICY].value if aspects.POLICY in stored else None
+        if is_immutable(self._entity.name, state.system.model, value):
             request = self.request("policy.update")
             raise NotAllowed(request, f"the policy `{self._entity.name}` cannot be changed")
 

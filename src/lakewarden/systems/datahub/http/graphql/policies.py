@@ -130,10 +130,9 @@ def _policy_to_change(call: Call, transaction: WriteTransaction, entity: Entity)
     read = aspects.read(transaction.store, state, [entity]).get(entity, {})
     if POLICY not in read:
         raise missing(entity.name)
-    policy = Policy(entity.name, read[POLICY].value)
-    if not policy.editable or is_immutable(entity.name, state.system.model):
+    if is_immutable(entity.name, state.system.model, read[POLICY].value):
         raise Failure(403, f"the policy `{entity.name}` cannot be changed")
-    return policy
+    return Policy(entity.name, read[POLICY].value)
 
 
 def _put(call: Call, transaction: WriteTransaction, entity: Entity, value: dict[str, Any]) -> None:

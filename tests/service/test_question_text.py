@@ -232,3 +232,17 @@ def test_a_grant_that_is_over_or_yet_to_begin_is_told(gated: Warden) -> None:
     assert times(gated, "table.drop") == ()
     gated.add_members("group:users", "user:ana")
     assert times(gated) == ()
+
+
+def test_a_grant_to_owners_that_is_over_is_told() -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,s.t,PROD)"
+    hub = Warden("datahub", clock=lambda: NOW)
+    hub.add_entities(urn)
+    hub.set_owner(urn, "ana")
+    given = {"to": "owners", "privileges": "EDIT_ENTITY_TAGS", "where": []}
+    hub.state(id="old", valid_until=PAST, **given)
+    asked = read(hub, QuestionText("ana", "EDIT_ENTITY_TAGS", urn))
+    told = "it was allowed until 2001-02-03 04:05:06 UTC, by statement `old`"
+    assert question_text.validity_notes(hub.matrix, asked) == (told,)
+    other = read(hub, QuestionText("ben", "EDIT_ENTITY_TAGS", urn))
+    assert question_text.validity_notes(hub.matrix, other) == ()

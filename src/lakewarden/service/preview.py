@@ -52,7 +52,7 @@ from lakewarden.service.statement_reach import Audience, StatementReach
 from lakewarden.service.statements import stored
 
 DAYS: Final = 30
-"""So far back is looked for what was used."""
+"""So many days, today included, are looked at for what was used: as the report of usage does."""
 
 MOST_USED: Final = 20_000
 """So many different acts are tried at most; of more, the newest."""
@@ -258,7 +258,7 @@ def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -
 def _lost_usage(
     reading: Reading, realm: str, before: Matrix, after: Matrix, now: float
 ) -> LostUsage:
-    since = (datetime.fromtimestamp(now, UTC) - timedelta(days=DAYS)).date().isoformat()
+    since = (datetime.fromtimestamp(now, UTC) - timedelta(days=DAYS - 1)).date().isoformat()
     acts: dict[tuple[str, str, Entity], int] = {}
     rows = list(reading.usage(realm, since)) if before is not after else []
     for _, user, operation, entity, count in reversed(rows):

@@ -215,7 +215,8 @@ def validity_notes(matrix: Matrix, request: Request) -> tuple[str, ...]:
     statements = [
         statement
         for statement in matrix.snapshot.table.statements.values()
-        if statement.active and statement.effect is Effect.ALLOW and named & statement.principals
+        if statement.active and statement.effect is Effect.ALLOW
+        if named & statement.principals or statement.owners is not None
         if not statement.applies(request.now)
     ]
     statements = sorted(

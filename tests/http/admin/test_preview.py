@@ -141,6 +141,7 @@ def test_what_was_used_lately_and_would_be_lost(lake: Api) -> None:
     entity = Entity(*TABLE.split(":", 1))
     usage.count("gravitino", "ana", "table.load", *entity, today)
     usage.count("gravitino", "ana", "table.load", *entity, today)
+    usage.count("gravitino", "ana", "table.load", *entity, today - 30 * 86_400)
     usage.write(lake.service.store)
     used = preview(lake, remove=["read"])["used"]
     assert used == {"acts": 2, "people": ["ana"], "days": 30, "whole": True}

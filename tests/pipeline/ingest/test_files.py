@@ -9,7 +9,7 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.files import find, inputs_of, refuse_errors, refuse_unread
+from lakewarden.pipeline.ingest.files import find, inputs_of, refuse_errors
 from lakewarden.pipeline.ingest.run import natural
 
 
@@ -41,11 +41,11 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
 def test_what_seems_meant_and_is_not_read_is_refused(tmp_path: Path, name: str) -> None:
     for other in ("a.json", "README.md", "_SUCCESS", ".a.json.crc"):
         (tmp_path / other).write_text("[]")
-    refuse_unread(tmp_path, (".json",))
+    assert [file.name for file in find(tmp_path, (".json",))] == ["a.json"]
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("[]")
     with pytest.raises(BadInput, match=r"ends in \.json; unpack or rename it"):
-        refuse_unread(tmp_path, (".json",))
+        find(tmp_path, (".json",))
 
 
 def test_a_name_that_no_log_shows_is_refused(tmp_path: Path) -> None:

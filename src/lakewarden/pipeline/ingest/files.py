@@ -36,24 +36,28 @@ class File:
 
 
 def find(path: Location, suffixes: Sequence[str]) -> list[File]:
-    """The file at `path`, or those in the folder and below it, by name. Raises `BadInput`."""
+    """The file at `path`, or those in the folder and below it, by name.
+
+    Raises `BadInput`, also for a file that is not read and seems meant.
+    """
     if path.is_file():
         return [named(path, path.name)]
     if not path.exists():
         raise BadInput("no such file or folder", where=str(path))
-    matching = (f for f in files_below(path) if f.suffix in suffixes)
-    files = [named(file, name_below(path, file)) for file in matching]
+    there = list(files_below(path))
+    _refuse_unread(there, suffixes)
+    files = [named(file, name_below(path, file)) for file in there if file.suffix in suffixes]
     if not files:
         raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
     return sorted(files, key=lambda file: file.name)
 
 
-def refuse_unread(path: Location, suffixes: Collection[str]) -> None:
-    """Raises `BadInput` for a file in a folder, or below it, that is not read and seems meant.
+def _refuse_unread(files: Iterable[Location], suffixes: Collection[str]) -> None:
+    """Raises `BadInput` for a file that is packed, or whose name ends in other case.
 
-    It is packed, or its name ends in other case: passing over it would lose what it says.
+    Passing over it would lose what it says, such as a DENY.
     """
-    for file in files_below(path) if path.is_dir() else ():
+    for file in files:
         if file.suffix not in suffixes and _seems_meant(file.name, suffixes):
             ends = ", ".join(sorted(filter(None, suffixes)))
             message = f"expected a name that ends in {ends}; unpack or rename it"

@@ -28,7 +28,7 @@ from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.index import MATCHES, Index, open_index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
 from lakewarden.pipeline.index.validity import currency
-from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of, refuse_unread
+from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, sha256_of
@@ -129,7 +129,6 @@ def _units(logs: Iterable[Log]) -> Iterator[Unit]:
         if log.kind not in SUFFIXES:
             expected = ", ".join(sorted(SUFFIXES))
             raise BadInput(f"unknown kind of log `{log.kind}`; expected one of: {expected}")
-        refuse_unread(log.path, SUFFIXES[log.kind])
         files = find(log.path, SUFFIXES[log.kind])
         if log.name:
             files = [File(file.path, log.name) for file in files]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.files import File, find, inputs_of, refuse_unread
+from lakewarden.pipeline.ingest.files import File, find, inputs_of
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.storage.location import Location, location
@@ -69,9 +69,7 @@ class CatalogExport:
         return inputs_of(self._files())
 
     def _files(self) -> list[File]:
-        suffixes = {*tables.SUFFIXES, *self.suffixes}
-        refuse_unread(self.path, suffixes)
-        return find(self.path, (*suffixes,))
+        return find(self.path, (*tables.SUFFIXES, *self.suffixes))
 
     def knowing(self, entities: Sequence[Entity]) -> CatalogExport:
         """See `inventory.Resolving`."""

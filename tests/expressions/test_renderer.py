@@ -106,6 +106,51 @@ def test_without_the_types_of_columns_strings_cannot_be_compared_by_code_points(
     assert render(parse_expression("a = b"), "trino", Table(None), USER) == '"a" = "b"'
 
 
+@pytest.mark.parametrize("collation", ["nocase", "noaccent", "nocase.noaccent"])
+def test_strings_of_duckdb_are_compared_by_code_points(collation: str) -> None:
+    """Whatever the collation of the column, or of the connection of the application."""
+    connection = duckdb.connect()
+    connection.execute(f"SET default_collation = '{collation}'")
+    connection.execute("CREATE TABLE x (s VARCHAR, t VARCHAR)")
+    connection.execute("INSERT INTO x VALUES ('EU', 'eu'), ('eu', 'eu'), ('eü', 'eu')")
+
+    def passing(text: str) -> list[str]:
+        condition = render(parse_expression(text), "duckdb", table, USER)
+        rows = connection.execute(f"SELECT s FROM x WHERE {condition}").fetchall()
+        return [s for (s,) in rows]
+
+    table = Table({"s": Type.STRING, "t": Type.STRING})
+    alike = ("s = 'eu'", "s = t", "s in ('eu', null)", "s like 'eu'", "s = $user.name")
+    for text in (*alike, "starts_with(s, 'eu')", "not (s is distinct from t)"):
+        assert passing(text) == ["eu"], text
+    assert passing("s <> t") == passing("s not in (t)") == ["EU", "eü"]
+    assert passing("case when s = t then null else s end is null") == ["eu"]
+    assert passing("$user.region = 'eu'") == passing("s = null") == passing("null = s") == []
+
+
+def test_what_no_engine_reads_as_a_number_or_a_date_is_null() -> None:
+    """`\u0663` is a digit, and in some engines the name of a column."""
+    numbers = ("\u0663", "1\u0663", "\uff11", "1_0", "+1", " 1", "1e3", "0x1", "")
+    dates = ("2024-W01-1", "20240101", "2024-13-01", "\u0662024-01-01", "2024-1-001")
+    for engine in ENGINES:
+        for level in numbers:
+            user = User("x", frozenset(), {"level": level})
+            text = rendered("n = cast($user.level as integer)", engine, user)
+            assert "CAST(NULL AS" in text, level
+        for since in dates:
+            user = User("x", frozenset(), {"since": since})
+            text = rendered("d = cast($user.since as date)", engine, user)
+            assert "CAST(NULL AS DATE)" in text, since
+
+
+def test_what_is_too_deep_for_an_engine_is_refused() -> None:
+    """MariaDB has no `translate`, so that `lower` becomes 26 functions in one another."""
+    text = "lower(" * 39 + "s" + ")" * 39 + " = 'x'"
+    assert "TRANSLATE" in rendered(text, "trino")
+    with pytest.raises(BadInput, match="too deeply for mysql"):
+        rendered(text, "mysql")
+
+
 def test_what_was_not_checked_is_refused() -> None:
     with pytest.raises(BadInput, match="takes a constant"):
         render(parse_expression("starts_with(a, b)"), "trino", Table(None), USER)

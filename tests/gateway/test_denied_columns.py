@@ -100,8 +100,9 @@ def test_whom_a_deny_on_a_column_binds_takes_no_table_out_of_its_name() -> None:
 @pytest.mark.parametrize("column", ["iban", "IBAN", "Iban"])
 def test_a_column_is_masked_in_whatever_case_spark_names_it(estate: Estate, column: str) -> None:
     access = estate.access("ana")
-    assert access.mask(NAME["customers"], column, "string") is not None
-    assert access.mask(NAME["customers"], "name", "string") is None
+    types = {column: "string", "name": "string"}
+    assert access.mask(NAME["customers"], column, types) is not None
+    assert access.mask(NAME["customers"], "name", types) is None
 
 
 def test_a_mask_on_a_column_of_a_view_is_one(estate: Estate) -> None:
@@ -110,5 +111,5 @@ def test_a_mask_on_a_column_of_a_view_is_one(estate: Estate) -> None:
     with stated(estate, mask):
         access = estate.access("bo")
         assert access.is_limited(NAME["totals"])
-        assert access.mask(NAME["totals"], "total", "string") is not None
+        assert access.mask(NAME["totals"], "total", {"total": "string"}) is not None
         assert not access.is_limited(NAME["notes"])

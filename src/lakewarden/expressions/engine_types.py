@@ -6,9 +6,13 @@ MySQL and MariaDB have names of their own, and cast to few of them.
 from __future__ import annotations
 
 import re
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
 from lakewarden.expressions.types import Type, read_type
+
+COLLATION: Final = " collate "
+"""What a type of Spark has in it of which texts are compared by a collation."""
 
 _MYSQL: Final = "mysql"
 _UNSIGNED: Final = re.compile(r"\s+(unsigned|zerofill)")
@@ -30,6 +34,20 @@ _WIDE: Final = "bigint"
 _OF_WIDE: Final = "CAST({} AS DECIMAL(20))"
 """A whole number without a sign may be one too great for one with a sign."""
 
+_BITS: Final = {
+    name: bits
+    for bits, names in {
+        8: "byte tinyint",
+        16: "short smallint int2",
+        24: "mediumint",
+        32: "int integer int4",
+    }.items()
+    for name in names.split()
+}
+_DIGITS: Final = re.compile(r"(?:decimal|numeric|dec)\((\d+)(?:, *(\d+))?\)")
+
+_EXACT: Final = Context(prec=100, rounding=ROUND_HALF_UP)
+
 _SIZED: Final = (Type.STRING, Type.DECIMAL, Type.TIMESTAMP)
 
 
@@ -48,6 +66,25 @@ def column_type(engine: str, text: str) -> Type:
     if plain.startswith("timestamp"):
         return Type.OTHER
     return _MYSQL_NAMES.get(plain) or read_type(plain)
+
+
+def holds(text: str, number: str) -> bool:
+    """Whether a column of that type, one of numbers, has room for the number.
+
+    >>> holds("tinyint", "300"), holds("decimal(5, 2)", "999.99"), holds("double", "300")
+    (False, True, True)
+    """
+    plain = _UNSIGNED.sub("", text.lower())
+    is_unsigned, digits = plain != text.lower(), _DIGITS.fullmatch(plain)
+    if is_unsigned and number.startswith("-"):
+        return False
+    if digits is not None:
+        most, scale = int(digits[1]), int(digits[2] or 0)
+        rounded = Decimal(number).quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+        return abs(rounded) < Decimal(10) ** (most - scale)
+    bits = _BITS.get(_PARAMETERS.sub("", plain))
+    most = 2 ** (bits - (not is_unsigned)) if bits else 0
+    return not bits or -most <= int(number) < most
 
 
 def cast_to_column(engine: str, sql: str, text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lakewarden.expressions.types import Type, is_comparable, is_moment
+from lakewarden.expressions.types import Type, is_comparable, is_constant
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.toml_section import Section
 
@@ -36,14 +36,6 @@ COLUMN_TYPES: Final = (
     Type.TIMESTAMP,
 )
 """The types that a column may have: of these every engine has constants."""
-
-_FORMS: Final = {
-    Type.INTEGER: r"-?[0-9]{1,18}",
-    Type.DECIMAL: r"-?[0-9]{1,28}(\.[0-9]{1,10})?",
-    Type.BOOLEAN: r"true|false",
-    Type.DATE: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    Type.TIMESTAMP: r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?",
-}
 
 Value = str | int | bool
 """A value as files and bodies have it: decimals, dates and timestamps are texts."""
@@ -170,9 +162,7 @@ def _value(value: object, column: LookupColumn, where: str) -> str:
 def _fits(value: str, type: Type) -> bool:
     if type is Type.STRING:
         return is_comparable(value)
-    if re.fullmatch(_FORMS[type], value) is None:
-        return False
-    return is_moment(value) if type in (Type.DATE, Type.TIMESTAMP) else True
+    return is_constant(value, type)
 
 
 def _written(value: str, type: Type) -> Value:

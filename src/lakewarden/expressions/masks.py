@@ -23,7 +23,7 @@ from typing import Final
 from lakewarden.expressions.checker import Table, check_expression
 from lakewarden.expressions.nodes import Call, Cast, Column, Literal, Node
 from lakewarden.expressions.parser import Expression, parse_expression
-from lakewarden.expressions.types import NUMBERS, Type, is_moment
+from lakewarden.expressions.types import NUMBERS, Type, is_constant
 from lakewarden.kernel.errors import BadInput
 
 STRICTEST_FIRST: Final = (
@@ -156,14 +156,8 @@ def _partly(value: Node, shown: Node) -> Node:
 
 def _constant(text: str, type: Type) -> Literal | None:
     """The text as a constant of the type; None where it is none."""
-    forms = {
-        Type.INTEGER: r"-?\d{1,18}",
-        Type.DECIMAL: r"-?\d{1,28}(\.\d{1,10})?",
-        Type.DOUBLE: r"-?\d{1,15}(\.\d{1,10})?",
-        Type.DATE: r"\d{4}-\d\d-\d\d",
-        Type.BOOLEAN: r"true|false",
-        Type.STRING: r"[^\0]*",
-    }
-    if type not in forms or not re.fullmatch(forms[type], text):
+    if type is Type.STRING:
+        return None if "\0" in text else Literal(text, type)
+    if type not in (*NUMBERS, Type.BOOLEAN, Type.DATE) or not is_constant(text, type):
         return None
-    return None if type is Type.DATE and not is_moment(text) else Literal(text, type)
+    return Literal(text, type)

@@ -7,7 +7,6 @@ points on every engine, whatever the collation of the column.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,7 +28,7 @@ from lakewarden.expressions.nodes import (
     UserValue,
 )
 from lakewarden.expressions.parser import NAME, Expression
-from lakewarden.expressions.types import Type, is_comparable, is_moment
+from lakewarden.expressions.types import Type, is_comparable, is_constant
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 
 DIALECTS: Final = {
@@ -147,8 +146,12 @@ _MAX_UNIT: Final = 0xFFFF
 _COLLATED: Final = {
     "mysql": {"": _BYTES, "like": _CHARACTERS},
     "postgresql": {"": 'a COLLATE "C"'},
+    "duckdb": {"": "CAST(a AS VARCHAR) COLLATE C"},
 }
 """How a string is written where it is compared, if its column may have another collation."""
+
+_NEEDS_TYPES: Final = frozenset({"mysql", "postgresql"})
+"""Engines in which another value than a string would be compared in another way."""
 
 _COMPARES: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "is distinct from", "like"})
 
@@ -191,13 +194,25 @@ def render(
     takes.
     """
     root = expression.root if isinstance(expression, Expression) else expression
-    if table.columns is None and engine in _COLLATED:
+    if table.columns is None and engine in _NEEDS_TYPES:
         raise BadInput(f"{engine} can be told only with the types of the columns")
     writer = _Writer(engine, table, user, lookups or {})
-    sql: str = writer.write(root).sql(dialect=DIALECTS[engine])
+    try:
+        sql: str = writer.write(root).sql(dialect=DIALECTS[engine])
+    except RecursionError:
+        raise BadInput(f"the expression is nested too deeply for {engine}") from None
     if engine in _SUBSTITUTING and _VARIABLE in sql:
         raise BadInput(f"{engine} would take `{_VARIABLE}` in a name for one of its variables")
     return sql
+
+
+def has_collations(engine: str) -> bool:
+    """Whether the engine has to be told how strings are compared, and so which columns are ones.
+
+    >>> has_collations("duckdb"), has_collations("trino")
+    (True, False)
+    """
+    return engine in _COLLATED
 
 
 @cache
@@ -317,11 +332,20 @@ class _Writer:
         return function == "=" and "and" in self._within.partition("or")[2]
 
     def _is_text(self, arguments: Sequence[Node]) -> bool:
-        """Whether strings are compared that may have a collation on this engine."""
-        if self._engine not in _COLLATED:
+        """Whether strings are compared that may have a collation on this engine.
+
+        A constant beside a column whose type is not known may be no string there.
+        """
+        if not has_collations(self._engine):
             return False
-        types = {type_of(argument, self._table) for argument in arguments}
-        return Type.STRING in types
+        telling = [one for one in arguments if not _is_constant(one)] or arguments
+        return any(map(self._is_string, telling))
+
+    def _is_string(self, node: Node) -> bool:
+        try:
+            return type_of(node, self._table) is Type.STRING
+        except BadInput:
+            return False  # it fits no type, as the engine finds out
 
     def _collated(
         self, function: str, arguments: Sequence[Node], written: Sequence[exp.Expr]
@@ -447,10 +471,8 @@ class _Writer:
 
     def _constant(self, text: str | None, type: Type) -> exp.Expr:
         """A text as an integer or a date; NULL where it is none."""
-        if text is not None and type is Type.INTEGER and re.fullmatch(r"-?\d{1,18}", text):
-            return self._literal(Literal(text, Type.INTEGER))
-        if text is not None and type is Type.DATE and len(text) == 10 and is_moment(text):
-            return self._literal(Literal(text, Type.DATE))
+        if text is not None and is_constant(text, type):
+            return self._literal(Literal(text, type))
         return exp.cast(exp.null(), _TYPES[type])
 
 

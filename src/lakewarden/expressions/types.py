@@ -66,6 +66,27 @@ def is_moment(text: str) -> bool:
     return True
 
 
+_CONSTANTS: Final = {
+    Type.INTEGER: r"-?[0-9]{1,18}",
+    Type.DECIMAL: r"-?[0-9]{1,28}(\.[0-9]{1,10})?",
+    Type.DOUBLE: r"-?[0-9]{1,15}(\.[0-9]{1,10})?",
+    Type.BOOLEAN: r"true|false",
+    Type.DATE: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    Type.TIMESTAMP: r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?",
+}
+
+
+def is_constant(text: str, type: Type) -> bool:
+    """Whether every engine reads the text as a constant of that type, which is none of strings.
+
+    >>> is_constant("-7", Type.INTEGER), is_constant("2024-W01-1", Type.DATE)
+    (True, False)
+    """
+    if re.fullmatch(_CONSTANTS[type], text) is None:
+        return False
+    return type not in (Type.DATE, Type.TIMESTAMP) or is_moment(text)
+
+
 def is_comparable(text: str) -> bool:
     r"""Whether every engine compares the text alike: one with control characters is not ASCII.
 

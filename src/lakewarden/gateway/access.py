@@ -124,20 +124,26 @@ class Access:
         entity = self._table(self._act("SelectFromTable"), name)
         return entity is None or self._answers.is_limited(entity)
 
-    def filters(self, name: Name) -> list[str]:
-        """The conditions that rows of the table have to meet, in Spark's SQL."""
+    def filters(self, name: Name, columns: Mapping[str, str]) -> list[str]:
+        """The conditions that rows of the table have to meet, in Spark's SQL.
+
+        `columns` has the types of all its columns.
+        """
         entity = self._table(self._act("SelectFromTable"), name)
         if entity is None:
             return ["FALSE"]
-        return row_filters(self._realm, self._answers.request("", entity), ENGINE)
+        return row_filters(self._realm, self._answers.request("", entity), ENGINE, columns)
 
-    def mask(self, name: Name, column: str, type: str) -> str | None:
-        """What is shown instead of a column, in Spark's SQL; None: its values."""
+    def mask(self, name: Name, column: str, columns: Mapping[str, str]) -> str | None:
+        """What is shown instead of a column, in Spark's SQL; None: its values.
+
+        `columns` has the types of all columns of the table.
+        """
         entities = self._answers.columns(_named(name), column)
         if not entities:
             return "NULL"
         requests = [self._answers.request("", one) for one in entities]
-        return column_mask(self._realm, requests, ENGINE, column, type)
+        return column_mask(self._realm, requests, ENGINE, column, columns[column], columns)
 
     def schemas(self, catalog: str) -> list[str]:
         """The schemas of a catalog that the user may use."""

@@ -60,15 +60,13 @@ class Governor:
 
         The columns are named one by one, so that one that comes meanwhile is not shown.
         """
-        conditions = self._access.filters(name)
+        columns = self._columns_of(name)
+        conditions = self._access.filters(name, columns)
         self.reads[name] = len(conditions)
         for condition in conditions:
             passing = relations.Filter(input=plan, condition=_sql(condition))
             plan = relations.Relation(filter=passing)
-        shown = [
-            _column(column, self._access.mask(name, column, type))
-            for column, type in self._columns_of(name).items()
-        ]
+        shown = [_column(column, self._access.mask(name, column, columns)) for column in columns]
         project = relations.Project(input=plan, expressions=shown)
         return relations.Relation(project=project)
 

@@ -6,6 +6,8 @@ from typing import Final
 
 from pyspark.sql.connect.proto import types_pb2 as types
 
+from lakewarden.expressions.engine_types import COLLATION
+
 _NAMES: Final = {
     "binary": "binary",
     "boolean": "boolean",
@@ -22,13 +24,18 @@ _NAMES: Final = {
 
 
 def sql_type(type: types.DataType) -> str:
-    """The type in SQL; one with parts is only `struct`, which no mask but NULL fits."""
+    """The type in SQL; one with parts is only `struct`, which no mask but NULL fits.
+
+    Nor does any other fit one with a collation, of which a filter asks only whether it is NULL.
+    """
     kind = type.WhichOneof("kind") or ""
     match kind:
         case "decimal":
             return f"decimal({type.decimal.precision}, {type.decimal.scale})"
         case "string" if type.string.collation in ("", "UTF8_BINARY"):
             return "string"
+        case "string":
+            return f"string{COLLATION}{type.string.collation}"
         case "char":
             return f"char({type.char.length})"
         case "var_char":

@@ -537,7 +537,7 @@ class _Builder:
             columns = self._objects.columns[self._paths[table]]
             try:
                 engine = self._mapping.engine.name
-                self._reads[key] = limited_read(self._realm, request, engine, columns, typed=True)
+                self._reads[key] = limited_read(self._realm, request, engine, columns)
             except WardenError:
                 self._reads[key] = None
         return self._reads[key]

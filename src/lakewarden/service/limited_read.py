@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from lakewarden.expressions.renderer import has_collations
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.explain import lacking
 from lakewarden.kernel.matrix import Matrix
@@ -36,8 +37,6 @@ def limited_read(
     request: Request,
     engine: str,
     columns: Mapping[str, str],
-    *,
-    typed: bool = False,
 ) -> LimitedRead:
     """How the request's target may be read with an engine.
 
@@ -49,7 +48,6 @@ def limited_read(
         request: Who asks, and about what; its operation does not matter.
         engine: The engine whose SQL is written.
         columns: The columns that there are where the rows are, with the types they have there.
-        typed: Filters and masks are written for these types, as some engines need.
 
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
@@ -66,7 +64,7 @@ def limited_read(
     unmatched = {one.column for one in seen.columns} - read
     if unmatched:
         raise BadInput(f"no column is `{min(unmatched).name}`, which has a mask")
-    beside = columns if typed else None
+    beside = columns if has_collations(engine) else None
     masks = {}
     for name, type in columns.items():
         about = [replace(request, target=column) for column in meant[name]]

@@ -6,11 +6,11 @@ values of the user. What cannot be said hides: a filter becomes FALSE, a mask NU
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from lakewarden.expressions.checker import Table, check_expression
-from lakewarden.expressions.engine_types import cast_to_column, column_type
+from lakewarden.expressions.engine_types import COLLATION, cast_to_column, column_type, holds
 from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.expressions.masks import Mask, parse_mask, strictest
 from lakewarden.expressions.nodes import InGroups, InLookup, UserValue, walk
@@ -30,6 +30,7 @@ HIDDEN_ROWS = "FALSE"
 HIDDEN_VALUE = "NULL"
 """The value of a mask that cannot be said."""
 
+_DUCKDB = "duckdb"
 _REMEMBERED = 65_536
 _NO_TYPES: Mapping[str, str] = {}
 
@@ -45,10 +46,9 @@ def row_filters(
     binding = obligations(realm.matrix, request, Effect.FILTER)
     if not binding:
         return []
-    user, lookups = user_of(realm, request), realm.realm.lookups
-    kinds = None if columns is None else _kinds(engine, columns)
-    table = Table(kinds, types_of(lookups))
-    return [_condition(one.expression, engine, user, table, _rows(lookups)) for one in binding]
+    user = user_of(realm, request)
+    lookups = realm.realm.lookups
+    return [_condition(one.expression, engine, user, columns, lookups) for one in binding]
 
 
 def column_mask(
@@ -124,12 +124,18 @@ def user_of(realm: RealmState, request: Request) -> User:
 
 
 def _condition(
-    text: str, engine: str, user: User, table: Table, rows: Mapping[str, Sequence[Values]]
+    text: str,
+    engine: str,
+    user: User,
+    columns: Mapping[str, str] | None,
+    lookups: Mapping[str, LookupTable],
 ) -> str:
     try:
         expression = _parsed(text)
-        check_expression(expression, table, engines=[engine])
-        return render(expression, engine, table, user, rows)
+        kinds = None if columns is None else _kinds(engine, columns, expression)
+        table = Table(kinds, types_of(lookups))
+        check_expression(expression, _checked(engine, table), engines=[engine])
+        return render(expression, engine, table, user, _rows(lookups))
     except WardenError:
         return HIDDEN_ROWS
 
@@ -150,13 +156,16 @@ def _rendered_value(
     beside: Mapping[str, str] = _NO_TYPES,
 ) -> str:
     kind = column_type(engine, type)
-    kinds = {**_kinds(engine, beside), column: kind}
+    if _has_no_room(type, kind, mask):
+        mask = Mask("null")
+    kinds = {**_kinds(engine, beside, mask.expression), column: kind}
     # Of other columns an engine that asks says no type.
     is_known = mask.expression is None or mask.expression.columns <= kinds.keys()
     table = Table(kinds if is_known else None, types_of(lookups))
     try:
         if mask.expression is not None:
-            check_expression(mask.expression, table, result=kind, engines=[engine])
+            checked = _checked(engine, table)
+            check_expression(mask.expression, checked, result=kind, engines=[engine])
         sql = render(mask.value(column, kind), engine, table, user, _rows(lookups))
     except WardenError:
         return HIDDEN_VALUE
@@ -164,8 +173,35 @@ def _rendered_value(
     return HIDDEN_VALUE if kind is Type.OTHER else cast_to_column(engine, sql, type)
 
 
-def _kinds(engine: str, columns: Mapping[str, str]) -> dict[str, Type]:
-    return {name: column_type(engine, text) for name, text in columns.items()}
+def _has_no_room(type: str, kind: Type, mask: Mask) -> bool:
+    """Whether the mask is a constant that is too great for the column."""
+    is_number = mask.kind == "constant" and kind in (Type.INTEGER, Type.DECIMAL) and mask.fits(kind)
+    return is_number and not holds(type, mask.argument)
+
+
+def _kinds(
+    engine: str, columns: Mapping[str, str], expression: Expression | None
+) -> dict[str, Type]:
+    """The types of the columns, as far as they matter to what is written for the engine."""
+    kinds = {name: column_type(engine, text) for name, text in columns.items()}
+    matters = _MATTERING.get(engine)
+    if matters is None or not columns or expression is None:
+        return kinds
+    # The engine knows the others itself, and columns by names of other case.
+    told = {name.lower(): kind for name, kind in kinds.items() if matters(columns[name], kind)}
+    return {name: told.get(name.lower(), Type.NULL) for name in expression.columns}
+
+
+_MATTERING: Mapping[str, Callable[[str, Type], bool]] = {
+    _DUCKDB: lambda _, kind: kind is Type.STRING,
+    "spark": lambda text, _: COLLATION in text,
+}
+"""Of engines that ask, the types that matter: there strings may have collations."""
+
+
+def _checked(engine: str, table: Table) -> Table:
+    """The table as the expression has to fit it; DuckDB says by itself what does not."""
+    return Table(None, table.lookups) if engine == _DUCKDB else table
 
 
 @lru_cache(_REMEMBERED)

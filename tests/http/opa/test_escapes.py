@@ -75,6 +75,14 @@ def test_where_files_lie_is_chosen_by_the_owner_of_the_catalog(name: str) -> Non
     assert (denied.operation, denied.entity) == ("trino.DropCatalog", "catalog:lk:c")
 
 
+def test_nor_by_a_property_within_another_one() -> None:
+    """Iceberg takes properties of its own in `extra_properties`."""
+    realm = lake(CREATES, owns_catalog="mia")
+    for inner, expected in (("write.data.path", "mia"), ("write.format.default", EVERYBODY)):
+        resource = Resource(table=table("new", extra_properties={inner: "x"}))
+        assert who(realm, "CreateTable", resource) == expected
+
+
 @pytest.mark.parametrize(
     ("procedure", "expected"),
     [("OPTIMIZE", "mia olga"), ("ADD_FILES", "mia"), ("ADD_FILES_FROM_TABLE", "mia")],

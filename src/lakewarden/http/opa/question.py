@@ -173,10 +173,14 @@ def parts(resource: Resource) -> Mapping[str, str]:
 
 
 def chosen(resource: Resource) -> Iterator[tuple[str, str]]:
-    """What a request chooses beside what it is about: names by what they are of an engine."""
+    """What a request chooses beside what it is about: names by what they are of an engine.
+
+    A property may have others in it, as `extra_properties` of tables of Iceberg.
+    """
     for one in (resource.table, resource.schema):
-        for name in (one and one.properties) or ():
-            yield "table_properties", name
+        for name, value in ((one and one.properties) or {}).items():
+            for inner in (name, *(value if isinstance(value, dict) else ())):
+                yield "table_properties", inner
     if resource.catalog_session_property is not None:
         yield "session_properties", resource.catalog_session_property.property_name
     if resource.table is not None and resource.function is not None:

@@ -28,6 +28,8 @@ REFUSED = [
     ("substr(s, n) = 'x'", "takes a constant as argument 2"),
     ("substr(s, null) = 'x'", "takes a constant as argument 2"),
     ("replace(s, '', 'x') = 'x'", "a text that is not empty"),
+    ("substr(s) = 'x'", "expected `substr(a, start, length)`, got 1 arguments"),
+    ("replace(s, 'x') = 'x'", "expected `replace(a, 'old', 'new')`, got 2 arguments"),
     ("starts_with(s, t)", "takes a constant as argument 2"),
     ("coalesce(s, n) = 'x'", "takes values of one type"),
     ("coalesce(s) = 'x'", "expected `coalesce(a, b, …)`, got 1 arguments"),

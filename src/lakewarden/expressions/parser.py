@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from lakewarden.expressions.functions import CALLED
 from lakewarden.expressions.lookup import MAX_ROWS
+from lakewarden.expressions.nested_types import check_nested_types
 from lakewarden.expressions.nodes import (
     Call,
     Cast,
@@ -130,6 +131,7 @@ def _parsed(text: str, where: str) -> exp.Expr:
     if _nesting(quoted) > MAX_NESTING:
         raise BadInput(f"parentheses are nested deeper than {MAX_NESTING}", where=where)
     try:
+        check_nested_types(quoted, "", where)
         statements = parse(quoted)
     except SqlglotError as error:
         details = getattr(error, "errors", None) or [{}]
@@ -238,7 +240,7 @@ class _Reader:
             exp.Trim: self._trim,
             exp.Substring: self._substring,
             exp.Replace: lambda node: self._call(
-                "replace", node.this, node.expression, node.args["replacement"]
+                "replace", node.this, node.expression, node.args.get("replacement")
             ),
             exp.StartsWith: lambda node: self._call("starts_with", node.this, node.expression),
             exp.Concat: self._concat,
@@ -273,8 +275,10 @@ class _Reader:
         if more:
             raise self._refused(node)
 
-    def _call(self, function: str, *arguments: exp.Expr) -> Node:
-        return Call(function, tuple(self.read(argument) for argument in arguments))
+    def _call(self, function: str, *arguments: exp.Expr | None) -> Node:
+        """The call; an argument that is None was left out."""
+        given = (argument for argument in arguments if argument is not None)
+        return Call(function, tuple(map(self.read, given)))
 
     def _column(self, node: exp.Expr) -> Node:
         self._only(node, "this")
@@ -369,8 +373,7 @@ class _Reader:
 
     def _substring(self, node: exp.Expr) -> Node:
         self._only(node, "this", "start", "length")
-        parts = [node.this, node.args["start"], node.args.get("length")]
-        return self._call("substr", *(part for part in parts if part is not None))
+        return self._call("substr", node.this, node.args.get("start"), node.args.get("length"))
 
     def _concat(self, node: exp.Expr) -> Node:
         """`concat(a, b)` is `a || b`: NULL where one of them is NULL."""

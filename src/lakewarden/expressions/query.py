@@ -15,6 +15,7 @@ from typing import Final
 from sqlglot import exp, parse, parse_one
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from lakewarden.expressions.nested_types import check_nested_types
 from lakewarden.expressions.query_grammar import (
     DIALECTS,
     check_grammar,
@@ -170,6 +171,7 @@ _SUBSTITUTED: Final = {"duckdb": ("\0",), "spark": ("\0", "${", "\\")}
 def parsed(text: str, dialect: str) -> exp.Expr:
     """The one statement of the text; raises `BadInput`."""
     try:
+        check_nested_types(text, dialect)
         statements = parse(text, read=dialect)
     except SqlglotError:
         raise BadInput("the query cannot be read") from None

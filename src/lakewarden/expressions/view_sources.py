@@ -14,6 +14,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from lakewarden.expressions.nested_types import check_nested_types
+from lakewarden.kernel.errors import BadInput
+
 MAX_LENGTH: Final = 100_000
 """Longer texts are not read: each character costs some microseconds."""
 
@@ -49,7 +52,7 @@ def view_sources(sql: str, dialect: str) -> tuple[ViewSource, ...]:
     try:
         query = _query(sql, dialect)
         found = list(_sources(query)) if query is not None else []
-    except (SqlglotError, RecursionError):
+    except (SqlglotError, BadInput, RecursionError):
         return ()
     columns: dict[tuple[str, str, str], frozenset[str] | None] = {}
     for one in found:
@@ -92,12 +95,13 @@ def _query(sql: str, dialect: str) -> exp.Query | None:
     name = dialect.strip().lower()
     known = _SPELLED.get(name, name)
     try:
-        tree: object = parse_one(sql, dialect=known)
+        check_nested_types(sql, known)
     except ValueError as error:
-        if isinstance(error, SqlglotError):
+        if isinstance(error, SqlglotError | BadInput):
             raise
         known = ""
-        tree = parse_one(sql)
+        check_nested_types(sql, known)
+    tree: object = parse_one(sql, dialect=known)
     if isinstance(tree, exp.Create):
         tree = tree.expression
     if not isinstance(tree, exp.Query):

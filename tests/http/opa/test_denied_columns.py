@@ -117,6 +117,9 @@ def test_a_column_is_not_read_by_whom_it_is_denied_and_not_listed() -> None:
         columns = [Resource(table=Table("c", "s", "orders", ["id", "iban", "new"]))]
         asked = evaluator(realm, user, "FilterColumns", filter_resources=columns)
         assert list(asked.allowed_indices()) == shown
+    # Without an address for lists Trino asks about each by itself.
+    assert who(realm, "FilterColumns", ["iban"]) == "bo mia olga"
+    assert who(realm, "FilterColumns", ["id"]) == who(realm, "FilterColumns", ["new"]) == EVERYBODY
 
 
 def test_a_column_that_has_no_name_in_the_realm_could_be_any() -> None:

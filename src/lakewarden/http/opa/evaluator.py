@@ -31,6 +31,7 @@ _STORING: Final = frozenset({"CreateMaterializedView", "RefreshMaterializedView"
 _INNER: Final = "$"
 """What stands in names of tables about another one: of its files, partitions, history."""
 
+_LISTING: Final = "FilterColumns"
 _READING: Final = "SelectFromColumns"
 _BY_VIEW: Final = "CreateViewWithSelectFromColumns"
 """What Trino asks about the tables of a view with SECURITY DEFINER, as the owner of the view."""
@@ -89,6 +90,10 @@ class Evaluator:
         if self.act is None or self.is_withheld:
             return False
         resource = action.resource or Resource()
+        if self.act.name == _LISTING and resource.table is not None and resource.table.columns:
+            # Where Trino has no address for lists, it asks about one column at a time.
+            columns = self._allowed_columns(self.act, [resource])
+            return len(columns) == len(resource.table.columns)
         allowed = self._allows(self.act, resource) and self._missing(resource) is None
         if allowed and action.target_resource is not None:
             return self._enters(self.act, resource, action.target_resource)
@@ -113,7 +118,7 @@ class Evaluator:
         act, resources = self.act, self._question.action.filter_resources or []
         if act is None:
             return ()
-        if act.name == "FilterColumns":
+        if act.name == _LISTING:
             return self._allowed_columns(act, resources)
         if act.resource == "table":
             return self._allowed_tables(act, resources)
@@ -189,7 +194,7 @@ class Evaluator:
     def listed(self) -> int:
         """How many resources are asked about, or columns of one table."""
         resources = self._question.action.filter_resources or []
-        if self.operation == "FilterColumns" and len(resources) == 1 and resources[0].table:
+        if self.operation == _LISTING and len(resources) == 1 and resources[0].table:
             return len(resources[0].table.columns or ())
         return len(resources)
 

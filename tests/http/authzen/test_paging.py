@@ -148,6 +148,22 @@ def test_a_token_with_a_place_of_another_shape_is_a_bad_request() -> None:
     assert GATE.post("/access/v1/search/resource", body)[0] == 400
 
 
+@pytest.mark.parametrize(
+    "place", [["nope", "x"], ["table", "m"], ["table", "m:c.s.t/.."], ["", ""], ["platform"] * 2]
+)
+@pytest.mark.parametrize("realms", [None, ["gravitino"]])
+def test_a_token_with_a_place_that_nothing_can_have_is_a_bad_request(
+    place: list[str], realms: list[str] | None
+) -> None:
+    body = {**BODIES["resource"], **({} if realms is None else {"context": {"realms": realms}})}
+    first = GATE.search("resource", {**body, "page": {"limit": 3}})["page"]["next_token"]
+    digest, *known = json.loads(base64.urlsafe_b64decode(first + "=="))
+    forged = [digest, *known[:-2], *place]
+    token = base64.urlsafe_b64encode(json.dumps(forged).encode()).decode().rstrip("=")
+    status, said = GATE.post("/access/v1/search/resource", {**body, "page": {"token": token}})
+    assert (status, said) == (400, "page.token: is not a page token of this search")
+
+
 def test_a_place_that_is_gone_is_passed_over() -> None:
     text = base64.urlsafe_b64decode(_token("resource") + "==")
     digest = json.loads(text)[0]

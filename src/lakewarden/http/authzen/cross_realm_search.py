@@ -23,7 +23,7 @@ import msgspec
 from lakewarden.http.authzen import name_resolution, request_context
 from lakewarden.http.authzen.errors import Forbidden
 from lakewarden.http.authzen.evaluator import Evaluator
-from lakewarden.http.authzen.paging import PageRequest
+from lakewarden.http.authzen.paging import REFUSED, PageRequest
 from lakewarden.http.authzen.question import Question
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -161,7 +161,9 @@ class CrossRealmSearch:
             room = page.size - len(results)
             if start is not None and name < start[0]:
                 continue
-            after = start[1] if start is not None and name == start[0] else None
+            after = None
+            if start is not None and name == start[0]:
+                after = name_resolution.place(realm, start[1])
             listed = page_of(realm.matrix, ids, max(room, 1), after)
             entities = listed.entities[:room]
             more = more or listed.after is not None or len(entities) < len(listed.entities)
@@ -276,5 +278,5 @@ def _place(page: PageRequest) -> tuple[str, Entity] | None:
     if page.after is None:
         return None
     if len(page.after) != 1 + len(NO_RESOURCE):
-        raise BadInput("is not a page token of this search", where="page.token")
+        raise BadInput(REFUSED, where="page.token")
     return page.after[0], Entity(*page.after[1:])

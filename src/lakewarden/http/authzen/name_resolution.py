@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from lakewarden.http.authzen.paging import REFUSED
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import NONE
@@ -59,6 +60,21 @@ def entity(realm: RealmState, type: str, id: str) -> Entity:
         return resource
     model.check_type(resource.type)
     return resource
+
+
+def place(realm: RealmState, named: Entity) -> Entity:
+    """The entity behind which a page begins, stored or not.
+
+    A token needs no secret, so anything may stand in it: raises `BadInput` for what is no name of
+    the realm.
+    """
+    try:
+        found = entity(realm, *named)
+    except (BadInput, Unknown):
+        found = NO_RESOURCE
+    if found == NO_RESOURCE or found != named:
+        raise BadInput(REFUSED, where="page.token")
+    return found
 
 
 def realm_of(realms: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:

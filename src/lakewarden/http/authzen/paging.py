@@ -21,7 +21,7 @@ from lakewarden.http.authzen.question import Members, optional
 from lakewarden.kernel.errors import BadInput
 
 _LONGEST: Final = 8_192
-_REFUSED: Final = "is not a page token of this search"
+REFUSED: Final = "is not a page token of this search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ def _after(page: Members, digest: str) -> tuple[str, ...] | None:
     if not isinstance(token, str):
         raise BadInput("expected a string", where="page.token")
     if len(token) > _LONGEST or not token.isascii():
-        raise BadInput(_REFUSED, where="page.token")
+        raise BadInput(REFUSED, where="page.token")
     try:
         padded = token.encode("ascii") + b"=" * (-len(token) % 4)
         parts = msgspec.json.decode(urlsafe_b64decode(padded), type=tuple[str, ...])
     except (NotBase64, ValueError, msgspec.MsgspecError):
-        raise BadInput(_REFUSED, where="page.token") from None
+        raise BadInput(REFUSED, where="page.token") from None
     if not parts or parts[0] != digest:
-        raise BadInput(_REFUSED, where="page.token")
+        raise BadInput(REFUSED, where="page.token")
     return parts[1:] or None
 
 

@@ -20,7 +20,7 @@ from lakewarden.http.authzen.cross_realm_search import (
 from lakewarden.http.authzen.errors import Forbidden
 from lakewarden.http.authzen.evaluation import OK, Evaluation, fresh
 from lakewarden.http.authzen.evaluator import Evaluator
-from lakewarden.http.authzen.paging import PageRequest, page_request, rendered
+from lakewarden.http.authzen.paging import REFUSED, PageRequest, page_request, rendered
 from lakewarden.http.authzen.question import (
     Members,
     Question,
@@ -154,7 +154,8 @@ def _resources(evaluator: Evaluator, question: Question, page: PageRequest, now:
         question._replace(type=name_resolution.PLATFORM, id=name_resolution.PLATFORM), realm, now
     )
     realm.system.model.check_type(question.type)
-    after = _place(page)
+    place = _place(page)
+    after = None if place is None else name_resolution.place(realm, place)
     size = max(page.size, 1)
     listed = page_of_listing(realm.matrix, request, size, after, type=question.type, each=checked)
     entities = listed.entities[: page.size]
@@ -169,7 +170,7 @@ def _place(page: PageRequest) -> Entity | None:
     if page.after is None:
         return None
     if len(page.after) != len(NO_RESOURCE):
-        raise BadInput("is not a page token of this search", where="page.token")
+        raise BadInput(REFUSED, where="page.token")
     return Entity(*page.after)
 
 

@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useQueries, useQuery } from "@tanstack/react-query";
 
 import { $api, callDialect } from "./client";
 
@@ -9,15 +9,28 @@ const SERVER = "server:lakewarden";
  * The server stays the guard: this only spares buttons that would answer 403.
  */
 export function useRights(realm?: string): { may: (operation: string) => boolean; known: boolean } {
+  const held = useQuery(rightsOn(realm));
+  const operations = new Set(held.data?.operations ?? []);
+  return { may: (operation) => operations.has(operation), known: held.isSuccess };
+}
+
+/** The same of several realms. */
+export function useRightsIn(realms: string[]): (realm: string, operation: string) => boolean {
+  const held = useQueries({ queries: realms.map(rightsOn) });
+  const operations = new Map(
+    realms.map((realm, place) => [realm, new Set(held[place]?.data?.operations ?? [])]),
+  );
+  return (realm, operation) => operations.get(realm)?.has(operation) ?? false;
+}
+
+function rightsOn(realm?: string) {
   const entity = realm === undefined ? SERVER : `realm:${realm}`;
-  const held = $api.useQuery(
+  return $api.queryOptions(
     "post",
     "/api/v1/realms/{realm}/privileges",
     { params: { path: { realm: "_server" } }, body: { entity } },
     { staleTime: 60_000, retry: false, enabled: realm !== "" },
   );
-  const operations = new Set(held.data?.operations ?? []);
-  return { may: (operation) => operations.has(operation), known: held.isSuccess };
 }
 
 /** The operations that the caller may use on an entity by the rules of its own realm. */

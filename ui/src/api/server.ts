@@ -14,6 +14,29 @@ export function useRealm(name: string | undefined): Realm | undefined {
   return useRealms().data?.realms.find((realm) => realm.name === name);
 }
 
+type Named = Pick<Realm, "name" | "title">;
+
+/** What a realm is called among others: its system, and its name where several have that. */
+export function titleOf(realm: Named, realms: Named[]): string {
+  if (!realm.title) return realm.name;
+  const isAlone = realms.every((one) => one.name === realm.name || one.title !== realm.title);
+  return isAlone ? realm.title : `${realm.title} (${realm.name})`;
+}
+
+/** The realms as the choices of a field. */
+export function choicesOf(realms: Realm[]): [string, string][] {
+  return realms.map((one) => [one.name, titleOf(one, realms)]);
+}
+
+/** What the realm of a name is called, of those that the caller may know of. */
+export function useTitleOf(): (name: string) => string {
+  const realms = useRealms().data?.realms ?? [];
+  return (name) => {
+    const found = realms.find((one) => one.name === name);
+    return found ? titleOf(found, realms) : name;
+  };
+}
+
 /** Realms that hold metadata: all but lakewarden's own. */
 export function governed(realms: Realm[] | undefined): Realm[] {
   return (realms ?? []).filter((realm) => realm.name !== "_server");

@@ -2,7 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
-import { managesPolicies, useRights } from "../api/rights";
+import { managesPolicies, useRights, useRightsIn } from "../api/rights";
 import { governed, useReadiness, useRealms, type Realm } from "../api/server";
 import { Icon } from "../parts/icon";
 import { count, t } from "../words";
@@ -13,8 +13,12 @@ export function Rail() {
   const realms = governed(useRealms().data?.realms);
   const server = useRights();
   const { realm: here } = useParams({ strict: false });
-  const first = realms.find((one) => one.name === here) ?? realms[0];
-  const reads = useRights(first?.name ?? "");
+  const may = useRightsIn(realms.map((one) => one.name));
+  const among = [...realms.filter((one) => one.name === here), ...realms];
+  /** The realm that is shown, or else the first, of those in which the caller may do it. */
+  const first = (operation: string) => among.find((one) => may(one.name, operation));
+  const [stated, searched, planned] = ["statement.list", "subject.search", "realm.plan"].map(first);
+  const ofSystem = (isOf: (model: string) => boolean) => realms.filter((one) => isOf(one.model));
   return (
     <nav className={styles.rail} aria-label={t("Main")}>
       <Link to="/" className={styles.logo}>
@@ -28,46 +32,40 @@ export function Rail() {
         <Item to="/people" icon="people" text={t("People")} />
       </Group>
       <Group title={t("Rules")}>
-        {realms
-          .filter((realm) => realm.model === "datahub")
-          .map((realm) => (
-            <Policies key={realm.name} realm={realm} />
-          ))}
-        {realms
-          .filter((realm) => realm.model === "gravitino" && reads.may("statement.list"))
-          .map((realm) => (
+        {ofSystem((model) => model === "datahub").map((realm, _, all) => (
+          <Policies key={realm.name} realm={realm} text={named(t("Policies"), realm, all)} />
+        ))}
+        {ofSystem((model) => model === "gravitino")
+          .filter((realm) => may(realm.name, "statement.list"))
+          .map((realm, _, all) => (
             <RealmItem
               key={realm.name}
               realm={realm}
               page="roles"
               icon="roles"
-              text={t("Roles and grants")}
+              text={named(t("Roles and grants"), realm, all)}
             />
           ))}
-        {realms
-          .filter((realm) => realm.model.startsWith("cdap") && reads.may("statement.list"))
-          .map((realm) => (
+        {ofSystem((model) => model.startsWith("cdap"))
+          .filter((realm) => may(realm.name, "statement.list"))
+          .map((realm, _, all) => (
             <RealmItem
               key={realm.name}
               realm={realm}
               page="privileges"
               icon="privileges"
-              text={t("Privileges")}
+              text={named(t("Privileges"), realm, all)}
             />
           ))}
-        {first && reads.may("statement.list") && (
-          <RealmItem realm={first} page="statements" icon="statements" text={t("Statements")} />
+        {stated && (
+          <RealmItem realm={stated} page="statements" icon="statements" text={t("Statements")} />
         )}
-        {first && reads.may("subject.search") && (
-          <RealmItem realm={first} page="matrix" icon="matrix" text={t("Matrix")} />
-        )}
-        {first && reads.may("realm.plan") && (
-          <RealmItem realm={first} page="plan" icon="plan" text={t("Plan")} />
-        )}
+        {searched && <RealmItem realm={searched} page="matrix" icon="matrix" text={t("Matrix")} />}
+        {planned && <RealmItem realm={planned} page="plan" icon="plan" text={t("Plan")} />}
       </Group>
       <Group title={t("Watch")}>
-        {reads.may("realm.lint") && <Item to="/findings" icon="findings" text={t("Findings")} />}
-        {(server.may("audit.read") || reads.may("audit.read")) && (
+        {first("realm.lint") && <Item to="/findings" icon="findings" text={t("Findings")} />}
+        {(server.may("audit.read") || first("audit.read")) && (
           <Item to="/audit" icon="audit" text={t("Audit")} />
         )}
       </Group>
@@ -108,11 +106,16 @@ function Item({ to, icon, text, exact = false }: ItemProps) {
   );
 }
 
+/** A page of a system; its realm is named where several realms have such a page. */
+function named(text: string, realm: Realm, all: Realm[]): string {
+  return all.length > 1 ? t("{text} of {realm}", { text, realm: realm.name }) : text;
+}
+
 /** DataHub's policies, for those who may manage them. */
-function Policies({ realm }: { realm: Realm }) {
+function Policies({ realm, text }: { realm: Realm; text: string }) {
   const asked = useQuery(managesPolicies(realm.name));
   if (!asked.data) return null;
-  return <RealmItem realm={realm} page="policies" icon="policies" text={t("Policies")} />;
+  return <RealmItem realm={realm} page="policies" icon="policies" text={text} />;
 }
 
 function RealmItem({

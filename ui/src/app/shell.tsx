@@ -120,7 +120,7 @@ function Account() {
   return (
     <Menu.Root>
       <Menu.Trigger className={styles.avatar}>
-        {name.slice(0, 2).toUpperCase()}
+        {Array.from(name).slice(0, 2).join("").toUpperCase()}
         <span className="visually-hidden"> {t("Account of {name}", { name })}</span>
       </Menu.Trigger>
       <Menu.Portal>

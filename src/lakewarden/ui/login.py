@@ -119,11 +119,12 @@ def _places(exchange: Exchange) -> list[tuple[str, str]]:
 def own_path(text: str) -> str:
     """The address, where it is one of our pages; else their first one.
 
-    >>> own_path("/ui/ask?who=user:ana"), own_path("//evil"), own_path("/ui/../x")
-    ('/ui/ask?who=user:ana', '/ui/', '/ui/')
+    >>> own_path("/ui/ask?on=s3://b/a..z"), own_path("//evil"), own_path("/ui/../x")
+    ('/ui/ask?on=s3://b/a..z', '/ui/', '/ui/')
     """
+    path = text.partition("?")[0]
     is_own = text.startswith(_HOME) and text.isprintable() and "\\" not in text
-    return text if is_own and "//" not in text and ".." not in text else _HOME
+    return text if is_own and "//" not in path and ".." not in path else _HOME
 
 
 def _fields(body: bytes) -> dict[str, str]:

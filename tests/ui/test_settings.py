@@ -75,6 +75,8 @@ def test_a_token_is_shown_once_and_revoked(visit: Visits, served: Served) -> Non
         found.open("/ui/settings/tokens")
         assert token not in page.content()
         row = page.get_by_role("row").filter(has_text="the nightly load")
+        row.get_by_role("button", name="Revoke").click()
+        assert served.ask("GET", "/api/v1/whoami", token=token).status == 200
         with found.expect_message("Token revoked"):
-            row.get_by_role("button", name="Revoke").click()
+            page.get_by_role("dialog").get_by_role("button", name="Revoke token").click()
         assert served.ask("GET", "/api/v1/whoami", token=token).status == 401

@@ -6,14 +6,27 @@ import styles from "./copy.module.css";
 import { Confirm } from "./drawer";
 import { say } from "./toast";
 
-/** Puts a text on the clipboard and says so. */
+/** Puts a text on the clipboard, and says so; or that the browser does not let the page do it. */
+export function copy(text: string, done: string): void {
+  // Over plain HTTP, but for this machine, browsers offer pages no clipboard.
+  const clipboard = navigator.clipboard as Clipboard | undefined;
+  const written = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+  written.then(
+    () => {
+      say(done);
+    },
+    () => {
+      say(t("Not copied: the browser does not let this page write to the clipboard."));
+    },
+  );
+}
+
+/** Copies a text. */
 export function CopyButton({ text, label, done }: { text: string; label: string; done: string }) {
   return (
     <Button
       onClick={() => {
-        void navigator.clipboard.writeText(text).then(() => {
-          say(done);
-        });
+        copy(text, done);
       }}
     >
       {label}
@@ -67,9 +80,8 @@ export function TextButton({
         title={title}
         act={t("Copy")}
         onAct={() => {
-          void navigator.clipboard.writeText(text);
           setOpen(false);
-          say(done);
+          copy(text, done);
         }}
         onClose={() => {
           setOpen(false);

@@ -9,6 +9,8 @@ const LENGTH = 2 * STEP;
 export interface Part<Row> {
   rows: Row[];
   total: number;
+  /** What the server says about the whole list. */
+  notes?: string[];
 }
 
 /** Reads a part of a list from the server; throws what it answers instead. */
@@ -21,6 +23,7 @@ export type ReadPart<Row> = (
 /** A list on the server, of which the parts that are looked at are here. */
 export interface PagedList<Row> {
   total: number;
+  notes: string[];
   /** The row, once its part has come. */
   at: (index: number) => Row | undefined;
   /** Asks for the parts with these rows, and gives up those that nobody waits for any more. */
@@ -50,6 +53,7 @@ export function usePagedList<Row>(key: readonly unknown[], read: ReadPart<Row>):
   }, []);
   return {
     total: head.data?.total ?? 0,
+    notes: head.data?.notes ?? [],
     at: (index) => {
       const step = Math.floor(index / STEP);
       if (index < LENGTH) return head.data?.rows[index];

@@ -24,6 +24,20 @@ export function setPreference<K extends keyof Preferences>(name: K, value: Prefe
   applyPreferences();
 }
 
+/** Calls back when the colours of the page became others; returns how to stop that. */
+export function onTheme(listener: () => void): () => void {
+  const seen = new MutationObserver(listener);
+  seen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => {
+    seen.disconnect();
+  };
+}
+
+/** The colours of the page as they are now. */
+export function theme(): string {
+  return document.documentElement.dataset.theme ?? "";
+}
+
 /** Puts theme and row height on the page; follows the system while the theme is `auto`. */
 export function applyPreferences(): void {
   const { theme, rows } = preferences();

@@ -2,7 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { CopyButton } from "../../parts/copy";
@@ -78,7 +78,7 @@ function Form() {
         label={t("Realm")}
         hidden
         value={realm}
-        options={realms.map((one) => [one.name, one.title || one.name] as const)}
+        options={choicesOf(realms)}
         onChange={(event) => {
           setDraft((before) => ({ ...before, realm: event.target.value, do: "" }));
         }}

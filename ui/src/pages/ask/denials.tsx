@@ -2,7 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf } from "../../api/client";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { useMe } from "../../app/session";
 import { Button } from "../../parts/button";
@@ -60,7 +60,7 @@ function Form({ realm: asked, who: asking }: { realm: string; who: string }) {
         label={t("Realm")}
         hidden
         value={realm}
-        options={realms.map((one) => [one.name, one.title || one.name] as const)}
+        options={choicesOf(realms)}
         onChange={(event) => {
           setRealm(event.target.value);
         }}

@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { useMe } from "../../app/session";
 import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
@@ -95,7 +95,7 @@ function Form({ search, people = false, things = true, onAsk }: FormProps) {
         label={t("Realm")}
         hidden
         value={realm}
-        options={realms.map((one) => [one.name, one.title || one.name] as const)}
+        options={choicesOf(realms)}
         onChange={(event) => {
           setDraft((before) => ({ ...before, realm: event.target.value, do: "", on: "" }));
         }}

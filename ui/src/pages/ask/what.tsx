@@ -1,28 +1,26 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
 
-import { $api, problemOf } from "../../api/client";
+import { api, problemOf } from "../../api/client";
 import { useMe } from "../../app/session";
-import { Button } from "../../parts/button";
 import { CommandButton, CopyButton } from "../../parts/copy";
 import { bare, Name, typed } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
+import { usePagedList } from "../../parts/paged";
 import { Empty, Loading, ProblemView } from "../../parts/states";
-import { Table } from "../../parts/table";
-import { count, t } from "../../words";
+import { PagedTable } from "../../parts/table";
+import { t } from "../../words";
 import styles from "./ask.module.css";
 import { AskTabs, QuestionForm } from "./form";
 import { quoted } from "./shell-word";
 
 const route = getRouteApi("/ask/what");
-const PAGE = 200;
 
 /** On which assets somebody may do something. */
 export default function What() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const me = useMe();
-  const { realm, do: act } = search;
+  const { realm, do: act, within } = search;
   const who = search.who ?? me;
   return (
     <Page title={t("What may {who} do?", { who: bare(who) })} heading={t("Ask")}>
@@ -36,7 +34,14 @@ export default function What() {
         }}
       />
       {realm && act && (
-        <Answer key={`${realm} ${who} ${act}`} realm={realm} who={who} act={act} own={who === me} />
+        <Answer
+          key={[realm, who, act, within].join("\n")}
+          realm={realm}
+          who={who}
+          act={act}
+          within={within}
+          own={who === me}
+        />
       )}
     </Page>
   );
@@ -46,54 +51,65 @@ function Answer({
   realm,
   who,
   act,
+  within,
   own,
 }: {
   realm: string;
   who: string;
   act: string;
+  within?: string;
   own: boolean;
 }) {
-  const [limit, setLimit] = useState(PAGE);
-  const asked = $api.useQuery(
-    "post",
-    "/api/v1/realms/{realm}/list",
-    {
+  const assets = usePagedList(["what", realm, who, act, within], async (skip, limit, signal) => {
+    const { data, error } = await api.POST("/api/v1/realms/{realm}/list", {
       params: { path: { realm } },
-      body: { operation: act, principal: own ? null : who, page: { limit } },
-    },
-    { retry: false, placeholderData: (before) => before },
-  );
-  if (asked.isPending) return <Loading rows={6} />;
-  if (asked.error)
-    return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
-  const { entities, total } = asked.data;
-  const command = ["lakewarden", "list", quoted(typed(who)), quoted(act), "--realm", realm].join(
-    " ",
-  );
-  const more = () => {
-    if (entities.length < total) setLimit((now) => Math.min(now + PAGE, 1_000));
-  };
+      body: {
+        operation: act,
+        principal: own ? null : who,
+        within: within || null,
+        page: { limit, skip, token: "" },
+      },
+      signal,
+    });
+    if (error) throw problemOf(error);
+    return { rows: data.entities, total: data.total, notes: data.notes };
+  });
+  if (assets.isPending) return <Loading rows={6} />;
+  if (assets.error)
+    return <ProblemView problem={problemOf(assets.error)} onRetry={assets.refetch} />;
+  const where = within ? ["--within", quoted(within)] : [];
+  const words = ["lakewarden", "list", quoted(typed(who)), quoted(act), ...where, "--realm", realm];
   return (
     <div className={styles.answer}>
       <Card
         pad={false}
-        title={t("{n, plural, =0 {On nothing} one {On # asset} other {On # assets}}", { n: total })}
+        title={t("{n, plural, =0 {On nothing} one {On # asset} other {On # assets}}", {
+          n: assets.total,
+        })}
         note={
           <span className={styles.acts}>
             <CopyButton text={location.href} label={t("Copy link")} done={t("Link copied")} />
-            <CommandButton command={command} />
+            <CommandButton command={words.join(" ")} />
           </span>
         }
       >
-        {entities.length === 0 ? (
+        {within && (
+          <p className={styles.note}>
+            {t("Within")} <Name text={bare(within)} />
+          </p>
+        )}
+        {assets.notes.map((note) => (
+          <p key={note} className={styles.note}>
+            {note}
+          </p>
+        ))}
+        {assets.total === 0 ? (
           <Empty title={t("No stored rule lets {who} do this on anything.", { who: bare(who) })} />
         ) : (
-          <Table
+          <PagedTable
             label={t("Assets")}
-            rows={entities}
-            total={total}
+            list={assets}
             rowKey={(one) => `${one.type}:${one.name}`}
-            onEnd={more}
             columns={[
               {
                 key: "name",
@@ -116,11 +132,6 @@ function Answer({
               },
             ]}
           />
-        )}
-        {entities.length < total && (
-          <p className={styles.note}>
-            <Button onClick={more}>{t("Show more of {total}", { total: count(total) })}</Button>
-          </p>
         )}
       </Card>
     </div>

@@ -1,22 +1,21 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { $api, problemOf } from "../../api/client";
-import { Button } from "../../parts/button";
+import { $api, api, problemOf } from "../../api/client";
 import { CommandButton, CopyButton } from "../../parts/copy";
 import { bare, Name } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
+import { usePagedList } from "../../parts/paged";
 import { Empty, Loading, ProblemView } from "../../parts/states";
-import { Table } from "../../parts/table";
+import { PagedTable } from "../../parts/table";
 import { Segments } from "../../parts/tabs";
-import { count, t } from "../../words";
+import { t } from "../../words";
 import styles from "./ask.module.css";
 import { AskTabs, Examples, QuestionForm } from "./form";
 import { Reasons } from "./reasons";
 import { quoted } from "./shell-word";
 
 const route = getRouteApi("/ask/who");
-const PAGE = 200;
 
 /** Who may do something on something: everybody, by name. */
 export default function Who() {
@@ -43,48 +42,37 @@ export default function Who() {
 }
 
 function Answer({ realm, act, on }: { realm: string; act: string; on?: string }) {
-  const [limit, setLimit] = useState(PAGE);
-  const asked = $api.useQuery(
-    "post",
-    "/api/v1/realms/{realm}/who",
-    {
+  const question = { operation: act, entity: on || null };
+  const people = usePagedList(["who", realm, act, on ?? ""], async (skip, limit, signal) => {
+    const { data, error } = await api.POST("/api/v1/realms/{realm}/who", {
       params: { path: { realm } },
-      body: {
-        operation: act,
-        entity: on || null,
-        page: { limit, skip: 0, token: "" },
-        reasons: false,
-      },
-    },
-    { retry: false, placeholderData: (before) => before },
-  );
+      body: { ...question, page: { limit, skip, token: "" }, reasons: false },
+      signal,
+    });
+    if (error) throw problemOf(error);
+    return { rows: data.users, total: data.total, notes: data.notes };
+  });
   const why = $api.useQuery(
     "post",
     "/api/v1/realms/{realm}/who",
     {
       params: { path: { realm } },
-      body: {
-        operation: act,
-        entity: on || null,
-        page: { limit: 1, skip: 0, token: "" },
-        reasons: true,
-      },
+      body: { ...question, page: { limit: 1, skip: 0, token: "" }, reasons: true },
     },
     { retry: false },
   );
   const [shape, setShape] = useState<"reasons" | "people">("reasons");
   const reasons = why.data?.reasons;
-  if (asked.isPending) return <Loading rows={6} />;
-  if (asked.error)
-    return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
-  const { users, total, notes } = asked.data;
+  if (people.isPending) return <Loading rows={6} />;
+  if (people.error)
+    return <ProblemView problem={problemOf(people.error)} onRetry={people.refetch} />;
   const words = ["lakewarden", "who", quoted(act), on && quoted(on), "--realm", realm];
   return (
     <div className={styles.answer}>
       <Card
         pad={false}
         title={t("{n, plural, =0 {Nobody may} one {# person may} other {# people may}}", {
-          n: total,
+          n: people.total,
         })}
         note={
           <span className={styles.acts}>
@@ -93,7 +81,7 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
           </span>
         }
       >
-        {notes.map((note) => (
+        {people.notes.map((note) => (
           <p key={note} className={styles.note}>
             {note}
           </p>
@@ -116,17 +104,13 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
         )}
         {reasons && reasons.length > 0 && shape === "reasons" ? (
           <Reasons realm={realm} act={act} on={on} reasons={reasons} />
-        ) : users.length === 0 ? (
+        ) : people.total === 0 ? (
           <Empty title={t("No stored rule lets anybody do this.")} />
         ) : (
-          <Table
+          <PagedTable
             label={t("Who may")}
-            rows={users}
-            total={total}
+            list={people}
             rowKey={(user) => user}
-            onEnd={() => {
-              if (users.length < total) setLimit((now) => Math.min(now + PAGE, 1_000));
-            }}
             columns={[
               {
                 key: "user",
@@ -148,17 +132,6 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
               },
             ]}
           />
-        )}
-        {users.length < total && !(reasons && shape === "reasons") && (
-          <p className={styles.note}>
-            <Button
-              onClick={() => {
-                setLimit((now) => Math.min(now + PAGE, 1_000));
-              }}
-            >
-              {t("Show more of {total}", { total: count(total) })}
-            </Button>
-          </p>
         )}
       </Card>
     </div>

@@ -2,7 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useRef, useState, type KeyboardEvent } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
-import { useRealms } from "../../api/server";
+import { useTitleOf } from "../../api/server";
 import { Button } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
 import { Glyph, type State } from "../../parts/glyph";
@@ -51,7 +51,7 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
     { body: { asset: entity, realm, rows, columns, limit, token: "" } },
     { retry: false, placeholderData: (before) => before },
   );
-  const titles = useTitles();
+  const titles = useTitleOf();
   const show = (more: { rows?: Rows; columns?: Columns }) => {
     void navigate({ search: { ...search, ...more }, replace: true });
   };
@@ -200,7 +200,7 @@ function Cells({
   kind: Rows;
   onOpen: (cell: { row: Row; column: Column; may: number }) => void;
 }) {
-  const titles = useTitles();
+  const titles = useTitleOf();
   const frame = useRef<HTMLTableSectionElement>(null);
   const [at, setAt] = useState<Place>({ row: 0, column: 0 });
   const shown = useMemo(() => columnsOf(table, realm), [table, realm]);
@@ -283,12 +283,6 @@ const HEADS: Record<Rows, string> = {
   people: t("Person"),
   role_sets: t("Role set"),
 };
-
-/** How the realms are called. */
-function useTitles(): (realm: string) => string {
-  const titles = new Map(useRealms().data?.realms.map((one) => [one.name, one.title]));
-  return (realm) => titles.get(realm) || realm;
-}
 
 /**
  * The columns with their places in the counts, those of `realm` first; operations that nobody may

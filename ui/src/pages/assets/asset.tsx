@@ -2,7 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 
 import { $api, type Schemas } from "../../api/client";
-import { useRealm } from "../../api/server";
+import { useTitleOf } from "../../api/server";
 import { buttonClass } from "../../parts/button";
 import { bare, kindOf, Name } from "../../parts/name";
 import { Page, Tag } from "../../parts/page";
@@ -57,7 +57,7 @@ function Known({
     { params: { path: { realm }, query: { entity } } },
     { retry: false },
   );
-  const title = useRealm(realm)?.title ?? realm;
+  const title = useTitleOf()(realm);
   const name = called(entity);
   const exact = { exact: true, includeSearch: true };
   return (

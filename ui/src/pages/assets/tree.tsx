@@ -2,7 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState, type KeyboardEvent, type ReactNode } from "react";
 
 import { $api, problemOf } from "../../api/client";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { preferences } from "../../parts/preferences";
 import { Button } from "../../parts/button";
 import { Filters, SelectField, TextField } from "../../parts/fields";
@@ -30,7 +30,7 @@ export default function Assets() {
         <SelectField
           label={t("Realm")}
           value={realm ?? ""}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ search: { realm: event.target.value } });
           }}

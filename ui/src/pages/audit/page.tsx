@@ -4,7 +4,7 @@ import { $api, api, problemOf, type Schemas } from "../../api/client";
 import { getRouteApi } from "@tanstack/react-router";
 import { useKeys } from "../../parts/keys";
 import { useRights } from "../../api/rights";
-import { useRealms } from "../../api/server";
+import { choicesOf, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
 import { Check, Filters, SelectField, TextField } from "../../parts/fields";
@@ -74,10 +74,7 @@ export default function Audit() {
         <SelectField
           label={t("Realm")}
           value={search.realm ?? ""}
-          options={[
-            ["", t("All")],
-            ...realms.map((one) => [one.name, one.title || one.name] as const),
-          ]}
+          options={[["", t("All")], ...choicesOf(realms)]}
           onChange={(event) => {
             set("realm")(event.target.value);
           }}

@@ -16,17 +16,20 @@ import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { say } from "../../parts/toast";
-import { t } from "../../words";
+import { count, t } from "../../words";
+import { draftOf } from "./draft";
 import styles from "./privileges.module.css";
 
 const route = getRouteApi("/r/$realm/privileges");
 const BASE = "/v3/security/authorization/privileges";
 
+type Statement = Schemas["StatementRow"];
+
 interface Row {
   principal: string;
   anchor: string;
   held: string[];
-  ids: string[];
+  stored: Statement[];
   fixed: boolean;
 }
 
@@ -68,7 +71,7 @@ export default function Privileges() {
           look="main"
           aria-keyshortcuts="n"
           onClick={() => {
-            setOpen({ principal: to, anchor: on, held: [], ids: [], fixed: false });
+            setOpen({ principal: to, anchor: on, held: [], stored: [], fixed: false });
           }}
         >
           {t("New grant")}
@@ -119,6 +122,14 @@ export default function Privileges() {
       )}
       {rows.length > 0 && (
         <Card pad={false}>
+          {stored.data && stored.data.statements.length < stored.data.total && (
+            <p role="note" className={styles.note}>
+              {t("Of the first {n} of {total} statements: name an entity or somebody for others.", {
+                n: count(stored.data.statements.length),
+                total: count(stored.data.total),
+              })}
+            </p>
+          )}
           <Table
             label={t("Privileges")}
             rows={rows}
@@ -203,7 +214,7 @@ export default function Privileges() {
 }
 
 /** One row for each principal and entity or pattern; patterns last. */
-function rowsOf(statements: Schemas["StatementRow"][]): Row[] {
+function rowsOf(statements: Statement[]): Row[] {
   const rows = new Map<string, Row>();
   for (const one of statements) {
     const anchor = one.on ?? one.matching;
@@ -214,13 +225,13 @@ function rowsOf(statements: Schemas["StatementRow"][]): Row[] {
         principal,
         anchor,
         held: [],
-        ids: [],
+        stored: [],
         fixed: false,
       };
       rows.set(key, {
         ...row,
         held: [...new Set([...row.held, ...one.privileges])],
-        ids: [...row.ids, one.id],
+        stored: [...row.stored, one],
         fixed: row.fixed || one.editable === false,
       });
     }
@@ -254,27 +265,10 @@ function Grant({
   const isPattern = /[*?]/.test(anchor);
   const ready = bare(whole) !== "" && kindOf(anchor) !== "";
   const isChanged = [...held].sort().join() !== [...row.held].sort().join();
-  const id = row.ids[0] ?? `${whole}/${anchor}`;
+  const scope = isPattern ? { matching: anchor } : { on: anchor };
   const effect = useEffectOf(
     realm,
-    !ready || !isChanged
-      ? null
-      : held.length === 0
-        ? { remove: row.ids }
-        : {
-            put: [
-              {
-                id,
-                active: true,
-                mark: "",
-                effect: "allow",
-                title: "",
-                privileges: held,
-                to: [whole],
-                ...(isPattern ? { matching: anchor } : { on: anchor }),
-              },
-            ],
-          },
+    ready && isChanged ? draftOf(row.stored, whole, held, scope) : null,
   );
   const save = async () => {
     const [kind, ...name] = whole.split(":");
@@ -307,22 +301,30 @@ function Grant({
         void save();
       }}
     >
-      <Picker
-        label={t("Who")}
-        placeholder={t("user:, group: or role:")}
-        value={principal}
-        onChange={setPrincipal}
-        suggest={suggest("user,group,role", realm)}
-        source={`people ${realm}`}
-      />
-      <Picker
-        label={t("On")}
-        placeholder={t("type:name; * and ? stand for any")}
-        value={anchor}
-        onChange={setAnchor}
-        suggest={suggest("entity", realm)}
-        source={`entities ${realm}`}
-      />
+      {row.stored.length > 0 ? (
+        <p>
+          <Name text={whole} /> {t("on")} <Name text={anchor} />
+        </p>
+      ) : (
+        <>
+          <Picker
+            label={t("Who")}
+            placeholder={t("user:, group: or role:")}
+            value={principal}
+            onChange={setPrincipal}
+            suggest={suggest("user,group,role", realm)}
+            source={`people ${realm}`}
+          />
+          <Picker
+            label={t("On")}
+            placeholder={t("type:name; * and ? stand for any")}
+            value={anchor}
+            onChange={setAnchor}
+            suggest={suggest("entity", realm)}
+            source={`entities ${realm}`}
+          />
+        </>
+      )}
       <fieldset className={styles.actions}>
         <legend>{t("Actions")}</legend>
         {actions.map((action) => (

@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { Drawer } from "../../parts/drawer";
 import { Filters, SelectField } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
@@ -61,7 +61,7 @@ export default function Findings() {
         <SelectField
           label={t("Realm")}
           value={realm}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ search: { realm: event.target.value } });
           }}

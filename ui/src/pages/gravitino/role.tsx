@@ -14,7 +14,7 @@ import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { Versions, type VersionRow } from "../../parts/versions";
-import { t } from "../../words";
+import { count, t } from "../../words";
 import { assign, deleteRole, roleParts, store, type Condition, type Held } from "./gravitino";
 import styles from "./role.module.css";
 
@@ -70,6 +70,7 @@ export default function RolePage() {
       role={role}
       where={where}
       stored={stored.data.statements}
+      total={stored.data.total}
       onReload={async () => (await stored.refetch()).data?.statements ?? []}
       privileges={vocabulary.data.privileges}
     />
@@ -119,6 +120,7 @@ function Editor({
   role,
   where,
   stored,
+  total,
   onReload,
   privileges,
 }: {
@@ -126,6 +128,8 @@ function Editor({
   role: string;
   where: React.ReactNode;
   stored: Statement[];
+  /** How many statements the role has, shown or not. */
+  total: number;
   /** Reads the statements anew: somebody else may have changed them. */
   onReload: () => Promise<Statement[]>;
   privileges: Schemas["PrivilegeResponse"][];
@@ -170,6 +174,8 @@ function Editor({
       say(t("Role saved"));
     } catch (failure) {
       setProblem(problemOf(failure));
+      // What was stored before the failure is one's own: it is no other version.
+      setBase(gridOf(await onReload()));
     } finally {
       await queries.invalidateQueries();
       setBusy(false);
@@ -207,6 +213,14 @@ function Editor({
       }
     >
       {problem && <ProblemView problem={problem} />}
+      {stored.length < total && (
+        <p role="note">
+          {t("Only the first {n} of {total} statements of this role are shown and previewed.", {
+            n: count(stored.length),
+            total: count(total),
+          })}
+        </p>
+      )}
       {theirs && (
         <Versions
           title={t("Somebody else has changed this role")}
@@ -443,6 +457,9 @@ function Members({ realm, role }: { realm: string; role: string }) {
           </li>
         ))}
       </ul>
+      {found.data && found.data.memberships.length < found.data.total && (
+        <p>{t("and {n} more", { n: count(found.data.total - found.data.memberships.length) })}</p>
+      )}
       <form
         className={styles.add}
         hidden={!may("role.grant")}

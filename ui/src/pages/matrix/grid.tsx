@@ -1,8 +1,16 @@
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import {
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+  type KeyboardEvent,
+} from "react";
 
 import { Button } from "../../parts/button";
 import { useKeys } from "../../parts/keys";
 import { bare } from "../../parts/name";
+import { onTheme, theme } from "../../parts/preferences";
 import { t } from "../../words";
 import styles from "./matrix.module.css";
 import { rowName, says, type Cell, type Matrix } from "./page";
@@ -58,6 +66,7 @@ export function Grid({
   const frame = useRef<HTMLDivElement>(null);
   const [hover, setHover] = useState<Cell | null>(null);
   const [zoom, setZoom] = useState(1);
+  const colours = useSyncExternalStore(onTheme, theme);
   const larger = () => {
     setZoom((before) => Math.min(LARGEST, before * 2));
   };
@@ -95,7 +104,7 @@ export function Grid({
       width,
       height,
     });
-  }, [matrix, marks, rows, columns, cell, width, height]);
+  }, [matrix, marks, rows, columns, cell, width, height, colours]);
   useEffect(() => {
     const [box, row, column] = [frame.current, rows[cell.row], columns[cell.column]];
     if (!box || !row || !column) return;

@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Filters, SelectField } from "../../parts/fields";
 import { bare, Name } from "../../parts/name";
@@ -71,7 +71,7 @@ export default function MatrixPage() {
         <SelectField
           label={t("Realm")}
           value={realm}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ to: "/r/$realm/matrix", params: { realm: event.target.value } });
           }}

@@ -3,7 +3,7 @@ import { useRef } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms, type Realm } from "../../api/server";
+import { governed, titleOf, useRealms, type Realm } from "../../api/server";
 import { useKeys } from "../../parts/keys";
 import { useMe } from "../../app/session";
 import { Card, Page } from "../../parts/page";
@@ -54,7 +54,7 @@ export default function Overview() {
           </ul>
         </Card>
         {all.map((realm) => (
-          <RealmCard key={realm.name} realm={realm} />
+          <RealmCard key={realm.name} realm={realm} title={titleOf(realm, all)} />
         ))}
       </div>
       {realms.isSuccess && all.length === 0 && <FirstRun />}
@@ -63,7 +63,7 @@ export default function Overview() {
   );
 }
 
-function RealmCard({ realm }: { realm: Realm }) {
+function RealmCard({ realm, title }: { realm: Realm; title: string }) {
   const rights = useRights(realm.name);
   const looks = rights.may("realm.lint");
   const lint = $api.useQuery(
@@ -74,7 +74,7 @@ function RealmCard({ realm }: { realm: Realm }) {
   );
   const errors = lint.data?.findings.filter((one) => one.severity === "error").length ?? 0;
   return (
-    <Card title={realm.title || realm.name} note={realm.name}>
+    <Card title={title} note={realm.name}>
       <ul className={styles.lines}>
         {realm.entities != null && (
           <li>

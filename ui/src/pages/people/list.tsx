@@ -2,7 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useDeferredValue } from "react";
 
 import { $api, api, problemOf } from "../../api/client";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { Filters, SelectField, TextField } from "../../parts/fields";
 import { bare, Name, urnLabel } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
@@ -27,7 +27,7 @@ export default function People() {
         <SelectField
           label={t("Known in")}
           value={realm}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ search: { ...search, realm: event.target.value } });
           }}

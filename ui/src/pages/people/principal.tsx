@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { governed, titleOf, useRealms } from "../../api/server";
 import { useKeys } from "../../parts/keys";
 import { Button, buttonClass } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
@@ -63,7 +63,7 @@ export default function Principal() {
             search={{ realm: one.name, p }}
             activeOptions={{ exact: true, includeSearch: true }}
           >
-            {one.title || one.name}
+            {titleOf(one, realms)}
           </Link>
         ))}
       </Tabs>

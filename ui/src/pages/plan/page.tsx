@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
 import { CommandButton } from "../../parts/copy";
 import { keepDraft, keptDraft } from "../../parts/draft";
@@ -126,7 +126,7 @@ function Editor({ realm }: { realm: string }) {
         <SelectField
           label={t("Realm")}
           value={realm}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ to: "/r/$realm/plan", params: { realm: event.target.value } });
           }}

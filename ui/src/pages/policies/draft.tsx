@@ -4,7 +4,7 @@ import { useState, type ReactNode } from "react";
 
 import { $api, problemOf, type Problem } from "../../api/client";
 import { managesPolicies } from "../../api/rights";
-import { useRealm } from "../../api/server";
+import { useRealm, useTitleOf } from "../../api/server";
 import { Button } from "../../parts/button";
 import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
 import { TextButton } from "../../parts/copy";
@@ -334,7 +334,7 @@ function useRow(realm: string, urn: string) {
 
 /** The way back to the list. */
 export function Back({ realm }: { realm: string }) {
-  const title = useRealm(realm)?.title ?? realm;
+  const title = useTitleOf()(realm);
   return (
     <>
       <Link to="/r/$realm/policies" params={{ realm }}>

@@ -188,7 +188,7 @@ export async function save(
   info: PolicyInfo,
   version: string,
 ): Promise<string> {
-  const to = urn || `urn:li:dataHubPolicy:${crypto.randomUUID()}`;
+  const to = urn || `urn:li:dataHubPolicy:${newId()}`;
   const value = { ...info, lastUpdatedTimestamp: Date.now() };
   const at = `${path(to)}/dataHubPolicyInfo?createEntityIfNotExists=false`;
   await callDialect<unknown>(realm, "POST", at, {
@@ -196,6 +196,15 @@ export async function save(
     headers: { "If-Version-Match": version },
   });
   return to;
+}
+
+/** A random UUID; `crypto.randomUUID` is not there over plain HTTP. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const text = Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join("");
+  return text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** Takes a policy away; one that came with the system does not come back. */

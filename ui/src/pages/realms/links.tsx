@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { Filters, SelectField } from "../../parts/fields";
@@ -61,7 +61,7 @@ export default function Links() {
         <SelectField
           label={t("Realm")}
           value={realm ?? ""}
-          options={[["", t("All")], ...realms.map((one) => [one.name, one.title] as const)]}
+          options={[["", t("All")], ...choicesOf(realms)]}
           onChange={(event) => {
             void navigate({ search: { realm: event.target.value || undefined } });
           }}
@@ -110,6 +110,7 @@ export default function Links() {
                       {
                         key: "remove",
                         title: "",
+                        label: t("Acts"),
                         cell: (one: Made) => (
                           <Button onClick={() => void remove(one)}>{t("Remove")}</Button>
                         ),
@@ -185,7 +186,7 @@ function EndFields({
       <SelectField
         label={t("{label}: realm", { label })}
         value={end.realm}
-        options={[["", "–"], ...realms.map((realm) => [realm.name, realm.title] as const)]}
+        options={[["", "–"], ...choicesOf(realms)]}
         onChange={(event) => {
           onChange({ realm: event.target.value, entity: "" });
         }}

@@ -94,6 +94,7 @@ export function LookupTables({ realm }: { realm: Schemas["RealmResponse"] }) {
                     {
                       key: "acts",
                       title: "",
+                      label: t("Acts"),
                       cell: (one: Row) => (
                         <>
                           <Button onClick={() => void edit(one.name)}>{t("Edit")}</Button>{" "}

@@ -17,6 +17,7 @@ test("values come back as they were written", () => {
     ["a", 1, true],
     [' b, "c"', -20, false],
     ["", 0, true],
+    ["two\nlines, and\r\nmore", 7, true],
   ];
   expect(rowsOf(textOfRows(rows), columns)).toEqual(rows);
 });
@@ -26,4 +27,11 @@ test("what is no number stays as it is", () => {
     ["x", "1.5"],
     ["y", 2],
   ]);
+});
+
+test("a value alone in its line may be empty or have lines of its own", () => {
+  const columns = columnsOf("name");
+  const rows = [["a"], [""], ["b\n\nc"], ['"']];
+  expect(rowsOf(textOfRows(rows), columns)).toEqual(rows);
+  expect(rowsOf("\r\na\r\n  \n b ,\n", columns)).toEqual([["a"], ["b", ""]]);
 });

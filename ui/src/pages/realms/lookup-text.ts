@@ -23,28 +23,33 @@ export function textOfColumns(columns: readonly { name: string; type?: string }[
  * booleans where the column has these; what is none is left as text, which the server refuses.
  */
 export function rowsOf(text: string, columns: readonly Column[]): Value[][] {
-  return text
-    .split(/\r?\n/)
-    .filter((line) => line.trim() !== "")
-    .map((line) => valuesOf(line).map((value, place) => typed(value, columns[place]?.type)));
+  return recordsOf(text).map((values) =>
+    values.map((value, place) => typed(value, columns[place]?.type)),
+  );
 }
 
 export function textOfRows(rows: readonly (readonly Value[])[]): string {
   return rows.map((row) => row.map((value) => quoted(String(value))).join(",")).join("\n");
 }
 
-function valuesOf(line: string): string[] {
-  const values: string[] = [];
-  const pattern = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(,|$)/gy;
-  for (let part = pattern.exec(line); part; part = pattern.exec(line)) {
-    values.push(part[1]?.replaceAll('""', '"') ?? (part[2] ?? "").trim());
-    if (part[3] === "") break;
+/** The values of each line that is not blank; a quoted value may go over several. */
+function recordsOf(text: string): string[][] {
+  const records: string[][] = [];
+  let values: string[] = [];
+  const pattern = /[^\S\r\n]*(?:"((?:[^"]|"")*)"[^\S\r\n]*|([^,\r\n]*))(,|\r\n|\r|\n|$)/gy;
+  for (let part = pattern.exec(text); part; part = pattern.exec(text)) {
+    const [, inQuotes, plain = "", end] = part;
+    values.push(inQuotes?.replaceAll('""', '"') ?? plain.trim());
+    if (end === ",") continue;
+    if (values.length > 1 || inQuotes !== undefined || plain.trim() !== "") records.push(values);
+    values = [];
+    if (end === "") break;
   }
-  return values;
+  return records;
 }
 
 function quoted(value: string): string {
-  return /[",]|^\s|\s$|^$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  return /[",\r\n]|^\s|\s$|^$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
 function typed(value: string, type?: string): Value {

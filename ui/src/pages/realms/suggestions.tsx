@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
 import { CopyButton } from "../../parts/copy";
 import { Filters, SelectField } from "../../parts/fields";
@@ -61,7 +61,7 @@ export default function Suggestions() {
     if (made > 0) say(t("{made, plural, one {# link} other {# links}} made", { made }));
     await suggested.refetch();
   };
-  const options = realms.map((one) => [one.name, one.title || one.name] as const);
+  const options = choicesOf(realms);
   const rows = suggested.data?.suggestions ?? [];
   const picked = rows.filter((one) => chosen.has(keyOf(one)));
   const wanted = picked.length > 0 ? picked : rows;
@@ -161,6 +161,7 @@ export default function Suggestions() {
                       {
                         key: "put",
                         title: "",
+                        label: t("Acts"),
                         cell: (one: Suggestion) => (
                           <Button disabled={left > 0} onClick={() => void put([one])}>
                             {t("Link")}

@@ -46,10 +46,11 @@ function Sessions() {
       columns={[
         { key: "began", title: t("Since"), cell: (one) => moment(one.began) },
         { key: "ends", title: t("Ends"), minor: true, cell: (one) => moment(one.ends) },
-        { key: "own", title: "", cell: (one) => (one.own ? t("this one") : "") },
+        { key: "own", title: "", label: t("Which"), cell: (one) => (one.own ? t("this one") : "") },
         {
           key: "end",
           title: "",
+          label: t("Acts"),
           cell: (one) =>
             !one.own && (
               <Button

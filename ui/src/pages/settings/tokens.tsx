@@ -1,7 +1,9 @@
 import { useState } from "react";
 
-import { $api, api, problemOf, type Problem } from "../../api/client";
+import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { Button } from "../../parts/button";
+import { copy } from "../../parts/copy";
+import { Confirm } from "../../parts/drawer";
 import { SelectField, TextField } from "../../parts/fields";
 import { Name } from "../../parts/name";
 import { Card } from "../../parts/page";
@@ -13,6 +15,7 @@ import { SettingsFrame } from "./frame";
 import styles from "./settings.module.css";
 
 const DAY = 86_400;
+type Token = Schemas["TokenResponse"];
 
 /** One's own tokens: made, shown once, revoked. */
 export default function TokensPage() {
@@ -30,6 +33,7 @@ function Tokens() {
   const [title, setTitle] = useState("");
   const [days, setDays] = useState("30");
   const [made, setMade] = useState("");
+  const [revoked, setRevoked] = useState<Token | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const make = async () => {
     const { data, error } = await api.POST("/api/v1/tokens", {
@@ -39,6 +43,17 @@ function Tokens() {
     if (!data) return;
     setMade(data.token);
     setTitle("");
+    void listed.refetch();
+  };
+  const revoke = async () => {
+    if (!revoked) return;
+    const { error } = await api.DELETE("/api/v1/tokens/{id}", {
+      params: { path: { id: revoked.id } },
+    });
+    setProblem(error ? problemOf(error) : null);
+    if (error) return;
+    setRevoked(null);
+    say(t("Token revoked"));
     void listed.refetch();
   };
   return (
@@ -74,16 +89,14 @@ function Tokens() {
         />
         <Button type="submit">{t("Make a token")}</Button>
       </form>
-      {problem && <ProblemView problem={problem} />}
+      {problem && !revoked && <ProblemView problem={problem} />}
       {made && (
         <div className={styles.made} role="status">
           <p>{t("Copy it now: it is shown this once.")}</p>
           <code>{made}</code>
           <Button
             onClick={() => {
-              void navigator.clipboard.writeText(made).then(() => {
-                say(t("Token copied"));
-              });
+              copy(made, t("Token copied"));
             }}
           >
             {t("Copy")}
@@ -105,15 +118,12 @@ function Tokens() {
             {
               key: "end",
               title: "",
+              label: t("Acts"),
               cell: (one) => (
                 <Button
                   onClick={() => {
-                    void api
-                      .DELETE("/api/v1/tokens/{id}", { params: { path: { id: one.id } } })
-                      .then(({ error }) => {
-                        say(error ? problemOf(error).detail : t("Token revoked"));
-                        void listed.refetch();
-                      });
+                    setProblem(null);
+                    setRevoked(one);
                   }}
                 >
                   {t("Revoke")}
@@ -123,6 +133,18 @@ function Tokens() {
           ]}
         />
       )}
+      <Confirm
+        open={revoked !== null}
+        title={t("Revoke the token {title}?", { title: revoked?.title || (revoked?.id ?? "") })}
+        act={t("Revoke token")}
+        onAct={() => void revoke()}
+        onClose={() => {
+          setRevoked(null);
+        }}
+      >
+        <p>{t("Whatever uses it is refused from the next request on. It does not come back.")}</p>
+        {problem && <ProblemView problem={problem} />}
+      </Confirm>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { useRealms } from "../../api/server";
+import { choicesOf, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button, buttonClass } from "../../parts/button";
 import { Filters, SelectField } from "../../parts/fields";
@@ -51,7 +51,7 @@ export default function Statements() {
         <SelectField
           label={t("Realm")}
           value={realm}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ to: "/r/$realm/statements", params: { realm: event.target.value } });
           }}

@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
 import { Check, Filters, SelectField, TextField } from "../../parts/fields";
 import { Card, Tag } from "../../parts/page";
@@ -38,7 +38,7 @@ export default function Targets() {
         <SelectField
           label={t("Realm")}
           value={realm}
-          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ search: { realm: event.target.value } });
           }}

@@ -1,3 +1,4 @@
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { api, problemOf, type Problem, type Schemas } from "../../api/client";
@@ -10,6 +11,7 @@ import { Name } from "../../parts/name";
 import { Beside, Card, Page } from "../../parts/page";
 import { Sentence } from "../../parts/sentence";
 import { Empty, ProblemView } from "../../parts/states";
+import { say } from "../../parts/toast";
 import { t } from "../../words";
 import { RuleTree } from "../ask/rule";
 import { EXAMPLE } from "./example";
@@ -33,12 +35,16 @@ export default function Playground() {
     setRead(true);
     void unpacked(location.hash.slice(3)).then((found) => {
       if (found !== null) setText(found);
+      else say(t("This link holds no scenario that can be read; it may have been cut."));
     });
   }
+  const navigate = useNavigate();
   const change = (next: string) => {
     setText(next);
     setLink(null);
     keepDraft(KEY, next);
+    // What the address held is edited: a reload brings the edit, not the link's own text.
+    if (location.hash) void navigate({ to: "/playground", replace: true, resetScroll: false });
   };
   const act = async () => {
     setBusy(true);

@@ -23,9 +23,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
-from math import isnan
+from math import isnan, nan
 from typing import ParamSpec, TypeVar
 
 from lakewarden.kernel.entity import Entity, Spelling
@@ -273,10 +272,12 @@ def _moment(section: Section, key: str) -> float | None:
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.timestamp()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # Whole numbers of hundreds of digits are beyond any moment.
-        with suppress(OverflowError):
-            if not isnan(value):
-                return float(value)
+        try:
+            seconds = float(value)
+        except OverflowError:  # whole numbers of hundreds of digits are beyond any moment
+            seconds = nan
+        if not isnan(seconds):
+            return seconds
     raise BadInput("expected seconds or a date-time with an offset", where=section.at(key))
 
 

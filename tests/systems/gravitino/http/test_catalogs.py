@@ -37,3 +37,9 @@ def test_a_version_of_a_model_that_is_not_there_is_not_dropped(lake: Wire, versi
         assert lake.good("DELETE", f"{models}/{model}/{version}")["dropped"] is False
     absent = models.replace("/s/", "/none/")
     assert lake.bad("DELETE", f"{absent}/m/{version}") == (404, 1003, "NoSuchSchemaException")
+
+
+def test_of_two_answers_to_force_the_first_counts(lake: Wire) -> None:
+    in_use = (409, 1010, "CatalogInUseException")
+    assert lake.bad("DELETE", f"{ML}/catalogs/rel?force=false&force=true") == in_use
+    assert lake.good("DELETE", f"{ML}/catalogs/rel?force=TRUE&force=false")["dropped"]

@@ -75,9 +75,8 @@ def enum_word(text: str, allowed: Collection[str], kind: str) -> str:
 
 
 def is_on(exchange: Exchange, parameter: str) -> bool:
-    """Whether a query parameter says `true` (in any case)."""
-    values = exchange.query.get(parameter, ())
-    return bool(values) and lower_word(values[-1]) == "true"
+    """Whether a query parameter says `true` (in any case); of several values the first counts."""
+    return lower_word(exchange.one(parameter)) == "true"
 
 
 def ok(**members: object) -> Reply:

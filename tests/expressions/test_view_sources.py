@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.expressions.view_sources import MAX_LENGTH, view_sources
+from lakewarden.expressions.view_sources import MAX_LENGTH, MAX_PAIRS, view_sources
 
 
 def read(sql: str, dialect: str = "trino") -> dict[str, str]:
@@ -66,3 +66,18 @@ def test_names_are_folded_as_the_dialect_folds_them() -> None:
 def test_texts_that_are_too_long_or_too_deep_are_not_read() -> None:
     assert read("select a from t" + " " * MAX_LENGTH) == {}
     assert read("select " + "(" * 5_000 + "a" + ")" * 5_000 + " from t") == {}
+
+
+def test_many_columns_of_many_tables_are_read_in_linear_time() -> None:
+    """Each column of no named table may be one of any table beside it."""
+    tables = ",".join(f"t{n}" for n in range(1_000))
+    columns = ",".join(f"c{n}" for n in range(1_000))
+    assert MAX_PAIRS < 1_000 * 1_000
+    found = view_sources(f"select {columns} from {tables}", "trino")
+    assert len(found) == 1_000
+    assert {one.columns for one in found} == {None}
+
+
+def test_a_column_counts_for_its_table_or_for_all_beside_it() -> None:
+    sql = "select a.x, y from t a join u using (k) join v on a.z = v.z"
+    assert read(sql) == {"t": "k,x,y,z", "u": "k,y", "v": "k,y,z"}

@@ -20,6 +20,9 @@ from lakewarden.kernel.errors import BadInput
 MAX_LENGTH: Final = 100_000
 """Longer texts are not read: each character costs some microseconds."""
 
+MAX_PAIRS: Final = 100_000
+"""Tables beside each other times columns of no named table: more, and each is read as a whole."""
+
 _SPELLED: Final = {
     "postgresql": "postgres",
     "mariadb": "mysql",
@@ -112,14 +115,16 @@ def _query(sql: str, dialect: str) -> exp.Query | None:
 def _sources(query: exp.Query) -> Iterator[ViewSource]:
     for scope in traverse_scope(query):
         tables = {a: table for a, table in scope.sources.items() if isinstance(table, exp.Table)}
-        takes_all = _takes_all(scope)
-        joined = frozenset(_joined_columns(scope))
+        named: dict[str, set[str]] = {}
+        for column in scope.columns:
+            named.setdefault(column.table, set()).add(column.name)
+        anywhere = frozenset(named.get("", ())) | frozenset(_joined_columns(scope))
+        takes_all = _takes_all(scope) or "*" in anywhere or len(anywhere) * len(tables) > MAX_PAIRS
         for alias, table in tables.items():
-            named = [column for column in scope.columns if column.table in ("", alias)]
-            names = frozenset(column.name for column in named) | joined
-            is_all = takes_all or "*" in names or alias in names
-            columns = None if is_all or not names else names
-            yield ViewSource(table.catalog, table.db, table.name, columns)
+            own = named.get(alias, set())
+            is_all = takes_all or "*" in own or alias in own or alias in anywhere
+            names = None if is_all else anywhere | own
+            yield ViewSource(table.catalog, table.db, table.name, names or None)
 
 
 def _takes_all(scope: Scope) -> bool:

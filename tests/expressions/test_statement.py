@@ -164,6 +164,7 @@ def test_a_statement_is_read(text: str, statement: Statement | None) -> None:
         "update t set x = reflect('a', 'b')",
         "update t set u.x = 1",
         "update t set x = 1 from u",
+        "merge into t using u when matched then delete",
         "merge into t using u on t.x = u.x when matched then insert (x) values (1)",
         "merge into t using u on t.x = u.x when not matched then delete",
         "merge into t using u on reflect('a') when matched then delete",

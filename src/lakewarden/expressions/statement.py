@@ -487,7 +487,7 @@ class _When:
 def _read_merge(node: exp.Expr) -> Change:
     _only(node, "this using on whens")
     target, source, on = _target(node.this), node.args.get("using"), node.args.get("on")
-    if not isinstance(source, (exp.Table, exp.Subquery)) or on is None:
+    if not isinstance(source, (exp.Table, exp.Subquery)) or not isinstance(on, exp.Expr):
         raise refused("expected MERGE INTO TABLE USING SOURCE ON CONDITION", node)
     whens: list[_When] = []
     values: list[exp.Expr] = []

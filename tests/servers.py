@@ -150,7 +150,7 @@ def mariadb() -> Iterator[str]:
         log = Path(place, "log")
         with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
             try:
-                _wait_for(port, process, log)
+                wait_for(port, process, log)
                 with _one_tls_context():
                     yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
             finally:
@@ -200,7 +200,7 @@ def mysql() -> Iterator[str]:
         log = Path(place, "log")
         with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
             try:
-                _wait_for(port, process, log)
+                wait_for(port, process, log)
                 with _one_tls_context():
                     yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
             finally:
@@ -216,7 +216,8 @@ def free_port() -> int:
         return port
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Returns when the server of a process listens."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -226,4 +227,4 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             return
         except OSError:
             time.sleep(0.05)
-    raise RuntimeError(f"the database server did not start:\n{log.read_text(errors='replace')}")
+    raise RuntimeError(f"the server did not start:\n{log.read_text(errors='replace')}")

@@ -137,14 +137,24 @@ def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> Non
     assert list(map(context.getLocalProperty, named)) == [None, None]
 
 
-def test_what_spark_lacks_is_said_with_what_to_do() -> None:
-    java = (
-        "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
-    )
+@pytest.mark.parametrize(
+    ("java", "store"),
+    [
+        ("ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "S3"),
+        ('UnsupportedFileSystemException: No FileSystem for scheme "abfss"', "Azure"),
+        ('UnsupportedFileSystemException: No FileSystem for scheme "gs"', "Google Cloud Storage"),
+    ],
+)
+def test_what_spark_lacks_is_said_with_what_to_do(java: str, store: str) -> None:
     said = session._reason(
         RuntimeError(f"An error occurred while calling o51.parquet.\n: {java}\n\tat")
     )
-    assert said == f"{java}; add Hadoop's client of S3, see `--spark-conf` and docs/clusters.md"
+    assert (
+        said == f"{java}; add Hadoop's client of {store}, see `--spark-conf` and docs/clusters.md"
+    )
+
+
+def test_of_an_error_of_spark_the_first_line_is_said() -> None:
     assert session._reason(RuntimeError("one line\nmore")) == "one line"
     assert session._reason(RuntimeError()) == "RuntimeError"
 

@@ -66,6 +66,13 @@ _RETRIES: Final = 6
 """How often a request to a Spark Connect server is made again: over about a minute. PySpark itself
 tries for ten, and once more for ten when the session ends."""
 
+_CLIENTLESS: Final = {
+    "S3AFileSystem not found": "S3",
+    'No FileSystem for scheme "gs"': "Google Cloud Storage",
+    'No FileSystem for scheme "abfss"': "Azure",
+}
+"""What Hadoop says of a store without its client."""
+
 _GONE: Final = "StatusCode.UNAVAILABLE"
 
 _LOCAL = {
@@ -244,8 +251,9 @@ def _reason(error: Exception) -> str:
         return reason
     if _GONE in str(error):
         return "the Spark Connect server does not answer; start it and run the command again"
-    if "S3AFileSystem not found" in first:
-        first += "; add Hadoop's client of S3, see `--spark-conf` and docs/clusters.md"
+    store = next((store for said, store in _CLIENTLESS.items() if said in first), None)
+    if store is not None:
+        first += f"; add Hadoop's client of {store}, see `--spark-conf` and docs/clusters.md"
     return first
 
 

@@ -1,8 +1,9 @@
-"""Real servers of S3 and HDFS on this machine, and a folder of them for each test."""
+"""Servers of S3, Google, Azure and HDFS on this machine, and a folder of them for each test."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -11,7 +12,10 @@ import pytest
 
 from lakewarden.pipeline.storage import stores
 from lakewarden.pipeline.storage.remote_path import RemotePath
+from tests.pipeline.storage.azurite import ACCOUNT, azurite, create_container
+from tests.pipeline.storage.google_storage import GoogleStorage, google_storage
 from tests.pipeline.storage.mini_hdfs import mini_hdfs
+from tests.pipeline.storage.variables import of_azure, of_google, of_s3
 
 _NUMBERS = count(1)
 
@@ -38,47 +42,88 @@ def hdfs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield root
 
 
-@pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Says where S3 is, as people do: by environment variables."""
+@pytest.fixture(scope="session")
+def google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoogleStorage]:
+    """The server."""
+    with google_storage(tmp_path_factory.mktemp("google")) as server:
+        yield server
 
-    def tell(endpoint: str) -> None:
-        variables = {
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "not-to-be-shown",
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": endpoint,
-        }
+
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of the account."""
+    with azurite(tmp_path_factory.mktemp("azurite")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Says where a store is, as people do: by environment variables."""
+
+    def tell(**variables: str) -> None:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
 
-    for name in ("HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME"):
-        monkeypatch.delenv(name, raising=False)
+    for name in [*os.environ]:
+        if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "HADOOP_")):
+            monkeypatch.delenv(name)
     stores.store_of.cache_clear()
     yield tell
     stores.store_of.cache_clear()
 
 
 @pytest.fixture
-def s3_bucket(s3: str, told: Callable[[str], None]) -> RemotePath:
+def s3_bucket(s3: str, told: Callable[..., None]) -> RemotePath:
     """A folder of a bucket that nobody else has."""
-    told(s3)
+    told(**of_s3(s3))
     name = f"lake-{next(_NUMBERS)}"
     httpx.put(f"{s3}/{name}", timeout=30).raise_for_status()
     return RemotePath(f"s3://{name}", "estates/lake one")
 
 
 @pytest.fixture
-def hdfs_folder(hdfs_server: str, told: Callable[[str], None]) -> RemotePath:
+def hdfs_folder(hdfs_server: str, told: Callable[..., None]) -> RemotePath:
     """A folder of HDFS that nobody else has."""
     return RemotePath(hdfs_server, f"lake-{next(_NUMBERS)}/estates/lake one")
+
+
+@pytest.fixture
+def google_bucket(google: GoogleStorage, told: Callable[..., None]) -> RemotePath:
+    """A folder of a bucket of Google that nobody else has."""
+    told(**of_google(google.endpoint, google.account))
+    name = f"lake-{next(_NUMBERS)}"
+    google.create_bucket(name)
+    return RemotePath(f"gs://{name}", "estates/lake one")
+
+
+@pytest.fixture
+def azure_container(azure: str, told: Callable[..., None]) -> RemotePath:
+    """A folder of a container of Azure that nobody else has."""
+    told(**of_azure(azure))
+    name = f"lake-{next(_NUMBERS)}"
+    create_container(azure, name)
+    return RemotePath(f"abfss://{name}@{ACCOUNT}.dfs.core.windows.net", "estates/lake one")
 
 
 HDFS = (pytest.mark.nightly, pytest.mark.xdist_group("hdfs"))
 """Its server needs seconds to start."""
 
+CLOUDS = (
+    "s3_bucket",
+    pytest.param("google_bucket", marks=(pytest.mark.nightly, pytest.mark.xdist_group("google"))),
+    pytest.param("azure_container", marks=(pytest.mark.nightly, pytest.mark.xdist_group("azure"))),
+)
+"""S3 by day; the others are the same code, and their servers have to be installed."""
 
-@pytest.fixture(params=["s3_bucket", pytest.param("hdfs_folder", marks=HDFS)])
+
+@pytest.fixture(params=CLOUDS)
+def cloud(request: pytest.FixtureRequest) -> RemotePath:
+    """A folder that nobody else has, of each object store."""
+    place: RemotePath = request.getfixturevalue(request.param)
+    return place
+
+
+@pytest.fixture(params=[*CLOUDS, pytest.param("hdfs_folder", marks=HDFS)])
 def bucket(request: pytest.FixtureRequest) -> RemotePath:
     """A folder that nobody else has, of each server."""
     place: RemotePath = request.getfixturevalue(request.param)

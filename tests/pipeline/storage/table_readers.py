@@ -1,4 +1,4 @@
-"""Tables on S3 as others read them: pyiceberg, delta-rs and DuckDB with clients of their own."""
+"""Tables on object stores as others read them: pyiceberg, delta-rs, DuckDB with their clients."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, cast
 from urllib.parse import unquote
 
 import duckdb
@@ -17,6 +18,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from lakewarden.pipeline.storage.files import copy_file
 from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.table_formats.store_file_io import StoreFileIO
 from tests.pipeline.table_formats.products import KIND, TABLES, Rows, rows_of
 
 NAMESPACE = KIND
@@ -39,16 +41,23 @@ def catalog_file(folder: Path, out: RemotePath, **more: str) -> str:
     return str(file)
 
 
-@contextmanager
-def catalog_of(folder: Path, out: RemotePath) -> Iterator[SqlCatalog]:
-    """The same catalog, whose files pyiceberg reaches by itself."""
-    reached = {
+def reached_by(out: RemotePath) -> dict[str, str]:
+    """How pyiceberg reaches the files of a store: on S3 by Arrow."""
+    scheme = out.root.partition(":")[0]
+    if scheme != "s3":  # its clients of Google and Azure do not come to the emulators
+        return {"py-io-impl": f"{StoreFileIO.__module__}.{StoreFileIO.__name__}"}
+    return {
         "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
         "s3.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],
         "s3.secret-access-key": os.environ["AWS_SECRET_ACCESS_KEY"],
         "s3.region": os.environ["AWS_REGION"],
     }
-    catalog = SqlCatalog("lakewarden", **sql_properties(folder, out), **reached)
+
+
+@contextmanager
+def catalog_of(folder: Path, out: RemotePath) -> Iterator[SqlCatalog]:
+    """The same catalog, whose files pyiceberg reaches by itself."""
+    catalog = SqlCatalog("lakewarden", **sql_properties(folder, out), **reached_by(out))
     try:
         yield catalog
     finally:
@@ -88,7 +97,8 @@ def in_duckdb(out: RemotePath) -> dict[str, Rows]:
 
 def by_duckdb(files: list[str]) -> Rows:
     """The rows of files, as DuckDB reads them from the store."""
-    store = FsspecStore("s3", client_options={"allow_http": True})
+    scheme = cast("Any", files[0].partition(":")[0])
+    store = FsspecStore(scheme, client_options={"allow_http": True})
     with duckdb.connect() as connection:
         connection.register_filesystem(store)
         table: pa.Table = connection.read_parquet(files).to_arrow_table()

@@ -26,11 +26,11 @@ def names_in(pinned: PinnedTables) -> list[str]:
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_a_directory_is_read_back_from_its_tables(
-    kind: str, s3_bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, cloud: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared.spare(monkeypatch)
-    catalog = catalog_file(tmp_path, s3_bucket)
-    lake, copy = s3_bucket / "lake", s3_bucket / "copy"
+    catalog = catalog_file(tmp_path, cloud)
+    lake, copy = cloud / "lake", cloud / "copy"
 
     def run(*words: object) -> None:
         ingest = ("--quiet", "pipeline", "ingest", "--model", "gravitino")

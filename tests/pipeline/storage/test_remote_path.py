@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import json
+import os
 import pickle
+from base64 import b64encode
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,7 +20,7 @@ import pyarrow.compute as pc
 import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.pipeline.storage import cloud_store, files, remote_path
+from lakewarden.pipeline.storage import cloud_store, files, remote_path, stores
 from lakewarden.pipeline.storage.dataset import dataset
 from lakewarden.pipeline.storage.location import (
     Location,
@@ -36,6 +40,8 @@ from lakewarden.pipeline.storage.parquet import (
     write_table,
 )
 from lakewarden.pipeline.storage.remote_path import RemotePath
+from tests.pipeline.storage.google_storage import credentials
+from tests.pipeline.storage.variables import of_azure, of_google, of_s3
 
 NAMES = ("a.txt", "b [1].txt", "é%20.txt", "part=1/c.parquet", "part=1/deep/d", "part=10/e")
 
@@ -211,6 +217,46 @@ def test_a_condition_holds_and_another_is_a_conflict(bucket: RemotePath) -> None
     assert (content, bucket.read_bytes()) == (b"one", b"two")
 
 
+def test_a_condition_fails_where_the_file_was_removed(cloud: RemotePath) -> None:
+    cloud.write_bytes(b"one")
+    tag = cloud.stat().tag
+    cloud.unlink()
+    with pytest.raises(Conflict, match="was written meanwhile"):
+        cloud.store.put_if(cloud.key, b"two", tag)
+
+
+def test_of_writers_at_once_one_wins(cloud: RemotePath) -> None:
+    cloud.write_bytes(b"0")
+    tag = cloud.stat().tag
+
+    def put(content: bytes) -> bool:
+        try:
+            cloud.store.put_if(cloud.key, content, tag)
+        except Conflict:
+            return False
+        return True
+
+    contents = [b"a", b"b", b"c", b"d"]
+    with ThreadPoolExecutor(len(contents)) as writers:
+        won = [*writers.map(put, contents)]
+    assert [content for content, is_won in zip(contents, won, strict=True) if is_won] == [
+        cloud.read_bytes()
+    ]
+
+
+def test_a_bucket_that_is_missing_is_told(cloud: RemotePath) -> None:
+    place = RemotePath(cloud.root.replace("lake-", "none-"), "lake")
+    for ask in (
+        lambda: list(place.iterdir()),
+        lambda: list(place.files_below()),
+        lambda: place.write_bytes(b""),
+        lambda: place.store.put_if(place.key, b"", None),
+    ):
+        with pytest.raises(BadInput, match="no such bucket or container") as refused:
+            ask()
+        assert refused.value.where == place.root
+
+
 def test_tables_are_read_and_written(bucket: RemotePath, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pa.table({"id": list(range(1000)), "name": [f"n{n}" for n in range(1000)]})
     folder = bucket / "table"
@@ -303,30 +349,84 @@ class _Failing(BaseHTTPRequestHandler):
         pass
 
 
+_ENDPOINTS = ("GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT")
+ROOTS = ("s3://lake", "gs://lake", "abfss://lake@account.dfs.core.windows.net")
+
+
+def _variables(endpoint: str, folder: Path) -> dict[str, str]:
+    """Those of all stores, whose server is the same."""
+    account = folder / "account.json"
+    account.write_text(json.dumps(credentials()), "utf-8")
+    return {**of_s3(endpoint), **of_google(endpoint, account), **of_azure(endpoint)}
+
+
+@pytest.mark.parametrize("root", ROOTS)
 @pytest.mark.parametrize("status", [403, 500])
 def test_what_a_store_fails_at_never_reads_as_missing(
-    status: int, told: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    status: int,
+    root: str,
+    told: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(cloud_store._RETRY, "max_retries", 0)
     monkeypatch.setattr(_Failing, "status", status)
     with HTTPServer(("127.0.0.1", 0), _Failing) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        told(f"http://127.0.0.1:{server.server_port}")
-        _check_unavailable(RemotePath("s3://lake", "a"))
+        told(**_variables(f"http://127.0.0.1:{server.server_port}", tmp_path))
+        _check_unavailable(RemotePath(root, "a"), f"{status} ")
         server.shutdown()
 
 
+@pytest.mark.parametrize("root", ROOTS)
 def test_a_store_that_is_away_never_reads_as_missing(
-    told: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    root: str, told: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cloud_store._RETRY, "max_retries", 0)
     with HTTPServer(("127.0.0.1", 0), _Failing) as server:
         port = server.server_port
-    told(f"http://127.0.0.1:{port}")
-    _check_unavailable(RemotePath("s3://lake", "a"))
+    told(**_variables(f"http://127.0.0.1:{port}", tmp_path))
+    _check_unavailable(RemotePath(root, "a"), "error sending request")
 
 
-def _check_unavailable(place: RemotePath) -> None:
+@pytest.mark.parametrize(
+    ("root", "variables"),
+    [
+        (ROOTS[1], {"GOOGLE_SERVICE_ACCOUNT_KEY": '"not-to-be-shown"'}),
+        (ROOTS[1], {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"private_key": "not-to-be-shown"}'}),
+        (ROOTS[1], {"GOOGLE_APPLICATION_CREDENTIALS": "/none.json"}),
+        (ROOTS[2], {"AZURE_STORAGE_ACCOUNT_KEY": "not-to-be-shown!"}),
+        (ROOTS[2], {"AZURE_STORAGE_SAS_KEY": "not-to-be-shown"}),
+    ],
+)
+def test_credentials_that_are_none_are_refused_and_not_shown(
+    root: str, variables: dict[str, str], told: Callable[..., None]
+) -> None:
+    told(**variables)
+    with pytest.raises(BadInput) as refused:
+        RemotePath(root, "a").exists()
+    assert refused.value.where == root
+    assert "not-to-be-shown" not in str(refused.value)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("server", ["google_bucket", "azure_container"])
+def test_a_store_that_refuses_credentials_says_so(
+    server: str,
+    request: pytest.FixtureRequest,
+    told: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place: RemotePath = request.getfixturevalue(server)
+    endpoints = {name: os.environ[name] for name in os.environ if name in _ENDPOINTS}
+    told(**{**_variables("", tmp_path), **endpoints})
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", b64encode(b"not-to-be-shown, too").decode())
+    stores.store_of.cache_clear()
+    _check_unavailable(place, "check the credentials")
+
+
+def _check_unavailable(place: RemotePath, reason: str) -> None:
     asked: list[Callable[[], object]] = [
         place.exists,
         place.is_file,
@@ -340,7 +440,9 @@ def _check_unavailable(place: RemotePath) -> None:
         lambda: read_table(place),
     ]
     for ask in asked:
-        with pytest.raises(Unavailable, match="s3://lake") as failed:
+        with pytest.raises(Unavailable, match=place.root) as failed:
             ask()
+        assert reason in str(failed.value)
         assert "not-to-be-shown" not in str(failed.value)
+        assert os.environ["AZURE_STORAGE_ACCOUNT_KEY"] not in str(failed.value)
         assert "127.0.0.1" not in str(failed.value)

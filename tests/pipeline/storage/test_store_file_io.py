@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.table_formats import store_file_io
 from lakewarden.pipeline.table_formats.store_file_io import StoreFileIO
+from tests.pipeline.storage.table_readers import reached_by
 
 
 def check_io(io: FileIO, address: str) -> None:
@@ -36,15 +38,22 @@ def check_io(io: FileIO, address: str) -> None:
         io.delete(address)
 
 
-def test_an_object_store_by_its_variables(s3_bucket: RemotePath) -> None:
-    check_io(StoreFileIO({"py-io-impl": "this"}), f"{s3_bucket}/data/file.avro")
+def test_an_object_store_by_its_variables(cloud: RemotePath) -> None:
+    check_io(StoreFileIO({"py-io-impl": "this"}), f"{cloud}/data/file.avro")
 
 
 def test_a_catalog_that_tells_is_followed(s3_bucket: RemotePath) -> None:
-    told = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
+    told = reached_by(s3_bucket)
     io = StoreFileIO(told)
     check_io(io, f"{s3_bucket}/data/file.avro")
     assert isinstance(io.new_input(f"{s3_bucket}/x"), type(PyArrowFileIO(told).new_input("/x")))
+
+
+def test_a_catalog_that_tells_of_azure_needs_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_file_io, "find_spec", lambda _: None)
+    io = StoreFileIO({"adls.account-key": "not-to-be-shown"})
+    with pytest.raises(Unavailable, match="pip install adlfs"):
+        io.new_input("abfss://lake@account.dfs.core.windows.net/file.avro")
 
 
 def test_files_of_this_machine(tmp_path: Path) -> None:

@@ -39,53 +39,53 @@ def read(format: TableFormat, folder: Path, out: RemotePath) -> dict[str, Rows]:
     return in_delta(out) if format == "delta" else in_duckdb(out)
 
 
-def test_iceberg_has_the_files_where_they_are(s3_bucket: RemotePath, tmp_path: Path) -> None:
-    one = target("iceberg", tmp_path, s3_bucket)
-    make(s3_bucket, "apple", keep=1)
-    assert one.commit(s3_bucket) == (1, TABLES)
-    assert in_iceberg(tmp_path, s3_bucket) == in_parquet(s3_bucket)
-    assert one.commit(s3_bucket) == (1, ())
-    make(s3_bucket, "pear", keep=1)
-    assert one.commit(s3_bucket) == (2, TABLES)
-    assert in_iceberg(tmp_path, s3_bucket) == in_parquet(s3_bucket)
-    with catalog_of(tmp_path, s3_bucket) as catalog:
+def test_iceberg_has_the_files_where_they_are(cloud: RemotePath, tmp_path: Path) -> None:
+    one = target("iceberg", tmp_path, cloud)
+    make(cloud, "apple", keep=1)
+    assert one.commit(cloud) == (1, TABLES)
+    assert in_iceberg(tmp_path, cloud) == in_parquet(cloud)
+    assert one.commit(cloud) == (1, ())
+    make(cloud, "pear", keep=1)
+    assert one.commit(cloud) == (2, TABLES)
+    assert in_iceberg(tmp_path, cloud) == in_parquet(cloud)
+    with catalog_of(tmp_path, cloud) as catalog:
         table = catalog.load_table(f"{KIND}.rows")
         files = [task.file.file_path for task in table.scan().plan_files()]
         assert set(table.refs()) == {"main", "version-2"}
-        assert table.properties["lakewarden.product"] == str(s3_bucket)
-    assert sorted(files) == [f"{s3_bucket}/versions/2/rows/part-{n}.parquet" for n in (0, 1)]
-    assert by_duckdb(files) == in_parquet(s3_bucket)["rows"]
+        assert table.properties["lakewarden.product"] == str(cloud)
+    assert sorted(files) == [f"{cloud}/versions/2/rows/part-{n}.parquet" for n in (0, 1)]
+    assert by_duckdb(files) == in_parquet(cloud)["rows"]
 
 
-def test_delta_has_copies_that_the_store_makes(s3_bucket: RemotePath, tmp_path: Path) -> None:
-    one = target("delta", tmp_path, s3_bucket)
-    make(s3_bucket, "apple", keep=1)
-    assert one.commit(s3_bucket) == (1, TABLES)
-    before = in_parquet(s3_bucket)
-    assert in_delta(s3_bucket) == before
-    assert one.commit(s3_bucket) == (1, ())
-    make(s3_bucket, "pear", more=True, keep=1)
-    assert one.commit(s3_bucket) == (2, TABLES)
-    assert in_delta(s3_bucket) == in_parquet(s3_bucket)
-    assert by_duckdb(delta_files(s3_bucket, "rows")) == in_parquet(s3_bucket)["rows"]
+def test_delta_has_copies_that_the_store_makes(cloud: RemotePath, tmp_path: Path) -> None:
+    one = target("delta", tmp_path, cloud)
+    make(cloud, "apple", keep=1)
+    assert one.commit(cloud) == (1, TABLES)
+    before = in_parquet(cloud)
+    assert in_delta(cloud) == before
+    assert one.commit(cloud) == (1, ())
+    make(cloud, "pear", more=True, keep=1)
+    assert one.commit(cloud) == (2, TABLES)
+    assert in_delta(cloud) == in_parquet(cloud)
+    assert by_duckdb(delta_files(cloud, "rows")) == in_parquet(cloud)["rows"]
     # Copies outlive the files that the folder of versions removed.
-    assert by_duckdb(delta_files(s3_bucket, "rows", 0)) == before["rows"]
-    log = (s3_bucket / "delta/rows/_delta_log/00000000000000000001.json").read_text()
+    assert by_duckdb(delta_files(cloud, "rows", 0)) == before["rows"]
+    log = (cloud / "delta/rows/_delta_log/00000000000000000001.json").read_text()
     assert '"lakewarden.version":"2"' in log
 
 
-def test_the_file_of_duckdb_is_put_whole(s3_bucket: RemotePath, tmp_path: Path) -> None:
-    one = target("duckdb", tmp_path, s3_bucket)
-    make(s3_bucket, "apple")
-    assert one.commit(s3_bucket) == (1, TABLES)
-    assert in_duckdb(s3_bucket) == in_parquet(s3_bucket)
-    assert one.commit(s3_bucket) == (1, ())
-    make(s3_bucket, "pear")
-    assert one.commit(s3_bucket) == (2, TABLES)
-    assert in_duckdb(s3_bucket) == in_parquet(s3_bucket)
-    (s3_bucket / "duckdb" / f"{KIND}.duckdb").write_bytes(b"of somebody else")
-    assert one.commit(s3_bucket) == (2, TABLES)
-    assert in_duckdb(s3_bucket) == in_parquet(s3_bucket)
+def test_the_file_of_duckdb_is_put_whole(cloud: RemotePath, tmp_path: Path) -> None:
+    one = target("duckdb", tmp_path, cloud)
+    make(cloud, "apple")
+    assert one.commit(cloud) == (1, TABLES)
+    assert in_duckdb(cloud) == in_parquet(cloud)
+    assert one.commit(cloud) == (1, ())
+    make(cloud, "pear")
+    assert one.commit(cloud) == (2, TABLES)
+    assert in_duckdb(cloud) == in_parquet(cloud)
+    (cloud / "duckdb" / f"{KIND}.duckdb").write_bytes(b"of somebody else")
+    assert one.commit(cloud) == (2, TABLES)
+    assert in_duckdb(cloud) == in_parquet(cloud)
 
 
 @pytest.mark.by_day(1)
@@ -93,63 +93,64 @@ def test_the_file_of_duckdb_is_put_whole(s3_bucket: RemotePath, tmp_path: Path) 
     ("format", "is_first"), [(format, is_first) for is_first in (False, True) for format in FORMATS]
 )
 def test_an_older_version_never_replaces_a_newer_one(
-    s3_bucket: RemotePath,
+    cloud: RemotePath,
     tmp_path: Path,
     format: TableFormat,
     is_first: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = target(format, tmp_path, s3_bucket)
-    make(s3_bucket, "apple")
+    one = target(format, tmp_path, cloud)
+    make(cloud, "apple")
     if not is_first:
-        one.commit(s3_bucket)
-    make(s3_bucket, "pear")
+        one.commit(cloud)
+    make(cloud, "pear")
     check = Version.check_counts
 
     def overtaken(version: Version) -> None:
         monkeypatch.setattr(Version, "check_counts", check)
         check(version)
-        make(s3_bucket, "plum")
-        assert one.commit(s3_bucket) is not None
+        make(cloud, "plum")
+        assert one.commit(cloud) is not None
 
     monkeypatch.setattr(Version, "check_counts", overtaken)
     with pytest.raises((Conflict, Unavailable)):
-        one.commit(s3_bucket)
-    assert read(format, tmp_path, s3_bucket) == in_parquet(s3_bucket)
-    assert one.commit(s3_bucket) == (3, ())
+        one.commit(cloud)
+    assert read(format, tmp_path, cloud) == in_parquet(cloud)
+    assert one.commit(cloud) == (3, ())
 
 
 def test_a_version_that_counts_no_more_is_not_committed(
-    s3_bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(s3_bucket, "apple")
+    make(cloud, "apple")
     properties = Version.properties
 
     def overtaken(version: Version) -> dict[str, str]:
         monkeypatch.setattr(Version, "properties", properties)
-        make(s3_bucket, "pear")
+        make(cloud, "pear")
         return properties(version)
 
     monkeypatch.setattr(Version, "properties", overtaken)
     with pytest.raises(Conflict, match="another process wrote"):
-        target("delta", tmp_path, s3_bucket).commit(s3_bucket)
+        target("delta", tmp_path, cloud).commit(cloud)
 
 
 def test_a_store_that_does_not_answer_is_told_without_its_address(
-    s3_bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(s3_bucket, "apple")
-    target("delta", tmp_path, s3_bucket).commit(s3_bucket)
-    make(s3_bucket, "pear")
+    make(cloud, "apple")
+    target("delta", tmp_path, cloud).commit(cloud)
+    make(cloud, "pear")
     # Only delta-rs asks there: the other client is at work already.
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    for name in ("AWS_ENDPOINT_URL", "GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setitem(delta._PATIENCE, "max_retries", "0")
     with pytest.raises(Unavailable, match="cannot be written") as failure:
-        target("delta", tmp_path, s3_bucket).commit(s3_bucket)
+        target("delta", tmp_path, cloud).commit(cloud)
     assert "127.0.0.1" not in str(failure.value)
-    (s3_bucket / "other/entities/_delta_log/0.json").write_text("{}", "utf-8")
+    (cloud / "other/entities/_delta_log/0.json").write_text("{}", "utf-8")
     with pytest.raises(Unavailable, match="entities") as failure:
-        delta_tables(s3_bucket / "other", "gravitino")
+        delta_tables(cloud / "other", "gravitino")
     assert "127.0.0.1" not in str(failure.value)
 
 
@@ -159,23 +160,23 @@ def test_hdfs_has_none(format: TableFormat) -> None:
         Target(format).commit(RemotePath("hdfs://127.0.0.1:1", "lake"))
 
 
-def test_iceberg_needs_a_catalog_there(s3_bucket: RemotePath) -> None:
+def test_iceberg_needs_a_catalog_there(cloud: RemotePath) -> None:
     with pytest.raises(BadInput, match="--table-catalog"):
-        Target("iceberg").commit(s3_bucket)
+        Target("iceberg").commit(cloud)
 
 
 def test_nothing_holds_a_credential(
-    s3_bucket: RemotePath, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    cloud: RemotePath, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = b"not-to-be-shown"
     with caplog.at_level(logging.DEBUG):
         for format in FORMATS:
-            make(s3_bucket, format)
-            target(format, tmp_path, s3_bucket).commit(s3_bucket)
-    objects = [stat.key for stat in s3_bucket.store.below("")]
+            make(cloud, format)
+            target(format, tmp_path, cloud).commit(cloud)
+    objects = [stat.key for stat in cloud.store.below("")]
     assert any(key.endswith(".metadata.json") for key in objects)
     assert any("_delta_log" in key for key in objects)
-    assert [key for key in objects if secret in s3_bucket.store.read(key)[0]] == []
+    assert [key for key in objects if secret in cloud.store.read(key)[0]] == []
     assert secret not in (tmp_path / "catalog.db").read_bytes()
     assert secret.decode() not in caplog.text
 

@@ -31,6 +31,21 @@ _SECONDS: Final = 30
 _RETRY: Final = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
 _DELETED_AT_ONCE: Final = 1_000
 _ADDRESS: Final = re.compile(r"\bhttps?://\S+")
+_QUOTED: Final = re.compile(r'\bstring "(?:[^"\\]|\\.)*"')
+"""What a file of credentials says where it should say something else."""
+
+_ENDPOINTS: Final = {
+    "s3": ("AWS_ENDPOINT_URL",),
+    "gs": ("GOOGLE_BASE_URL",),
+    "abfss": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+}
+"""The variables that say where another server than the store's own is, by scheme."""
+
+_WITH_FOLDERS: Final = "abfss:"
+"""Where folders may be there without files: in accounts of Azure with a hierarchical namespace."""
+
+_NO_BUCKET: Final = re.compile(r"\blist request: Error performing GET .* 404 Not Found\b")
+_REFUSALS: Final = ("401 Unauthorized", "403 Forbidden")
 
 
 def cloud_store(root: str) -> ObjectStore:
@@ -43,7 +58,7 @@ def cloud_store(root: str) -> ObjectStore:
         from obstore.store import from_url
     except ImportError:
         raise not_installed("obstore", "object-store", where=root) from None
-    options: Any = {"timeout": f"{_SECONDS}s", **({"allow_http": True} if is_plain() else {})}
+    options: Any = {"timeout": f"{_SECONDS}s", **({"allow_http": True} if is_plain(root) else {})}
     retry: Any = _RETRY
     try:
         return _CloudStore(root, from_url(root, client_options=options, retry_config=retry))
@@ -51,9 +66,10 @@ def cloud_store(root: str) -> ObjectStore:
         raise BadInput(_reason(error, root), where=root) from None
 
 
-def is_plain() -> bool:
-    """Whether the server of S3 that is configured is asked without TLS."""
-    return environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+def is_plain(root: str) -> bool:
+    """Whether the server of a root is one that was configured to be asked without TLS."""
+    names = _ENDPOINTS[root.partition(":")[0]]
+    return any(environ.get(name, "").startswith("http://") for name in names)
 
 
 class _CloudStore:
@@ -67,15 +83,16 @@ class _CloudStore:
         return _stat(self._ask(key, lambda: _obstore().head(self._store, key)))
 
     def children(self, key: str) -> Sequence[tuple[str, int | None]]:
-        found = self._ask(key, lambda: _obstore().list_with_delimiter(self._store, key))
-        folders = {_last(prefix): None for prefix in found["common_prefixes"]}
+        with self._in_bucket():
+            found = self._ask(key, lambda: _obstore().list_with_delimiter(self._store, key))
+        folders = {_last(one): None for one in found["common_prefixes"] if self._has_files(one)}
         # Consoles mark a folder by an object of its name.
         files = (one for one in found["objects"] if one["path"] != key)
         objects = {_last(one["path"]): one["size"] for one in files}
         return sorted((objects | folders).items())
 
     def below(self, key: str) -> Iterator[Stat]:
-        with self._errors(key):
+        with self._in_bucket(), self._errors(key):
             stats = (_stat(one) for found in _obstore().list(self._store, key) for one in found)
             yield from _without_markers(stat for stat in stats if stat.key != key)
 
@@ -93,7 +110,8 @@ class _CloudStore:
         )
 
     def put(self, key: str, content: bytes | IO[bytes]) -> None:
-        self._ask(key, lambda: _obstore().put(self._store, key, content))
+        with self._in_bucket():
+            self._ask(key, lambda: _obstore().put(self._store, key, content))
 
     def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
         told = {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
@@ -102,7 +120,13 @@ class _CloudStore:
         def put() -> Tag:
             return _tag(_obstore().put(self._store, key, content, mode=mode, use_multipart=False))
 
-        return self._on_condition(key, put)
+        if tag is None:
+            with self._in_bucket():
+                return self._on_condition(key, put)
+        try:
+            return self._on_condition(key, put)
+        except FileNotFoundError:  # as S3 says it, where others say that the condition fails
+            raise self._conflict(key) from None
 
     def copy(self, source: str, target: str) -> None:
         self._ask(source, lambda: _obstore().copy(self._store, source, target))
@@ -116,10 +140,34 @@ class _CloudStore:
                     self._delete_one(key)
 
     def delete_below(self, key: str) -> None:
-        self.delete(found.key for found in self.below(key))
+        folders: set[str] = set()
+
+        def keys() -> Iterator[str]:
+            for found in self.below(key):
+                folders.update(_folders_of(found.key, key))
+                yield found.key
+
+        self.delete(keys())
+        if self._root.startswith(_WITH_FOLDERS):
+            self._delete_folders(folders)
 
     def sweep(self, key: str) -> None:
         """Nothing: an object is put in one request."""
+
+    def _has_files(self, folder: str) -> bool:
+        if not self._root.startswith(_WITH_FOLDERS):
+            return True
+        return next(self.below(folder.rstrip("/")), None) is not None
+
+    def _delete_folders(self, folders: Iterable[str]) -> None:
+        """Deletes what folders are empty, the deepest first; one that is not, the store keeps."""
+        for folder in sorted(folders, key=lambda name: (-name.count("/"), name)):
+            try:
+                self._ask(folder, partial(_obstore().delete, self._store, folder))
+            except FileNotFoundError:
+                return  # this account has no folders
+            except Unavailable:  # not empty any more
+                continue
 
     def _delete_one(self, key: str) -> None:
         with suppress(FileNotFoundError):
@@ -132,9 +180,20 @@ class _CloudStore:
             try:
                 return question()
             except (AlreadyExistsError, PreconditionError):
-                raise Conflict(f"`{self._root}/{key}` was written meanwhile") from None
+                raise self._conflict(key) from None
 
         return self._ask(key, ask)
+
+    def _conflict(self, key: str) -> Conflict:
+        return Conflict(f"`{self._root}/{key}` was written meanwhile")
+
+    @contextmanager
+    def _in_bucket(self) -> Iterator[None]:
+        """For requests of which a store says "not found" only where there is no bucket."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise BadInput("there is no such bucket or container", where=self._root) from None
 
     def _ask(self, key: str, question: Callable[[], Answer]) -> Answer:
         with self._errors(key):
@@ -150,6 +209,8 @@ class _CloudStore:
         except FileNotFoundError:
             raise FileNotFoundError(2, "no such object", place) from None
         except (BaseError, OSError) as error:
+            if _NO_BUCKET.search(str(error)):
+                raise FileNotFoundError(2, "no such bucket", self._root) from None
             raise Unavailable(f"`{place}`: {_reason(error, place)}") from None
 
 
@@ -180,14 +241,20 @@ def _without_markers(stats: Iterable[Stat]) -> Iterator[Stat]:
         yield marker
 
 
+def _folders_of(key: str, top: str) -> Iterator[str]:
+    """The folders around an object, from the one that it is in up to `top`."""
+    while (key := key.rpartition("/")[0]) and key.startswith(top):
+        yield key
+
+
 def _last(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
 def _reason(error: BaseException, place: str) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
-    reason = without_addresses(lines[0], place).rstrip(": ")
-    is_refused = "403 Forbidden" in reason
+    reason = without_addresses(_QUOTED.sub("a string", lines[0]), place).rstrip(": ")
+    is_refused = any(refusal in reason for refusal in _REFUSALS)
     return (
         f"{reason}; check the credentials, and the clock of this machine" if is_refused else reason
     )

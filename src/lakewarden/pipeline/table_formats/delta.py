@@ -96,7 +96,7 @@ def storage_options(place: Location) -> dict[str, str] | None:
     """What delta-rs has to be told of a store beside the usual variables, which it reads itself."""
     if not isinstance(place, RemotePath):
         return None
-    return {**_PATIENCE, "allow_http": str(is_plain()).lower()}
+    return {**_PATIENCE, "allow_http": str(is_plain(place.root)).lower()}
 
 
 def reason_of(error: Exception, place: Location) -> str:

@@ -8,11 +8,13 @@ its name, which is the property `py-io-impl` of a catalog.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any, Final
 
 from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, OutputFile, load_file_io
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.pipeline.storage.object_store import SCHEMES
 from lakewarden.pipeline.storage.remote_path import RemotePath, remote_path
 
@@ -55,6 +57,11 @@ class StoreFileIO(FileIO):
         return remote_path(address)
 
     def _other(self, address: str) -> FileIO:
+        if address.startswith("abfs") and find_spec("adlfs") is None:
+            raise Unavailable(
+                "a catalog that tells how files on Azure are reached needs `adlfs`; "
+                "run: pip install adlfs"
+            )
         properties = {key: value for key, value in self.properties.items() if key != PY_IO_IMPL}
         return load_file_io(properties, address)
 

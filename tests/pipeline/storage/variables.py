@@ -1,0 +1,27 @@
+"""The environment variables by which people say where a store is, and who asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.pipeline.storage.azurite import KEY
+
+
+def of_s3(endpoint: str) -> dict[str, str]:
+    """Of a server of S3."""
+    return {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "not-to-be-shown",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": endpoint,
+    }
+
+
+def of_google(endpoint: str, account: Path) -> dict[str, str]:
+    """Of a server of Google Cloud Storage, and a file of a service account."""
+    return {"GOOGLE_BASE_URL": endpoint, "GOOGLE_APPLICATION_CREDENTIALS": str(account)}
+
+
+def of_azure(endpoint: str) -> dict[str, str]:
+    """Of an account of Azure."""
+    return {"AZURE_STORAGE_ENDPOINT": endpoint, "AZURE_STORAGE_ACCOUNT_KEY": KEY}

@@ -112,6 +112,38 @@ def test_a_token_is_exchanged_and_a_wrong_one_told(browser: Browser, guarded: Se
         is_signed_in(found, "admin")
 
 
+def test_a_tab_follows_the_login_of_another_tab(browser: Browser, guarded: Served) -> None:
+    """Its token counts no more: it takes the new one, and of another user it begins anew."""
+    question = {"realm": "cdap", "do": "dataset.read"}
+    with tab(browser, guarded.address) as found:
+        with_token(found)
+        page = found.page
+        with_token(Tab(page.context.new_page(), found.address))
+        found.go("/ui/ask", **question, on="dataset:sales.orders")
+        page.get_by_label("Verdict").wait_for()
+        page.context.clear_cookies()
+        other = Tab(page.context.new_page(), found.address)
+        open_login(other, "/ui/playground#s=AAAA")
+        form = way(other, "Sign in with a password")
+        form.get_by_label("User").fill("ana")
+        form.get_by_label("Password").fill(PASSWORD)
+        form.get_by_role("button").click()
+        # The server saw no fragment; the tab had it.
+        other.page.wait_for_url("**/ui/playground#s=AAAA")
+        found.go("/ui/ask", **question, on="dataset:sales.other")
+        page.get_by_role("button", name="Account of ana").wait_for()
+
+
+def with_token(found: Tab) -> None:
+    """Signs in as the administrator, whoever was signed in."""
+    found.page.goto(f"{found.address}/ui/login?to=/ui/ask")
+    form = way(found, "Sign in with a token")
+    form.get_by_label("Token").fill(ROOT)
+    form.get_by_role("button").click()
+    found.page.wait_for_url("**/ui/ask")
+    found.page.get_by_role("button", name="Account of admin").wait_for()
+
+
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("view", VIEWS)
 def test_only_what_the_server_offers_is_there(browser: Browser, guarded: Served, view: str) -> None:

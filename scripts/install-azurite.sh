@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs Azurite, Microsoft's own emulator of Azure's blobs, for the tests. npm downloads it with what it needs (about 100 MB,
+# Installs Azurite, Microsoft's own emulator of Azure's blobs, for the tests. npm downloads it with what it needs (190 MB on the disk,
 # kept in the user's cache). It runs with Node 20 or newer. Prints the program of its server of blobs, for `node`.
 set -eu
 azurite=3.37.0
@@ -14,7 +14,7 @@ if [ ! -d "$home" ]; then
     mkdir -p "$cache"
     work=$(mktemp -d "$cache/azurite.XXXXXX")
     trap 'rm -rf "$work"' EXIT
-    echo "downloading Azurite (100 MB)" >&2
+    echo "downloading Azurite (190 MB on the disk)" >&2
     npm install --prefix "$work" --silent --no-audit --no-fund --ignore-scripts "azurite@$azurite" >&2
     mv "$work" "$home"
 fi

@@ -241,19 +241,6 @@ def test_answers_are_shown_to_people(cli: Cli, admin: Admin) -> None:
     assert (closed.code, "nobody has access" in closed.err) == (1, True)
 
 
-def test_one_realm_of_a_database_is_asked_as_one_of_a_directory(
-    cli: Cli, admin: Admin, folders: tuple[Path, Path]
-) -> None:
-    here, there = ("--from", str(folders[0])), ("--realm", "gravitino", "--database", admin.url)
-    for words in (
-        ("list", "ana", "table.load", "--within", "schema:lk:c.s", "--limit", "1"),
-        ("who", "--unmasked", "column:lk:c.s.t.amount"),
-    ):
-        found = cli(*words, *there, "--format", "json")
-        assert (found.code, found.err) == (0, "")
-        assert found.json == cli(*words, *here, "--format", "json").json
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -64,20 +64,19 @@ class Wherever:
 
     @property
     def is_several(self) -> bool:
-        """Whether the question is one to several realms, or to a database without naming one."""
+        """Whether the question is one to several realms, or to a database."""
         return (
             self.all_realms
             or len(self.realm) > 1
             or len(self.from_) > 1
             or self.links is not None
-            or (self.database is not None and not self.realm)
+            or self.database is not None
         )
 
     def one(self) -> Where:
         """Where the question to one realm goes."""
         first = location(self.from_[0]) if self.from_ else None
-        realm = self.realm[0] if self.realm else None
-        return Where(first, self.server_options, self.database, realm)
+        return Where(first, self.server_options, realm=self.realm[0] if self.realm else None)
 
     def past(self) -> str:
         """The realm of a database whose past is asked about. Raises `BadInput` for all else."""

@@ -26,7 +26,7 @@ from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts, RelationRow
 from lakewarden.kernel.snapshot import compile
-from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement import Anything, On, Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after
@@ -224,6 +224,8 @@ def test_statements_on_what_is_renamed_follow_it() -> None:
     facts = lake_with_grants(system)
     rename = EntityRenamed(system.entity("table:lk:c.s.t"), "lk:c.s.u")
     statement = next(s for s in facts.statements if s.id == "table:lk:c.s.t")
+    everywhere = replace(statement, id="everywhere", scope=Anything())
+    facts = replace(facts, statements=[*facts.statements, everywhere])
     renamed = replace(statement, scope=On(Entity("table", "lk:c.s.u")))
     steps = cascade.steps(matrix_of(system, facts).snapshot, rename)
     assert steps == (rename, StatementAdded(renamed))

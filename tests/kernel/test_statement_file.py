@@ -41,6 +41,7 @@ from lakewarden.kernel.statement_file import (
     principal_text,
     read_entity,
     read_principal,
+    read_statement,
     read_statements,
     write_statement,
 )
@@ -128,6 +129,13 @@ def test_a_file_is_for_one_realm_or_says_none() -> None:
         assert not section.names()
     with pytest.raises(BadInput, match=r"^f\.realm: is for realm `other`, not `lake`$"):
         check_realm(Section({"realm": "other"}, "f"), "lake")
+
+
+def test_a_statement_that_comes_by_itself_is_named_by_its_place() -> None:
+    table = {"id": "s", "privileges": "READ", "to": "user:ana"}
+    assert read_statement(table, MODEL, SPELLING, "body") == one(privileges="READ", to="user:ana")
+    with pytest.raises(BadInput, match=r"^body\.privileges"):
+        read_statement({**table, "privileges": 1}, MODEL, SPELLING, "body")
 
 
 def test_a_statement_says_only_what_it_must() -> None:

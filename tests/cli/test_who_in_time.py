@@ -95,5 +95,5 @@ def test_what_an_earlier_edition_of_the_model_does_not_have_nobody_could_then(
     monkeypatch.setattr(who, "ask", ask)
     found = cli(*ASKED, *SINCE, *at, "--format", "json")
     assert (found.code, found.json["total"]) == (0, 1)
-    never = cli("who", "dataset.raed", ASKED[2], *SINCE, *at)
+    never = cli("who", "dataset.nothing", ASKED[2], *SINCE, *at)
     assert (never.code, "unknown operation or privilege" in never.err) == (2, True)

@@ -24,7 +24,7 @@ from lakewarden.http.admin.questions import explanation_response
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.explain import Explanation, Step, explain
-from lakewarden.kernel.implied import is_reserved
+from lakewarden.kernel.implied import is_implied, is_reserved
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
@@ -100,7 +100,7 @@ def _explained(name: str, seed: int) -> Iterator[Explained]:
 def _reasons(matrix: Matrix, request: Request) -> Explained:
     found = explain(matrix, request)
     table = matrix.snapshot.table.statements
-    named = [table[id] for id in found.statements if id in table]
+    named = [table[id] for id in found.statements if id in table and not is_implied(table[id])]
     chains = {one.id: question_text.membership_path(matrix, request, one) for one in named}
     reaching = {id: chain for id, chain in chains.items() if chain is not None}
     body = explanation_response(Reasons(found, tuple(named), reaching, asker=request.principal), ())

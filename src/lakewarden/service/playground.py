@@ -25,6 +25,7 @@ from lakewarden.service.scenario_target import KernelSession, KernelTarget, requ
 from lakewarden.service.scenarios import Case, Loader, Scenario, question, reads, run
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import People, RealmState
+from lakewarden.service.statements import stored
 from lakewarden.service.system import load_system
 
 MAX_CHARACTERS: Final = 256 * 1024
@@ -173,13 +174,13 @@ def _reasons(
         explanation = explain(session.matrix, request)
     except WardenError:
         return None
-    table = session.matrix.snapshot.table.statements
-    named = [table[id] for id in explanation.statements if id in table]
+    realm = RealmState(Realm(_NAME, scenario.model_name), scenario.system, session.matrix, People())
+    statements = stored(realm)
+    named = [statements[id] for id in explanation.statements if id in statements]
     chains = (
         (statement.id, question_text.membership_path(session.matrix, request, statement))
         for statement in named
     )
-    realm = RealmState(Realm(_NAME, scenario.model_name), scenario.system, session.matrix, People())
     return Reasons(
         explanation,
         tuple(named),

@@ -117,9 +117,8 @@ class Delivery:
 
     def renew(self) -> None:
         """Holds on to the entries of targets that are being told, where that is due."""
-        now = self.service.clock()
         for key, lease in list(self._leases.items()):
-            if lease.until - now <= LEASE_SECONDS - RENEW_SECONDS:
+            if lease.until - self.service.clock() <= LEASE_SECONDS - RENEW_SECONDS:
                 until = self._write(partial(self._extended, lease.target))
                 if until is None:
                     self._leases.pop(key, None)

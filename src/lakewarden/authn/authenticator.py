@@ -43,6 +43,7 @@ from lakewarden.service.realm import DIRECTORY, Realm, Token
 from lakewarden.service.session import (
     CREDENTIAL,
     ROOT,
+    TOKEN,
     is_of_root,
     is_open,
     is_session,
@@ -179,7 +180,7 @@ class Authenticator:
                 return Unauthenticated("the token has expired")
             if not self._is_accepted(token):
                 return Unauthenticated("the token was created without authentication")
-            return self._holder(token, f"token:{token.id}")
+            return self._holder(token, f"{TOKEN}{token.id}")
         if self.verifier is not None and not text.startswith(PREFIX):
             return self._vouched(self.verifier, text)
         return Unauthenticated("the token is not valid")
@@ -192,7 +193,7 @@ class Authenticator:
         if token is not None and is_for_engines(token):
             if not _is_good(token, now) or not self._is_accepted(token):
                 return Unauthenticated("the token has expired")
-            return self._holder(token, f"token:{token.id}")
+            return self._holder(token, f"{TOKEN}{token.id}")
         if in_query:
             return Unauthenticated("expected a token that was created with `--engine`")
         return self._bearer(text, state, now)

@@ -53,21 +53,24 @@ def drops(snapshot: Snapshot, changes: Iterable[EntityDropped]) -> tuple[Change,
 
     A drop of what is not stored is its own step, behind the others.
     """
-    entities = list(dict.fromkeys(change.entity for change in changes))
-    known = [entity for entity in entities if snapshot.coded.is_known(entity)]
-    missing = (EntityDropped(entity) for entity in entities if not snapshot.coded.is_known(entity))
+    tree = snapshot.coded.tree
+    known = BitMap()
+    missing: list[Change] = []
+    for change in dict.fromkeys(changes):
+        id = tree.find(change.entity)
+        if id is None or id not in tree.stored:
+            missing.append(change)
+        else:
+            known.add(id)
     return (*_dropped(snapshot, known), *missing)
 
 
-def _dropped(snapshot: Snapshot, dropped: Iterable[Entity]) -> Iterator[Change]:
+def _dropped(snapshot: Snapshot, dropped: BitMap) -> Iterator[Change]:
     model, tree = snapshot.coded.model, snapshot.coded.tree
     removed = BitMap()
-    for entity in dropped:
-        id = tree.find(entity)
-        assert id is not None  # noqa: S101 — INVARIANT: called for stored entities
-        removed |= (
-            BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
-        )
+    for id in dropped:
+        is_judged = model.judged(tree.entity(id).type)
+        removed |= BitMap([id]) if is_judged else tree.below(tree.cycle(id)) & tree.stored
     entities = [tree.entity(other) for other in sorted(removed, key=lambda x: -_depth(snapshot, x))]
     if model.binds_identity:
         gone = set(entities)

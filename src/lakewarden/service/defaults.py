@@ -7,7 +7,7 @@ is editable, somebody may have deleted it, and deleted ones stay deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
@@ -48,16 +48,23 @@ def default_statements(
 
 def deletions(realm: Realm, system: System, effects: Iterable[Effect]) -> Iterator[Effect]:
     """The change of the realm's deleted defaults, if the effects delete or restore some."""
-    defaults = {str(table["id"]) for table in system.model.defaults}
     removed, put = set[str](), set[str]()
     for effect in effects:
         if isinstance(effect, StatementRemoved):
             removed.add(effect.id)
         elif isinstance(effect, StatementAdded):
             put.add(effect.statement.id)
-    deleted = (realm.deleted | (removed & defaults)) - put
-    if deleted != realm.deleted:
-        yield RealmChanged(realm.name, replace(realm, deleted=deleted))
+    declared = with_deletions(realm, system, removed=removed, put=put)
+    if declared != realm:
+        yield RealmChanged(realm.name, declared)
+
+
+def with_deletions(
+    realm: Realm, system: System, *, removed: Collection[str] = (), put: Collection[str] = ()
+) -> Realm:
+    """The declaration after statements were removed and put, by id: it keeps deleted defaults."""
+    defaults = {str(table["id"]) for table in system.model.defaults}
+    return replace(realm, deleted=(realm.deleted | defaults.intersection(removed)).difference(put))
 
 
 def _is_chosen(table: Table, chosen: str) -> bool:

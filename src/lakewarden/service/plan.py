@@ -36,6 +36,7 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.defaults import with_deletions
 from lakewarden.service.effect import (
     About,
     Document,
@@ -277,11 +278,10 @@ def _realm_effects(
     realm: RealmState, edits: Sequence[Edit], lookups: Sequence[LookupEdit]
 ) -> Iterator[Effect]:
     """What the plan changes in the realm's declaration."""
-    defaults = {str(table["id"]) for table in realm.system.model.defaults}
-    deleted_defaults = {edit.id for edit in edits if edit.now is None} & defaults
+    removed = {edit.id for edit in edits if edit.now is None}
     put = {edit.id for edit in edits if edit.now is not None}
-    deleted = (realm.realm.deleted | deleted_defaults) - put
-    declared = replace(realm.realm, deleted=deleted, lookups=_lookups_after(realm, lookups))
+    declared = with_deletions(realm.realm, realm.system, removed=removed, put=put)
+    declared = replace(declared, lookups=_lookups_after(realm, lookups))
     if declared != realm.realm:
         yield RealmChanged(realm.realm.name, declared)
 

@@ -58,8 +58,10 @@ CREDENTIAL: Final = "session:"
 ROOT: Final = "root"
 """The credential of who came with the root token of the settings."""
 
+TOKEN: Final = "token:"  # noqa: S105 — how a credential begins, not one
+"""What the credential of an actor begins with who came with a token; its id follows."""
+
 _OF_ROOT: Final = "root:"
-_BEARER: Final = "token:"
 
 
 def is_session(token: Token) -> bool:
@@ -135,9 +137,9 @@ def _parent(state: State, actor: Actor, root: str | None) -> str | None:
     """
     if actor.credential == ROOT:
         return root or _OF_ROOT
-    if not actor.credential.startswith(_BEARER):
+    if not actor.credential.startswith(TOKEN):
         return None
-    id = actor.credential.removeprefix(_BEARER)
+    id = actor.credential.removeprefix(TOKEN)
     digests = (token.digest for token in state.tokens.values() if token.id == id)
     return next(digests, actor.credential)
 

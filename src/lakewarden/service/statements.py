@@ -7,7 +7,6 @@ who names the same mark changes it. In the control realm statements are rights o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
@@ -19,7 +18,7 @@ from lakewarden.names.canonical import check_text
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.defaults import default_statements
+from lakewarden.service.defaults import default_statements, deletions, with_deletions
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
 from lakewarden.service.obligation_check import check_in_realm, check_obligation
 from lakewarden.service.realm import CONTROL
@@ -77,8 +76,8 @@ def put(
     before = control.administrators(transaction.state, transaction.now)
     if stored(realm_state).get(statement.id) != statement:
         effects.insert(0, StatementAdded(statement))
-    if statement.id in realm_state.realm.deleted:
-        declared = replace(realm_state.realm, deleted=realm_state.realm.deleted - {statement.id})
+    declared = with_deletions(realm_state.realm, system, put={statement.id})
+    if declared != realm_state.realm:
         effects.append(RealmChanged(realm, declared))
     transaction.change(realm, *effects)
     if realm == CONTROL:
@@ -102,11 +101,9 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
     _check_default(realm_state, id)
     _check_mark(transaction, realm, id, mark)
     before = control.administrators(transaction.state, transaction.now)
-    effects: list[Effect] = [StatementRemoved(id)]
-    if any(table["id"] == id for table in realm_state.system.model.defaults):
-        declared = replace(realm_state.realm, deleted=realm_state.realm.deleted | {id})
-        effects.append(RealmChanged(realm, declared))
-    transaction.change(realm, *effects)
+    removal = StatementRemoved(id)
+    deleted = deletions(realm_state.realm, realm_state.system, [removal])
+    transaction.change(realm, removal, *deleted)
     if realm == CONTROL:
         control.keep_an_administrator(transaction, before)
     return None

@@ -104,10 +104,10 @@ class WriteTransaction:
         snapshot = realm.matrix.snapshot
         yield from drops(snapshot, (e for e in effects if isinstance(e, EntityDropped)))
         for effect in effects:
-            if isinstance(effect, EntityRenamed):
-                yield from steps(snapshot, effect)
-            elif not isinstance(effect, EntityDropped):
-                yield effect
+            if not isinstance(effect, EntityDropped):
+                yield from (
+                    steps(snapshot, effect) if isinstance(effect, EntityRenamed) else (effect,)
+                )
 
     def decide(self, realm: str, request: Request) -> Decision:
         """The decision on the state of this write."""

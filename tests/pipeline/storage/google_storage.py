@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -70,12 +71,13 @@ def google_storage(folder: Path) -> Iterator[GoogleStorage]:
         key = rsa.generate_private_key(65537, 2048)
         behind = f"http://127.0.0.1:{port}"
         with (
-            ThreadingHTTPServer(("127.0.0.1", 0), _Door) as door,
             httpx.Client(
                 base_url=behind, timeout=30, headers={"Accept-Encoding": "identity"}
             ) as client,
+            ThreadingHTTPServer(
+                ("127.0.0.1", 0), partial(_Door, _State(client, key.public_key()))
+            ) as door,
         ):
-            door.state = _State(client, key.public_key())  # type: ignore[attr-defined]  # for _Door
             Thread(target=door.serve_forever, daemon=True).start()
             account = folder / "account.json"
             account.write_text(json.dumps(credentials(key)), "utf-8")
@@ -116,6 +118,10 @@ class _Door(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
+    def __init__(self, state: _State, *about: Any) -> None:
+        self._state = state
+        super().__init__(*about)  # which answers
+
     def _answer(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if not _is_signed(self.headers.get("Authorization", ""), self._state.key):
@@ -139,11 +145,7 @@ class _Door(BaseHTTPRequestHandler):
         else:
             self._put(bucket, key, content)
 
-    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — as they are looked for
-
-    @property
-    def _state(self) -> _State:
-        return self.server.state  # type: ignore[attr-defined,no-any-return]  # see google_storage
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — http.server asks for them
 
     def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         return self._state.client.request(method, path, **more)

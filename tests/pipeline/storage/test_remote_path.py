@@ -343,7 +343,7 @@ class _Failing(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — as they are looked for
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — http.server asks for them
 
     def log_message(self, format: str, *args: object) -> None:
         pass

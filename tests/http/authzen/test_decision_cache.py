@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,7 +22,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.system import load_system
 from lakewarden.testing.questions import ask
 from lakewarden.testing.worlds import make
-from tests.http.authzen.small import NOW, Asking, realm, state
+from tests.http.authzen.small import NOW, Asking, lake, question, realm, state
 
 MODELS = ("gravitino", "datahub", "cdap", "cdap_parent_write")
 QUESTIONS = 120
@@ -136,7 +138,7 @@ def test_answers_that_are_made_at_the_same_time_have_each_a_number_of_their_own(
     world = make(load_system("cdap"), 0)
     drawn = realm("drawn", world.system, world.facts)
     cache = evaluator.EvaluatorCache(state(drawn))
-    made = cache.operation(drawn, "dataset.get", "dataset", NOW)
+    made = cache.operations.operation(drawn, "dataset.get", "dataset", NOW)
     assert made is not None
     made.texts, made.short_texts = _Slow(made.texts), _Slow(made.short_texts)
     asked = [(reason, (f"s{number}",)) for reason in _TOLD for number in (0, 1, 1)]
@@ -163,5 +165,23 @@ def test_an_operation_that_is_forgotten_meanwhile_is_found_all_the_same() -> Non
         def __setitem__(self, key: tuple[str, str, str], made: OperationCache) -> None:
             pass
 
-    cache._operations = Forgotten()
-    assert cache.operation(drawn, "dataset.get", "dataset", NOW) is not None
+    cache.operations._operations = Forgotten()
+    assert cache.operations.operation(drawn, "dataset.get", "dataset", NOW) is not None
+
+
+def test_what_is_cached_of_a_former_state_goes_without_the_collector() -> None:
+    """Else a server that writes keeps the matrices of many states, and grows."""
+    tables = ("lk:c.s.t", "lk:c.s.own")
+    asked = [question("ana", "table.load", f"table/{table}") for table in tables]
+    gate = Asking(state(lake(), revision=1), "admin")
+    former = weakref.ref(gate.state.realm("gravitino").matrix)
+    gc.disable()
+    try:
+        for body in (*asked, *asked):
+            gate.evaluation(body)
+        gate.evaluations({"evaluations": asked})
+        gate.state = state(lake(), revision=2)
+        gate.evaluation(asked[0])
+        assert former() is None
+    finally:
+        gc.enable()

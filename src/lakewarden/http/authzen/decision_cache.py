@@ -6,6 +6,9 @@ class of the entity, so its bytes are cached by class. Other questions have no a
 evaluator decides them, with the same result.
 
 A cache belongs to one state; everything in it is worked out from that, and dropped with it.
+
+INVARIANT: nothing here refers back to what refers to it. In a circle, the caches of a former state,
+and with them its matrices, would stay until the collector looks at everything there is.
 """
 
 from __future__ import annotations
@@ -75,6 +78,35 @@ class CacheBudget:
         self.answers = 0
 
 
+class OperationCaches:
+    """The caches of a state's operations, whoever asks."""
+
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
+        self.budget = CacheBudget()
+        self._operations: dict[tuple[str, str, str], OperationCache] = {}
+
+    def operation(
+        self, realm: RealmState, action: str, type: str, now: float
+    ) -> OperationCache | None:
+        """The cache of an action on a type in a realm, if there is one."""
+        key = (realm.realm.name, action, type)
+        operation = self._operations.get(key)  # another thread may forget it meanwhile
+        if operation is None:
+            operation = operation_cache(
+                realm, action, type, Moment(self.revision, now), self.budget
+            )
+            # Words that no model has are not worth remembering.
+            if operation is not None:
+                self._operations[key] = operation
+        return operation
+
+    def forget(self) -> None:
+        """Drops all of them."""
+        self._operations.clear()
+        self.budget = CacheBudget()
+
+
 class OperationCache:
     """One operation on one type of one realm. Make it with `operation_cache`.
 
@@ -138,7 +170,7 @@ class OperationCache:
 
 
 class SubjectAnswers:
-    """The answers of one subject, as numbers of the operation's `texts`.
+    """The answers of one subject, as numbers of the `texts` of the operation, which is passed in.
 
     `known` hold for every entity of their class; 0: not known yet. A class that contains what the
     subject owns, or what lies below that (`_near`), has none: its answers are `_shared` by the
@@ -154,7 +186,6 @@ class SubjectAnswers:
         "_grants",
         "_near",
         "_near_classes",
-        "_operation",
         "_shared",
         "_walked",
         "known",
@@ -176,46 +207,45 @@ class SubjectAnswers:
         self._near_classes: frozenset[int] | None = None
         self._shared: dict[int, int] = {}
         self._walked: dict[int, int] = {}
-        self._operation = operation
         self._entry = entry
         self._disclosure = disclosure
         self._grants: list[tuple[BitMap, str]] | None = None
 
-    def answer(self, id: int, number: int) -> bytes | None:
+    def answer(self, operation: OperationCache, id: int, number: int) -> bytes | None:
         """The answer about the entity `id` of the class `number`; None: it is not cached."""
-        return self._operation.texts[self.known[number] or self._answer(id, number)]
+        return operation.texts[self.known[number] or self._answer(operation, id, number)]
 
-    def _answer(self, id: int, number: int) -> int:
+    def _answer(self, operation: OperationCache, id: int, number: int) -> int:
         if self._entry.codes[number] == _OPEN or id in self._near:
-            return self._walked.get(id) or self._evaluate(id)
+            return self._walked.get(id) or self._evaluate(operation, id)
         answer = self._shared.get(number)
         if answer is not None:
-            self._share(number, answer)
+            self._share(operation, number, answer)
             return answer
-        answer = self._rendered(id, self._decided(id).allow)
-        if not (self._disclosure and self._operation.follows):
-            self._operation.budget.answers += 1
+        answer = self._rendered(operation, id, self._decided(operation, id).allow)
+        if not (self._disclosure and operation.follows):
+            operation.budget.answers += 1
             self._shared[number] = answer
         return answer
 
-    def _share(self, number: int, answer: int) -> None:
+    def _share(self, operation: OperationCache, number: int, answer: int) -> None:
         """Puts an answer that was needed again among the known, if it may be there."""
         if self._near_classes is None:
-            self._near_classes = frozenset(map(self._operation.view.__getitem__, self._near))
+            self._near_classes = frozenset(map(operation.view.__getitem__, self._near))
         if number not in self._near_classes and answer <= _MOST_TEXTS:
             self.known[number] = answer
 
-    def _evaluate(self, id: int) -> int:
-        decision = self._decided(id)
+    def _evaluate(self, operation: OperationCache, id: int) -> int:
+        decision = self._decided(operation, id)
         if decision.reason not in (Reason.ALLOWED, Reason.DENIED):
             return 0
-        answer = self._rendered(id, decision.allow, near=True)
-        self._operation.budget.answers += 1
+        answer = self._rendered(operation, id, decision.allow, near=True)
+        operation.budget.answers += 1
         self._walked[id] = answer
         return answer
 
-    def _decided(self, id: int) -> Decision:
-        operation, principal = self._operation, self._entry.subject.principal
+    def _decided(self, operation: OperationCache, id: int) -> Decision:
+        principal = self._entry.subject.principal
         return operation.matrix.check(
             principal.name if principal.kind == USER else principal,
             (operation.plan.operation.name, operation.plan.type),
@@ -223,8 +253,7 @@ class SubjectAnswers:
             operation.moment.now,
         )
 
-    def _request(self, id: int) -> Request:
-        operation = self._operation
+    def _request(self, operation: OperationCache, id: int) -> Request:
         target = Entity(operation.plan.type, operation.matrix.snapshot.coded.tree.names[id])
         return Request(
             self._entry.subject.principal,
@@ -233,29 +262,30 @@ class SubjectAnswers:
             operation.moment.now,
         )
 
-    def _rendered(self, id: int, allow: bool, *, near: bool = False) -> int:
+    def _rendered(
+        self, operation: OperationCache, id: int, allow: bool, *, near: bool = False
+    ) -> int:
         reason = Reason.ALLOWED if allow else Reason.DENIED
         is_disclosed = self._disclosure is Disclosure.ALL or (
             self._disclosure is Disclosure.ALLOWING and allow
         )
         if not is_disclosed:
-            return self._operation.rendered(reason, ())
-        if near or not self._operation.is_flat:
-            statements = visible_statements(
-                self._operation.matrix, self._request(id), self._disclosure
-            )
+            return operation.rendered(reason, ())
+        if near or not operation.is_flat:
+            request = self._request(operation, id)
+            statements = visible_statements(operation.matrix, request, self._disclosure)
         else:
-            statements = self._statements(id)
-        return self._operation.rendered(reason, statements)
+            statements = self._statements(operation, id)
+        return operation.rendered(reason, statements)
 
-    def _statements(self, id: int) -> tuple[str, ...]:
+    def _statements(self, operation: OperationCache, id: int) -> tuple[str, ...]:
         if self._grants is None:
-            self._grants = list(self._reaching())
+            self._grants = list(self._reaching(operation))
         return tuple(sorted({name for scope, name in self._grants if id in scope}))
 
-    def _reaching(self) -> Iterator[tuple[BitMap, str]]:
+    def _reaching(self, operation: OperationCache) -> Iterator[tuple[BitMap, str]]:
         """The scopes of the statements on the privileges of the rule, with the statements' ids."""
-        operation, subject = self._operation, self._entry.subject
+        subject = self._entry.subject
         snapshot = operation.matrix.snapshot
         for privilege in operation.privileges:
             for grant in snapshot.table.allows(privilege).of(subject.allow):

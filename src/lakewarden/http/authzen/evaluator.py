@@ -15,11 +15,9 @@ from typing import Final
 from lakewarden.http.authzen import answer, name_resolution, request_context
 from lakewarden.http.authzen.caller import Caller, Disclosure, Rights, are_alike
 from lakewarden.http.authzen.decision_cache import (
-    CacheBudget,
-    Moment,
     OperationCache,
+    OperationCaches,
     SubjectAnswers,
-    operation_cache,
     visible_statements,
 )
 from lakewarden.http.authzen.errors import Forbidden
@@ -56,9 +54,8 @@ class EvaluatorCache:
         self._rights: dict[CallerKey, Rights] = {}
         if before is not None and are_alike(before.state, state):
             self._rights = before._rights
-        self.budget = CacheBudget()
+        self.operations = OperationCaches(state.revision)
         self._evaluators: dict[tuple[CallerKey, str], Evaluator] = {}
-        self._operations: dict[tuple[str, str, str], OperationCache] = {}
 
     def evaluator(self, exchange: Exchange) -> Evaluator:
         """The evaluator of the caller's questions. Raises `StaleSnapshot`."""
@@ -71,31 +68,16 @@ class EvaluatorCache:
             rights = self._rights.setdefault(caller_key, {})
             caller = Caller(self.state, exchange.actor, rights)
             evaluator = self._evaluators[key] = Evaluator(
-                self, caller, exchange.realm, exchange.now
+                self.operations, caller, exchange.realm, exchange.now
             )
-        if len(self._rights) > MOST_CALLERS or self.budget.answers > MOST_ANSWERS:
+        if len(self._rights) > MOST_CALLERS or self.operations.budget.answers > MOST_ANSWERS:
             self._forget()
         return evaluator
 
     def _forget(self) -> None:
         self._evaluators.clear()
         self._rights.clear()
-        self._operations.clear()
-        self.budget = CacheBudget()
-
-    def operation(
-        self, realm: RealmState, action: str, type: str, now: float
-    ) -> OperationCache | None:
-        """The cache of an action on a type in a realm, if there is one."""
-        key = (realm.realm.name, action, type)
-        operation = self._operations.get(key)  # another thread may forget it meanwhile
-        if operation is None:
-            moment = Moment(self.state.revision, now)
-            operation = operation_cache(realm, action, type, moment, self.budget)
-            # Words that no model has are not worth remembering.
-            if operation is not None:
-                self._operations[key] = operation
-        return operation
+        self.operations.forget()
 
 
 def _caller_key(actor: Actor) -> CallerKey:
@@ -161,7 +143,7 @@ class CachedOperation:
             self.classes.clear()
         self.classes[name] = number
         answers = self.subjects.get(user) or self.subject(user)
-        return None if answers is None else answers.answer(id, number)
+        return None if answers is None else answers.answer(self._operation, id, number)
 
 
 CachedOperations = tuple[CachedOperation | None, CachedOperation | None, CachedOperation | None]
@@ -174,11 +156,13 @@ NO_CACHED_OPERATIONS: Final[CachedOperations] = (None, None, None)
 class Evaluator:
     """The questions of one caller at one address. `prefix` is the address's realm."""
 
-    def __init__(self, cache: EvaluatorCache, caller: Caller, prefix: str, now: float) -> None:
+    def __init__(
+        self, operations: OperationCaches, caller: Caller, prefix: str, now: float
+    ) -> None:
         self.caller = caller
-        self.revision = cache.state.revision
+        self.revision = operations.revision
         self.prefix = None if prefix == CONTROL else prefix
-        self._cache = cache
+        self._operations = operations
         self._now = now
         self._cached_operations: dict[tuple[str | None, str, str], CachedOperations] = {}
 
@@ -202,7 +186,7 @@ class Evaluator:
         realm = self._sole(named, type, look)
         if realm is None or realm.realm.name == CONTROL:
             return None
-        operation = self._cache.operation(realm, action, type, self._now)
+        operation = self._operations.operation(realm, action, type, self._now)
         if operation is None:
             return None
         name, now, caller = realm.realm.name, self._now, self.caller

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from tests.service.opened_services import LAKE, furnish, opened
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TABLE = Entity("table", "lk:c.s.n1")
+TABLE, TABLES = Entity("table", "lk:c.s.n1"), Entity("schema", "lk:c.s")
 
 
 def changes(folder: Path, *more: str) -> int:
@@ -48,7 +49,7 @@ def test_an_index_follows_and_says_what_is_missing(
         furnish(service)
         estate = Estate(service, tmp_path, spark)
         estate.start(bits=2)
-        estate.happens(EntityAdded(TABLE, Entity("schema", "lk:c.s")))
+        estate.happens(EntityAdded(TABLE, TABLES))
         assert changes(tmp_path) == YES
     capsys.readouterr()
     index = ["--index", str(estate.index)]
@@ -66,6 +67,26 @@ def test_an_index_follows_and_says_what_is_missing(
     said = capsys.readouterr().err
     assert f"{LAKE}-{10**6:015}.jsonl: line 1.kind: expected a non-empty string" in said
     assert read_manifest(estate.index, "index") == before
+    _follow_over_a_gap(estate, tmp_path)
+
+
+def _follow_over_a_gap(estate: Estate, folder: Path) -> None:
+    """A run that missed a file goes on once it is there."""
+    (estate.feed / f"{LAKE}-{10**6:015}.jsonl").unlink()
+    with opened(folder) as service:
+        again = replace(estate, service=service)
+        for name in ("n2", "n3"):
+            again.happens(EntityAdded(Entity("table", f"lk:c.s.{name}"), TABLES))
+            again.lines()
+    missing = sorted(estate.feed.iterdir())[-2]
+    text = missing.read_bytes()
+    missing.unlink()
+    asked = ["pipeline", "stream", str(estate.feed), "--index", str(estate.index)]
+    assert main(asked) == BAD_INPUT
+    missing.write_bytes(text)
+    revision = read_manifest(estate.index, "index").facts["revision"]
+    assert main(asked) == YES
+    assert read_manifest(estate.index, "index").facts["revision"] == revision + 2
 
 
 @pytest.mark.parametrize(

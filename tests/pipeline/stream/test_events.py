@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lakewarden.kernel.change import (
@@ -19,8 +20,10 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.pipeline.index.index import Index, open_index
-from lakewarden.pipeline.stream.events import Line, events_after
+from lakewarden.pipeline.stream import run
+from lakewarden.pipeline.stream.events import Line, check_begun, events_after
 from lakewarden.pipeline.stream.feed import newest, write_feed
+from lakewarden.pipeline.stream.source import FILES, KAFKA, Feed, lines
 from lakewarden.service import realms
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.realm import DIRECTORY, people_of
@@ -98,6 +101,60 @@ def test_what_comes_in_parts_waits_until_it_is_whole(estate: Estate) -> None:
     assert (len(whole.stretches), list(whole.waiting)) == (2, [])
 
 
+def test_of_a_queue_the_order_does_not_matter(estate: Estate) -> None:
+    first, second = added(estate, "n1"), added(estate, "n2")
+    early = events_after(second, index(estate), whole=False)
+    assert (list(early.stretches), sorted(early.waiting)) == ([], sorted(second))
+    with pytest.raises(BadInput, match=r"goes on behind revision .* ingest and index anew"):
+        check_begun(early.waiting, index(estate))
+    later = events_after([*early.waiting, *first], index(estate), whole=False)
+    assert (len(later.stretches), list(later.waiting)) == (2, [])
+
+
+def test_what_a_later_stretch_has_as_well_is_waited_for_no_longer(estate: Estate) -> None:
+    begun, after = index(estate).revision, added(estate, "n1")[:1]
+    added(estate, "n2")
+    with estate.service.reading() as reading:
+        written = write_feed(reading, LAKE, estate.folder / "again", after=begun)
+    assert written is not None
+    found = events_after([*after, *lines_of(written.file)], index(estate), whole=False)
+    assert ([len(one.events) for one in found.stretches], found.passed) == ([2], 1)
+    assert list(found.waiting) == []
+
+
+def test_two_lines_of_one_event_have_to_agree(estate: Estate) -> None:
+    event, last = added(estate, "n1")
+    spaced = Line("again", json.dumps(json.loads(event.text), indent=1))
+    assert len(events_after([event, spaced, last], index(estate), whole=True).stretches) == 1
+    other = altered(event, key=["table", "lk:c.s.other"])
+    with pytest.raises(BadInput, match=r"is another event than .* with the same revision and seq"):
+        events_after([event, other, last], index(estate), whole=True)
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_place() -> None:
+    class Batch:
+        def select(self, *_: str) -> Batch:
+            return self
+
+        def toArrow(self) -> pa.Table:  # noqa: N802 — as Spark calls it
+            return pa.table({"place": ["a.jsonl", "b.jsonl"], "text": [b"{}\n", b'"\xff"\n']})
+
+    with pytest.raises(BadInput, match=r"b\.jsonl: not UTF-8 at byte 1"):
+        lines(Batch(), numbered=True)  # type: ignore[arg-type]  # all that is asked of it
+
+
+@pytest.mark.parametrize(("kind", "stays"), [(FILES, False), (KAFKA, True)])
+def test_files_of_a_run_that_refused_one_are_read_again(
+    tmp_path: Path, kind: str, stays: bool
+) -> None:
+    (tmp_path / run._SPARKS).mkdir()
+    run._forget_refused(Feed(kind), tmp_path)
+    assert (tmp_path / run._SPARKS).is_dir()
+    (tmp_path / run._REFUSED).touch()
+    run._forget_refused(Feed(kind), tmp_path)
+    assert [(tmp_path / name).exists() for name in (run._SPARKS, run._REFUSED)] == [stays, False]
+
+
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
@@ -127,8 +184,9 @@ def test_what_is_missing_is_noticed(estate: Estate) -> None:
         events_after(first[:1], index(estate), whole=True)
     with pytest.raises(BadInput, match=r"goes on behind revision .* ingest and index anew"):
         events_after(second, index(estate), whole=True)
-    with pytest.raises(BadInput, match="line 1: expected JSON"):
-        events_after([Line("feed: line 1", "{")], index(estate), whole=True)
+    for text in ("{", "[" * 100_000):
+        with pytest.raises(BadInput, match="line 1: expected JSON"):
+            events_after([Line("feed: line 1", text)], index(estate), whole=True)
     with pytest.raises(BadInput, match="another model, or other settings"):
         events_after([first[0], altered(first[1], digest="other")], index(estate), whole=True)
 

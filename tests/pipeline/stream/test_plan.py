@@ -18,6 +18,7 @@ from lakewarden.kernel.change import (
     EntityAdded,
     EntityDropped,
     EntityMoved,
+    EntityRenamed,
     MembershipChanged,
     StatementAdded,
     StatementRemoved,
@@ -201,6 +202,43 @@ def test_a_filter_and_a_mask_outlive_what_they_lie_on(tmp_path: Path) -> None:
         index = expected
     assert {"filter", "mask"} <= {one.id for one in index.statements()}
     assert "read" not in {one.id for one in index.statements()}
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_the_name_of_what_was_dropped_may_be_given_on_at_once(tmp_path: Path, is_new: bool) -> None:
+    system = harness.system("gravitino")
+    made = [system.entity(text) for text in TEXTS]
+    schema, old, other = made[2], made[3], made[5]
+    tables = [
+        {"id": of, "privileges": ["SELECT_TABLE"], "to": [f"user:{of}"], "on": text}
+        for of, text in (("ana", TEXTS[3]), ("bob", TEXTS[5]))
+    ]
+    facts = Facts(
+        entities=[EntityRow(entity, system.spelling.parent(entity)) for entity in made],
+        statements=read_statements(tables, system.model, system.spelling, "test"),
+    )
+    facts = possible(system, facts)
+    dropped = Entity("table", "lk:c.s.new") if is_new else other
+    changes: list[Change] = [EntityAdded(dropped, schema)] if is_new else []
+    changes += [EntityDropped(dropped), EntityRenamed(old, dropped.name)]
+    index = offline.indexed(tmp_path / "before", system, facts, at(1), BITS)
+    events: list[Event] = []
+    for one in changes:
+        snapshot = compile(facts, system.model, system.spelling, now=NOW)
+        for effect in cascade.steps(snapshot, one):
+            events.append(Event(2, len(events), effect, "line"))
+        facts = after(system, facts, one)
+    expected = offline.indexed(tmp_path / "after", system, facts, at(2), BITS)
+    assert wrong(index, planned(index, events, 2), expected) == []
+    taken = Event(3, 0, EntityRenamed(schema, made[6].name), "line")
+    with pytest.raises(BadInput, match="has its name already; ingest and index anew"):
+        planned(index, [taken], 3)
+
+
+TEXTS = (
+    *("metalake:lk", "catalog:lk:c", "schema:lk:c.s"),
+    *("table:lk:c.s.a", "column:lk:c.s.a.x", "table:lk:c.s.b", "schema:lk:c.r"),
+)
 
 
 def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(

@@ -78,11 +78,7 @@ class _FeedLine:
 
     @staticmethod
     def of(line: Line) -> _FeedLine:
-        try:
-            data = json.loads(line.text)
-        except ValueError:
-            raise BadInput("expected JSON", where=line.place) from None
-        section = Section(data, line.place)
+        section = Section(_data(line), line.place)
         kind = section.text("kind")
         event = _FeedLine(
             line=line,
@@ -100,6 +96,14 @@ class _FeedLine:
         return event
 
 
+def _data(line: Line) -> object:
+    try:
+        data: object = json.loads(line.text)
+    except (ValueError, RecursionError):
+        raise BadInput("expected JSON", where=line.place) from None
+    return data
+
+
 _Lines = dict[tuple[int, int], _FeedLine]
 """The lines of a stretch, by revision and seq."""
 
@@ -108,8 +112,9 @@ def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBa
     """What the lines have for an index. The same line twice counts once.
 
     Passed over are lines of other realms and of revisions that the index has. With `whole` every
-    stretch has to be complete. Raises `BadInput` for a line that is malformed or of an unknown
-    kind, for a realm that was dropped or got other settings, and for a gap.
+    stretch has to be complete, and to follow on what is known; otherwise it waits. Raises
+    `BadInput` for a line that is malformed or of an unknown kind, for two lines of one event that
+    differ, for a realm that was dropped or got other settings, and for a gap.
     """
     if index.revision is None:
         message = "knows no revision; ingest a realm with the source `store` and index that"
@@ -122,23 +127,49 @@ def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBa
             passed += 1
         else:
             between = lines_by_stretch.setdefault((event.after, event.until), {})
-            between[(event.revision, event.seq)] = event
+            _check_same(between.setdefault((event.revision, event.seq), event), event)
     stretches: list[Stretch] = []
-    waiting: list[Line] = []
+    incomplete: list[_Lines] = []
     reached = index.revision
-    for (_, until), together in sorted(lines_by_stretch.items()):
+    for (after, until), together in sorted(lines_by_stretch.items()):
         is_complete = _is_complete(together, until)
         if whole and not is_complete:
             place = min(event.line.place for event in together.values())
             raise BadInput("a line of this stretch is missing; write it again", where=place)
-        if waiting or not is_complete:
-            waiting += [event.line for event in together.values()]
-        elif until <= reached:
+        if until <= reached:
             passed += len(together)
-        else:
+        elif is_complete and (whole or after <= reached):
             stretches.append(_stretch(together, index, reached))
             reached = until
+        else:
+            incomplete.append(together)
+    waiting: list[Line] = []
+    for together in incomplete:
+        lines_of_stretch = [event.line for event in together.values()]
+        if next(iter(together.values())).until <= reached:
+            passed += len(lines_of_stretch)  # a later stretch has all of it
+        else:
+            waiting += lines_of_stretch
     return EventBatch(stretches, waiting, passed)
+
+
+def check_begun(waiting: Sequence[Line], index: Index) -> None:
+    """Raises `BadInput` where none of the lines that wait follows on the index: there is a gap."""
+    lines = sorted(map(_FeedLine.of, waiting), key=lambda line: (line.after, line.revision))
+    if lines and index.revision is not None and lines[0].after > index.revision:
+        raise _gap(lines[0], index.revision)
+
+
+def _check_same(first: _FeedLine, second: _FeedLine) -> None:
+    if first.line.text != second.line.text and _data(first.line) != _data(second.line):
+        message = f"is another event than `{first.line.place}`, with the same revision and seq"
+        raise BadInput(message, where=second.line.place)
+
+
+def _gap(line: _FeedLine, reached: int) -> BadInput:
+    message = f"goes on behind revision {line.after}, and the index is of revision {reached}"
+    anew = "give the events in between, or ingest and index anew"
+    return BadInput(f"{message}; {anew}", where=line.line.place)
 
 
 def _is_complete(lines: _Lines, until: int) -> bool:
@@ -154,11 +185,8 @@ def _stretch(lines: _Lines, index: Index, reached: int) -> Stretch:
     *others, last = sorted(
         lines.values(), key=lambda event: (event.seq < 0, event.revision, event.seq)
     )
-    place = last.line.place
     if last.after > reached:
-        message = f"goes on behind revision {last.after}, and the index is of revision {reached}"
-        anew = "give the events in between, or ingest and index anew"
-        raise BadInput(f"{message}; {anew}", where=place)
+        raise _gap(last, reached)
     if last.section.text("digest") != index.system.model.digest:
         message = "the realm has another model, or other settings, than the index was made under"
         raise BadInput(f"{message}; ingest and index anew", where=last.section.at("digest"))

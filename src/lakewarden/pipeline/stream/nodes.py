@@ -119,10 +119,12 @@ class Nodes:
         self._spell(node)
 
     def _rename(self, node: int, entity: Entity) -> None:
-        if entity in self.at:
+        taken = self.at.get(entity)
+        if taken is not None and (self.is_stored(taken) or taken in self.targets()):
             raise BadInput(f"`{entity.type}:{entity.name}` has its name already")
         old = self.names[node]
-        below = [n for n, above in self._not_stored() if above == node]
+        # Also what lay below one that was dropped before, and whose name is given on.
+        below = [n for n, above in self._not_stored() if above in (node, taken)]
         del self.at[old]
         self.names[node], self.at[entity] = entity, node
         self.renamed.add(node)

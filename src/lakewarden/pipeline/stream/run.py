@@ -25,10 +25,10 @@ from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
-from lakewarden.pipeline.storage.files import write_whole
+from lakewarden.pipeline.storage.files import remove_tree, write_whole
 from lakewarden.pipeline.storage.location import Location, location, on_this_machine, written_to
 from lakewarden.pipeline.stream.batch import apply
-from lakewarden.pipeline.stream.events import Line
+from lakewarden.pipeline.stream.events import Line, check_begun
 from lakewarden.pipeline.stream.source import Feed, lines
 from lakewarden.pipeline.version_folder import REPORT, folder_of
 
@@ -58,9 +58,9 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     It takes what is there, or with `every` looks again after so many seconds until it is
     interrupted. `checkpoint` is a folder (default: in `out`), `now` and `keep` as `apply` has
     them.
-    Raises `BadInput` for what cannot be applied, with its place, `Conflict` when another process
-    works on `out`, `Unavailable` where Spark lacks the source. The version that counted before
-    still counts then.
+    Raises `BadInput` for what cannot be applied, with its place, and for a queue whose events begin
+    after the index, `Conflict` when another process works on `out`, `Unavailable` where Spark lacks
+    the source. What counted before, or was applied before that, still counts then.
     """
     before = open_index(out)
     if before.manifest.facts.get("relations") != sorted(looked_at(before.system.model)):
@@ -68,7 +68,7 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
         raise BadInput("was made by an earlier release; rebuild the index", where=str(out))
     place = checkpoint or out / CHECKPOINT
     place.mkdir(parents=True, exist_ok=True)
-    (place / _REFUSED).unlink(missing_ok=True)
+    _forget_refused(feed, place)
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # What draws the progress cannot be sent to a Connect server, where the steps run then.
@@ -84,9 +84,23 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
         except Exception:
             _raise_refusal(place)
             raise
+    if every is None and not feed.is_whole:
+        check_begun(step.waiting(), open_index(out, check=False))
     manifest = read_manifest(out, index.KIND)
     versions = _reports(out, before.manifest, manifest)
     return Result(manifest, _summed(manifest, versions), bool(versions))
+
+
+def _forget_refused(feed: Feed, place: Location) -> None:
+    """Lets files that a run refused be read again, with those that have come since.
+
+    Spark would take the same files once more, and never what its caller wrote to fill a gap. What
+    the index has already is passed over. Of a queue, offsets go on as they are.
+    """
+    refused = place / _REFUSED
+    if feed.is_whole and refused.exists():
+        remove_tree(place / _SPARKS, ignore_errors=True)
+    refused.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -191,7 +205,7 @@ class _Step:
     def take(self, batch: DataFrame, progress: Progress) -> None:
         """Applies the events of a micro-batch, and of those before that had to wait."""
         try:
-            all_lines = [*self._waiting(), *lines(batch, numbered=self.whole)]
+            all_lines = [*self.waiting(), *lines(batch, numbered=self.whole)]
             if all_lines:
                 spark = batch.sparkSession
                 applied = apply(
@@ -208,7 +222,8 @@ class _Step:
             write_whole(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
             raise
 
-    def _waiting(self) -> list[Line]:
+    def waiting(self) -> list[Line]:
+        """The lines that others have to come to first."""
         try:
             return [Line(*line) for line in json.loads((self.place / _WAITING).read_text("utf-8"))]
         except OSError:

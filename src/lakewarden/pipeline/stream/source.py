@@ -43,7 +43,7 @@ class Feed:
         return self.kind == FILES
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """A stream of `place` and `text`: of files a row each, of a queue a row for each event.
+        """A stream of `place` and `text`, in bytes: of files a row each, of a queue one per event.
 
         Raises `BadInput` where an option is missing, `Unavailable` where Spark lacks the source.
         """
@@ -57,9 +57,9 @@ class Feed:
         options = {"maxFilesPerTrigger": str(_AT_ONCE), "maxFileAge": _AGE, "wholetext": "true"}
         stream = spark.readStream.options(**options)
         files = stream.option("pathGlobFilter", "*.jsonl").text(read_from(self.place))
-        return files.select(
-            F.col("_metadata.file_name").alias("place"), F.col("value").alias("text")
-        )
+        # As bytes: what is no UTF-8 is refused with its place.
+        text = F.col("value").cast("binary").alias("text")
+        return files.select(F.col("_metadata.file_name").alias("place"), text)
 
     def _kafka(self, spark: SparkSession) -> DataFrame:
         if self.place is not None:
@@ -73,7 +73,7 @@ class Feed:
         stream = spark.readStream.format(KAFKA).option("startingOffsets", "earliest")
         rows = stream.options(**self.options).load()
         place = F.concat_ws(":", "topic", "partition", "offset")
-        return rows.select(place.alias("place"), F.col("value").cast("string").alias("text"))
+        return rows.select(place.alias("place"), F.col("value").cast("binary").alias("text"))
 
 
 def check_source(spark: SparkSession, kind: str) -> None:
@@ -101,12 +101,19 @@ def is_missing(error: BaseException) -> bool:
 
 
 def lines(batch: DataFrame, *, numbered: bool) -> list[Line]:
-    """The lines of a micro-batch with their places, in no order; `numbered`: it is of files."""
+    """The lines of a micro-batch with their places, in no order; `numbered`: it is of files.
+
+    Raises `BadInput` for one that is not UTF-8.
+    """
     numbered_lines = []
     table = batch.select("place", "text").toArrow()
-    for place, text in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        if text is None:
+    for place, content in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        if content is None:
             continue
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"not UTF-8 at byte {error.start}", where=place) from None
         lines_of_file = enumerate(text.split("\n"), 1)
         if numbered:
             numbered_lines += [

@@ -63,7 +63,11 @@ def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
     folder = tmp_path_factory.mktemp("agreed")
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, folder)
-    application = Application(load(None, {"database": f"sqlite:///{folder}/lakewarden.db"}, {}))
+    settings = {
+        "database": f"sqlite:///{folder}/lakewarden.db",
+        "limits": {"request_seconds": 120},  # a search of everything, on a busy machine
+    }
+    application = Application(load(None, settings, {}))
     with capture_logs():
         application.open()
         client = AppClient(application, asyncio.new_event_loop())

@@ -265,3 +265,24 @@ def _run(place: Path, arguments: str, **environment: str) -> subprocess.Complete
         check=True,
         timeout=300,
     )
+
+
+def test_what_spark_fails_at_ends_the_job_and_not_the_jobs_around_it() -> None:
+    from pyspark.errors import PySparkException
+
+    with session.session("jobs"):
+        with (
+            pytest.raises(Unavailable, match="spark failed: no more executors"),
+            session.session("a job"),
+        ):
+            raise PySparkException("no more executors\nwith a trace")
+        with session.session("the next one") as spark:
+            assert not session.is_lost(spark)
+
+
+def test_a_session_that_does_nothing_any_more_is_lost() -> None:
+    class Gone:
+        def range(self, _: int) -> None:
+            raise ConnectionRefusedError
+
+    assert session.is_lost(cast("SparkSession", Gone()))

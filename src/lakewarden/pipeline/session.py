@@ -196,6 +196,8 @@ def session(
             raise BadInput("the jobs of one run share one session: name one master or remote")
     except Conflict as error:  # it can be tried again
         raise Unavailable(str(error)) from error
+    except _errors_of_spark() as error:
+        raise Unavailable(f"spark failed: {_reason(error)}") from error
 
 
 @contextmanager
@@ -216,14 +218,11 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
     spark = Deferred(start, is_here=_is_ours(master or remote))
     token = _OPEN.set((cast("SparkSession", spark), place))
     try:
-        try:
-            yield cast("SparkSession", spark)
-        finally:
-            _OPEN.reset(token)
-            if spark.started is not None and not is_shared:
-                _stop(spark.started)
-    except _errors_of_spark(has_pyspark) as error:
-        raise Unavailable(f"spark failed: {_reason(error)}") from error
+        yield cast("SparkSession", spark)
+    finally:
+        _OPEN.reset(token)
+        if spark.started is not None and not is_shared:
+            _stop(spark.started)
 
 
 def _stop(session: SparkSession) -> None:
@@ -275,9 +274,21 @@ def _is_active() -> bool:
     return SparkSession.getActiveSession() is not None
 
 
-def _errors_of_spark(has_pyspark: bool) -> tuple[type[Exception], ...]:
+def is_lost(spark: SparkSession | Deferred) -> bool:
+    """Whether a session that was started does nothing any more, not even a small job.
+
+    Its Java has ended, or its Connect server is gone. Starts no session.
+    """
+    started = spark.started if isinstance(spark, Deferred) else spark
+    try:
+        return started is not None and started.range(1).count() != 1
+    except Exception:  # noqa: BLE001 — what is gone is noticed in many ways
+        return True
+
+
+def _errors_of_spark() -> tuple[type[Exception], ...]:
     """What Spark raises; nothing without PySpark."""
-    if not has_pyspark:
+    if find_spec("pyspark") is None:
         return ()
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
     from pyspark.errors import PySparkException

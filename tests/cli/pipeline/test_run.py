@@ -118,6 +118,19 @@ def test_a_job_that_fails_ends_the_run_under_its_name(cli: Cli, folder: Path) ->
     assert not (folder / "index").exists()
 
 
+def test_a_crash_is_told_under_the_name_of_its_job(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr("lakewarden.pipeline.ingest.run.ingest", crash)
+    found = cli("pipeline", "run", jobfile(folder))
+    assert found.code == 3
+    assert f"{folder}/jobs.toml: job 1 (ingest): internal error; the lines above" in found.err
+    assert "RuntimeError: unforeseen" in found.err
+
+
 def test_an_answer_that_is_a_no_lets_the_next_job_run(
     cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,3 +188,39 @@ def test_a_watch_is_no_job(cli: Cli, folder: Path, verb: str) -> None:
     text = JOBS.replace('verb = "index"', f'verb = "{verb}"')
     found = cli("pipeline", "run", jobfile(folder, text))
     assert (found.code, f"no job `{verb}`" in found.err) == (2, True)
+
+
+class Ending:
+    """Stands for a bound job that ends with these codes, one after the other."""
+
+    text = "lakewarden pipeline index"
+
+    def __init__(self, out: str, *codes: int) -> None:
+        self.verb, self.out, self.job, self._codes = "index", Path(out), self, list(codes)
+
+    def run(self) -> int:
+        return self._codes.pop(0)
+
+
+def test_a_failed_round_is_followed_unless_the_session_is_lost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock, figures, told = Clock(), JobFigures(), list[int]()
+    jobs: Any = [Ending("lake", 3, 0, 3, 0)]
+    lost = iter([False, True])
+    code = watch.watch(
+        jobs, 10.0, figures, lambda: told.append(1), clock.wait, None, lambda: next(lost)
+    )
+    assert (code, len(told)) == (3, 3)
+    assert "the Spark session is lost; start the watch again" in capsys.readouterr().err
+    exit_code = figures._registry.get_sample_value
+    assert exit_code("lakewarden_pipeline_exit_code", {"job": "index.lake"}) == 3
+
+
+def test_jobs_that_write_to_folders_of_one_name_have_figures_of_their_own() -> None:
+    clock, figures = Clock(), JobFigures()
+    jobs: Any = [Ending("eu/lake", 1), Ending("eu/all", 0), Ending("us/lake", 0)]
+    watch.watch(jobs, 10.0, figures, lambda: None, clock.wait, 1)
+    samples = [s for m in figures._registry.collect() for s in m.samples]
+    codes = {s.labels["job"]: s.value for s in samples if s.name.endswith("_exit_code")}
+    assert codes == {"index.eu/lake": 1, "index.all": 0, "index.us/lake": 0}

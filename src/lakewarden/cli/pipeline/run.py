@@ -5,15 +5,24 @@ from __future__ import annotations
 import inspect
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import CycloptsError, Parameter
 
-from lakewarden.cli.outcome import NO, YES, code_for, complain, reason_of, show
+from lakewarden.cli.outcome import (
+    COULD_NOT_TELL,
+    NO,
+    YES,
+    code_for,
+    complain,
+    reason_of,
+    show,
+)
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
@@ -22,6 +31,9 @@ from lakewarden.names.secret import masked_command
 from lakewarden.pipeline.session import session
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import read_toml
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.session import Session
 
 JOINED: Final = "+"
 """What stands between jobs on the command line."""
@@ -75,6 +87,12 @@ class BoundJob:
         except (WardenError, OSError) as error:
             complain(f"{self.job.place}: {reason_of(error)}")
             return code_for(error)
+        except ImportError:
+            raise  # the caller knows which extra is missing
+        except Exception:  # noqa: BLE001 — a crash must not look like an answer, nor end a watch
+            traceback.print_exc()
+            complain(f"{self.job.place}: internal error; the lines above say where")
+            return COULD_NOT_TELL
         sys.stdout.flush()
         return code if isinstance(code, int) else YES
 
@@ -182,11 +200,13 @@ def bind(jobs: Sequence[Job]) -> list[BoundJob]:
 
 
 @contextmanager
-def session_of(bound: Sequence[BoundJob]) -> Iterator[None]:
+def session_of(bound: Sequence[BoundJob]) -> Iterator[Session]:
     """The session that the jobs share."""
-    spark = _place(bound)
-    with session("lakewarden pipeline", spark.master, spark.remote, spark.event_log, spark.conf):
-        yield
+    place = _place(bound)
+    with session(
+        "lakewarden pipeline", place.master, place.remote, place.event_log, place.conf
+    ) as spark:
+        yield spark
 
 
 def each_run(bound: Sequence[BoundJob]) -> Iterator[tuple[BoundJob, int, float]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from lakewarden.cli import duration
-from lakewarden.cli.outcome import NO, YES, complain
+from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, complain
 from lakewarden.cli.pipeline.run import BoundJob, bind, each_run, read, session_of
 from lakewarden.kernel.errors import BadInput, Unavailable
 
@@ -52,6 +52,7 @@ def watching(
         lakewarden pipeline watch nightly.toml --every 1h --metrics /var/lib/node/lakewarden.prom
     """
     from lakewarden.pipeline.job_figures import JobFigures
+    from lakewarden.pipeline.session import is_lost
 
     interval = duration.seconds(every, "--every")
     if interval <= 0:
@@ -65,8 +66,8 @@ def watching(
     def tell() -> None:
         _tell(figures, metrics, push_gateway)
 
-    with session_of(jobs), _until_stopped() as wait:
-        return watch(jobs, interval, figures, tell, wait, rounds)
+    with session_of(jobs) as spark, _until_stopped() as wait:
+        return watch(jobs, interval, figures, tell, wait, rounds, lambda: is_lost(spark))
 
 
 def watch(
@@ -76,8 +77,12 @@ def watch(
     tell: Callable[[], None],
     wait: Wait,
     rounds: int | None = None,
+    is_lost: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Rounds until `wait` says to stop, or so many; the exit code of the last one."""
+    """Rounds until `wait` says to stop, or so many; the exit code of the last one.
+
+    After one that failed they also end where `is_lost` says that no job can succeed any more.
+    """
     due, code, done = time.monotonic(), YES, 0
     while True:
         code = _round(jobs, figures, wait)
@@ -87,20 +92,36 @@ def watch(
         due += max(0, late - 1) * interval
         figures.round_ended("failed" if code > NO else "succeeded", late)
         tell()
+        if code == COULD_NOT_TELL and is_lost():
+            complain("the Spark session is lost; start the watch again")
+            return code
         if done == rounds or wait(0.0 if late else due - time.monotonic()):
             return code
 
 
 def _round(jobs: Sequence[BoundJob], figures: JobFigures, wait: Wait) -> int:
     worst = YES
-    for bound_job, code, seconds in each_run(jobs):
-        out = bound_job.out
-        name = bound_job.verb if out is None else f"{bound_job.verb}.{out.name}"
-        figures.ran(name, out, code, seconds, time.time())
+    for name, (bound_job, code, seconds) in zip(_names(jobs), each_run(jobs), strict=False):
+        figures.ran(name, bound_job.out, code, seconds, time.time())
         worst = max(worst, code)
         if wait(0.0):
             break
     return worst
+
+
+def _names(jobs: Sequence[BoundJob]) -> list[str]:
+    """What each job is called: its verb and its output folder, by its path where that is not one.
+
+    `index.lake`, or `index.eu/lake` and `index.us/lake`.
+    """
+    short = [job.verb if job.out is None else f"{job.verb}.{job.out.name}" for job in jobs]
+    places: dict[str, set[str]] = {}
+    for name, job in zip(short, jobs, strict=True):
+        places.setdefault(name, set()).add(str(job.out))
+    return [
+        name if len(places[name]) == 1 else f"{job.verb}.{job.out}"
+        for name, job in zip(short, jobs, strict=True)
+    ]
 
 
 def _tell(figures: JobFigures, metrics: Path | None, gateway: str | None) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lakewarden.pipeline.index.validity import currency, end_of, outside
 
-PAST, FUTURE = 1_700_000_000.0, 4_000_000_000.0
+PAST, FUTURE, MILLISECONDS = 1_700_000_000.0, 4_000_000_000.0, 1_800_000_000_000.0
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ PAST, FUTURE = 1_700_000_000.0, 4_000_000_000.0
         (PAST, FUTURE, ""),
         (None, PAST, "the index holds until 2023-11-14T22:13:20+00:00, "),
         (FUTURE, None, "the index holds from 2096-10-02T07:06:40+00:00, "),
+        (MILLISECONDS, None, "the index holds from second 1,800,000,000,000, "),
     ],
 )
 def test_an_index_that_does_not_hold_now_is_told(
@@ -35,3 +36,4 @@ def test_the_end_of_an_interval_is_behind_it() -> None:
 def test_readers_are_told_when_an_index_ends() -> None:
     assert end_of({"until": None}) == ""
     assert end_of({"until": PAST}).startswith("It holds until 2023-11-14T22:13:20+00:00: ")
+    assert end_of({"until": MILLISECONDS}).startswith("It holds until second 1,800,000,000,000: ")

@@ -21,16 +21,27 @@ def outside(interval: tuple[float, float], now: float) -> str:
     if start <= now < end:
         return ""
     side = "until" if now >= end else "from"
-    when = datetime.fromtimestamp(end if now >= end else start, UTC).isoformat()
+    when = moment_text(end if now >= end else start)
     return f"the index holds {side} {when}, when the validity of a statement changes"
+
+
+def moment_text(moment: float) -> str:
+    """A moment in UTC, to the second; one beyond the calendar in seconds since the epoch.
+
+    >>> moment_text(1795392000.5), moment_text(1e12)
+    ('2026-11-23T00:00:00+00:00', 'second 1,000,000,000,000')
+    """
+    try:
+        return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return f"second {moment:,.0f}"
 
 
 def end_of(facts: Mapping[str, Any]) -> str:
     """A sentence for readers on when the index with these facts ends; empty if it never does."""
     if facts["until"] is None:
         return ""
-    end = datetime.fromtimestamp(facts["until"], UTC).isoformat(timespec="seconds")
-    return f"It holds until {end}: then statements start or end."
+    return f"It holds until {moment_text(facts['until'])}: then statements start or end."
 
 
 def currency(facts: Mapping[str, Any]) -> dict[str, str]:

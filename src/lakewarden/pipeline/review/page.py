@@ -10,14 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from importlib import resources
 from operator import itemgetter
 from string import Template
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
-from lakewarden.pipeline.index.validity import end_of
+from lakewarden.pipeline.index.validity import end_of, moment_text
 from lakewarden.pipeline.review.chart import Bar, bars, columns
 from lakewarden.pipeline.review.markup import Markup, element, text, together, wrapped
 from lakewarden.pipeline.review.schemas import (
@@ -139,7 +138,7 @@ def _date(moment: str) -> str:
 
 def _interval(start: float | None, end: float | None) -> str:
     def moment(at: float | None) -> str:
-        return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+        return "" if at is None else moment_text(at)
 
     bounds = [("from", moment(start)), ("until", moment(end))]
     interval = " ".join(f"{bound} {at}" for bound, at in bounds if at)

@@ -43,6 +43,8 @@ _UNBOUND: Final = Bound("", ())
 _WHOLE: Final = "whom a row filter or a column mask binds gets nothing that takes all of its rows"
 _DENIED_COLUMN: Final = "it is denied on a column, and a policy names all columns of the table"
 _BEGINNING: Final = "1970/01/01 00:00:00"
+_LAST: Final = 253_402_300_799
+"""The last second that can be written, of the year 9999: somebody may have given milliseconds."""
 
 Json = dict[str, Any]
 
@@ -532,8 +534,12 @@ def _resources(values: Mapping[str, Sequence[str]], *, recursive: bool = False) 
 
 
 def _until(end: float) -> Json:
-    """The last second before the moment at which something begins or ends."""
-    last = datetime.fromtimestamp(int(end) - 1, UTC)
+    """The last second before the moment at which something begins or ends.
+
+    >>> _until(4_070_908_800.0)["endTime"], _until(4_070_908_800_000.0)["endTime"]
+    ('2098/12/31 23:59:59', '9999/12/31 23:59:59')
+    """
+    last = datetime.fromtimestamp(min(int(end) - 1, _LAST), UTC)
     return {
         "startTime": _BEGINNING,
         "endTime": last.strftime("%Y/%m/%d %H:%M:%S"),

@@ -71,6 +71,12 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
                     _id(f"{name}_rows"), _id(*policy.path)
                 ),
             )
+            yield (
+                "ours",
+                sql.SQL("ALTER POLICY {} ON {} WITH CHECK (false)").format(
+                    _id(f"{name}_{rng.choice(['all', 'rows'])}"), _id(*policy.path)
+                ),
+            )
         for view in sorted(role.views):
             yield from _of_view(made, view.path, name, rng)
         yield "ours", sql.SQL("GRANT pg_read_all_data TO {}").format(_id(name))

@@ -18,9 +18,9 @@ from tests.pushdown.postgresql_estate import MAPPING
 
 LAKE, CATALOG = Entity("metalake", "m"), Entity("catalog", "m:c")
 SCHEMA, TABLE = Entity("schema", "m:c.s"), Entity("table", "m:c.s.t")
-ANA = Principal(USER, "ana")
+ANA, BO = (Principal(USER, name) for name in ("ana", "bo"))
 PATH = ("s", "t")
-THERE = TargetObjects(frozenset({"ana"}), frozenset({"s"}), {PATH: {"region": "text"}})
+THERE = TargetObjects(frozenset({"ana", "bo"}), frozenset({"s"}), {PATH: {"region": "text"}})
 EVERY = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})
 READS = Statement("reads", Effect.ALLOW, EVERY, On(CATALOG), frozenset({ANA}))
 BARS = {
@@ -45,8 +45,8 @@ def told(*statements: Statement) -> Wanted:
     column = EntityRow(Entity("column", f"{TABLE.name}.region"), TABLE)
     facts = Facts(
         entities=[*(EntityRow(one, above) for one, above in rows), column],
-        principals=[ANA],
-        memberships=[MembershipRow(ANA, members_of("m"))],
+        principals=[ANA, BO],
+        memberships=[MembershipRow(one, members_of("m")) for one in (ANA, BO)],
         statements=statements,
     )
     return wanted(state_of(facts, "postgresql"), MAPPING, Scope("m", "c"), THERE, NOW)
@@ -87,3 +87,11 @@ def test_access_that_begins_or_ends_is_not_granted(
     assert is_read(made) == (window == ALWAYS)
     ending = {one.access for one in made.residues if one.why.startswith("it ends")}
     assert ("SELECT" in ending) == (window == UNTIL)
+
+
+@pytest.mark.parametrize("whose", [ANA, BO], ids=["ana", "bo"])
+def test_it_is_left_out_for_whom_it_is_about(whose: Principal) -> None:
+    """Also where nothing else tells one user from another."""
+    made = told(within(replace(READS, principals=frozenset({whose})), UNTIL))
+    left = {(one.principal, one.access) for one in made.residues}
+    assert left == {(f"user:{whose.name}", act) for act in ("CONNECT", "USAGE", "SELECT")}

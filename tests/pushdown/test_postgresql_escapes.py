@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 from psycopg import sql
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown import push
-from lakewarden.pushdown.drift import ADDED, differences
+from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.drift import ADDED, MISSING, differences
 from lakewarden.pushdown.grants import Roles, as_data
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import Drift
@@ -28,6 +32,9 @@ ANA, BO = (Principal(USER, name) for name in ("ana", "bo"))
 READS = Statement(
     *("reads", Effect.ALLOW, frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})),
     *(On(CATALOG), frozenset({BO})),
+)
+FILTER = Statement(
+    *("eu", Effect.FILTER, frozenset(), On(ORDERS), frozenset()), expression="region = 'eu'"
 )
 HIDDEN = Statement("hidden", Effect.DENY, frozenset({"SELECT_TABLE"}), On(SECRET), frozenset({BO}))
 
@@ -201,6 +208,123 @@ def test_a_membership_with_other_options_is_made_anew(
     made.push(before)
     assert made.held() == before
     assert reads(made, BO)
+
+
+def amounts(made: Estate) -> list[int]:
+    """What `bo` sees of the orders."""
+    with made.as_user(BO) as connection:
+        return [row[0] for row in connection.execute("SELECT amount FROM s.orders")]
+
+
+def filtered(made: Estate) -> Estate:
+    """The same, where `bo` may see some rows of the orders."""
+    region = EntityRow(Entity("column", f"{ORDERS.name}.region"), ORDERS)
+    whole = facts(READS, HIDDEN, FILTER)
+    return made.with_facts(replace(whole, entities=[*whole.entities, region]))
+
+
+def test_a_column_that_is_dropped_takes_the_rows_along_that_a_filter_on_it_left(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    """PostgreSQL drops the policies that name it, and row security stays."""
+    some = filtered(made)
+    some.push()
+    assert amounts(some) == [1]
+    with pytest.raises(psycopg.errors.DependentObjectsStillExist):
+        own.execute("ALTER TABLE s.orders DROP COLUMN region")
+    before = some.held()
+    own.execute("ALTER TABLE s.orders DROP COLUMN region CASCADE")
+    assert amounts(some) == []
+    assert MISSING in {one.kind for one in differences(before, some.held()) if one.policy}
+    some.push(before)
+    assert amounts(some) == []
+
+
+def test_policies_of_before_are_made_anew(made: Estate, own: psycopg.Connection[Any]) -> None:
+    """The one that let the role in had no condition."""
+    some = filtered(made)
+    some.push()
+    before, policy = some.held(), sql.Identifier(f"{role(some)}_all")
+    ((note,),) = own.execute(
+        "SELECT json_build_object('condition', obj_description(oid)::json -> 'condition',"
+        " 'is', 'true') FROM pg_policy WHERE polpermissive"
+    ).fetchall()
+    own.execute(sql.SQL("ALTER POLICY {} ON s.orders USING (true)").format(policy))
+    said = sql.Literal(json.dumps(note))
+    own.execute(sql.SQL("COMMENT ON POLICY {} ON s.orders IS {}").format(policy, said))
+    assert {one.kind for one in differences(before, some.held())} == {MISSING, ADDED}
+    some.push(before)
+    assert some.held() == before
+    assert amounts(some) == [1]
+
+
+def test_the_account_that_pushes_is_told_nothing(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    """It has the rights of the owners, and is a member of each role that it makes."""
+    made.with_facts(facts()).push()
+    mine = as_account(made, "bo")
+    database = sql.Identifier(own.info.dbname)
+    own.execute(sql.SQL("ALTER DATABASE {} OWNER TO bo").format(database))
+    own.execute("ALTER ROLE bo CREATEROLE")
+    try:
+        wish, _ = mine.push()
+        assert {one.principal for one in wish.residues} == {"user:bo"}
+        assert not mine.held().roles
+    finally:
+        own.execute(sql.SQL("ALTER DATABASE {} OWNER TO CURRENT_USER").format(database))
+
+
+def as_account(made: Estate, name: str) -> Estate:
+    """The same target, told by another account."""
+    url = sa.make_url(made.address.url).set(username=name, password=None)
+    return replace(made, address=Address(url.render_as_string(hide_password=False), "pg"))
+
+
+@pytest.mark.parametrize("made_by", ["an account", "a superuser"])
+def test_an_account_that_did_not_make_our_roles_is_told_what_it_lacks(
+    made: Estate, own: psycopg.Connection[Any], made_by: str
+) -> None:
+    database = sql.Identifier(own.info.dbname).as_string(own)
+    own.execute(
+        "CREATE ROLE app; CREATE ROLE first LOGIN CREATEROLE IN ROLE app;"
+        f" CREATE ROLE second LOGIN CREATEROLE IN ROLE app; ALTER DATABASE {database} OWNER TO app;"
+        " ALTER SCHEMA s OWNER TO app; ALTER TABLE s.orders OWNER TO app;"
+        " ALTER TABLE s.secret OWNER TO app"
+    )
+    if made_by == "an account":
+        made.with_facts(facts()).push()
+        as_account(made, "first").push()
+    mine = as_account(made, "second")
+    (lack,) = mine.missing_rights()
+    assert "1 of the roles of ours" in lack
+    with pytest.raises(BadInput, match="permission denied"):
+        mine.with_facts(facts()).push()
+    own.execute(sql.SQL(lack.partition(": ")[2]))
+    assert mine.missing_rights() == []
+    mine.push()
+    assert reads(made, BO)
+    mine.with_facts(facts()).push()
+    assert not made.held().roles
+    own.execute("REASSIGN OWNED BY app TO CURRENT_USER")
+    for name in ("second", "first", "app"):
+        own.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
+
+
+def test_a_role_that_is_called_public_is_not_everybody(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    own.execute('CREATE ROLE "PUBLIC"; GRANT SELECT ON s.secret TO "PUBLIC"; GRANT "PUBLIC" TO ana')
+    try:
+        found = {one.grantee: one for one in drift(made, made.held()).foreign if one.grant.path}
+        assert found["PUBLIC"].users == ("ana",)
+        assert found["public"].users == ("ana", "bo")
+        with connected(made.address) as database:
+            proposed = push.proposal(database, made.state, made.target, NOW)
+        assert {*proposed.policy()["members"]} == {"role:m:pg-PUBLIC"}  # type: ignore[misc]
+        assert all(one.principals != {members_of("m")} for one in proposed.statements.values())
+    finally:
+        own.execute('DROP OWNED BY "PUBLIC"; DROP ROLE "PUBLIC"')
 
 
 def test_members_own_nothing_as_a_role(made: Estate) -> None:

@@ -63,6 +63,25 @@ def limited_tables(plan: PushPlan) -> list[Path]:
     return [step.policy.path for step in plan.steps if step.policy is not None]
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ops:pa/geheim@127.0.0.1:1/d",
+        "postgresql://ops:p@geheim@127.0.0.1:1/d",
+        "postgresql://ops:p%zzgeheim@127.0.0.1:1/d",
+        "postgresql://ops:geheim@[127.0.0.1/d",
+        "postgresql+psycopg2://ops:geheim@127.0.0.1:1/d",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_not_repeated(url: str) -> None:
+    """There is a password in it, and errors are in answers of the API, in logs and with targets."""
+    with pytest.raises((BadInput, Unavailable)) as refused, connected(Address(url, "pg")):
+        pass
+    assert "geheim" not in str(refused.value)
+    is_read = url.startswith("postgresql+")
+    assert isinstance(refused.value, Unavailable if is_read else BadInput)
+
+
 def test_a_server_that_is_frozen(made: Estate) -> None:
     """It is waited for as long as a statement may take, once."""
     with (

@@ -281,6 +281,22 @@ def test_grants_of_others_that_stay_are_not_adopted(
     assert made.held() == plan.wanted
 
 
+def test_nor_are_those_of_an_account_that_was_granted_and_the_realm_does_not_know(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    """It is no group: it has by itself what its members have by it."""
+    own.execute(
+        "CREATE ROLE carl LOGIN; CREATE ROLE team; GRANT carl, team TO bo;"
+        " GRANT SELECT ON s.orders TO carl, team"
+    )
+    try:
+        with connected(made.address) as database:
+            plan = push.adopting(database, push.plan(database, made.state, made.target, NOW))
+        assert plan.adopted == (("team", Grant(("s", "orders"), "SELECT")),)
+    finally:
+        own.execute("DROP OWNED BY carl, team; DROP ROLE carl, team")
+
+
 # --- masking views ---
 
 

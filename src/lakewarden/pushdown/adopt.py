@@ -295,7 +295,7 @@ def redundant(
     """
     for one in foreign:
         reached = holdings.reached(one.grantee)
-        known = {*one.users, *holdings.members}
+        known = {*one.users, *(holdings.members.keys() - holdings.accounts)}
         has_others = holdings.everyone in reached or not reached <= known
         is_kept = (one.grantee, one.grant) in holdings.kept
         if not (has_others or is_kept) and {*one.users} <= allowed.get(one.grant, frozenset()):

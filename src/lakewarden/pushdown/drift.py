@@ -108,14 +108,16 @@ def _parts(roles: Roles) -> Iterator[_Part]:
 class Holdings:
     """What is granted in a target beside what is ours.
 
-    `members` has the direct members of every role that is not ours; `everyone` is the grantee that
-    stands for all. `kept` are grants that are not taken away alone, or not at all.
+    `members` has the direct members of every role that is not ours; those of them that are
+    `accounts` have by themselves what they are granted, too. `everyone` is the grantee that stands
+    for all. `kept` are grants that are not taken away alone, or not at all.
     """
 
     grants: Sequence[tuple[str, Grant]]
     members: Mapping[str, frozenset[str]]
     everyone: str
     kept: frozenset[tuple[str, Grant]] = frozenset()
+    accounts: frozenset[str] = frozenset()
 
     def users_of(self, grantee: str, users: frozenset[str]) -> frozenset[str]:
         """Those of the users who have what is granted to somebody; all, by a role that all have."""

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pushdown.address import Address
@@ -30,6 +31,10 @@ from lakewarden.pushdown.wanted import TargetObjects
 from lakewarden.service.ports import ServerAccount
 
 ENGINE: Final = "postgresql"
+
+_EXPECTED: Final = (
+    "expected `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
+)
 
 _OPTIONS: Final = {
     "search_path": "pg_catalog",
@@ -79,14 +84,14 @@ def connected(
     """A connection in one transaction, which is kept unless the block raises.
 
     A lock is waited for `timeout_s`, and a statement may take `answer_s`. Raises `Unavailable`
-    where the server cannot be reached, refuses, or does not answer.
+    where the server cannot be reached, refuses, or does not answer, and `BadInput` for what is no
+    address.
     """
-    url = address.url.replace("postgresql+psycopg://", "postgresql://", 1)
     limits = {"lock_timeout": f"{timeout_s}s", "statement_timeout": f"{answer_s}s"}
     options = " ".join(f"-c {name}={value}" for name, value in {**_OPTIONS, **limits}.items())
     try:
         with LimitedConnection.connect(
-            url,
+            _conninfo(address.url),
             connect_timeout=timeout_s,
             options=options,
             client_encoding="UTF8",
@@ -106,6 +111,28 @@ def connected(
     except UnicodeError:
         message = f"the target `{address.target}`: the server has a name of another encoding"
         raise BadInput(f"{message} than that of the database") from None
+
+
+def _conninfo(url: str) -> str:
+    """The address as libpq reads it.
+
+    Raises `BadInput` where the driver would, or would take a part of the password for a host or a
+    port: its own errors repeat what they are about.
+    """
+    text = f"postgresql://{url.partition('://')[2]}"
+    try:
+        parts = conninfo_to_dict(text)
+    except psycopg.ProgrammingError:
+        raise BadInput(_EXPECTED, where="url") from None
+    hosts, ports = str(parts.get("host", "")).split(","), str(parts.get("port", "")).split(",")
+    # One that begins with `@` is a socket of Linux.
+    if any("@" in host[1:] for host in hosts) or not all(map(_is_port, ports)):
+        raise BadInput(_EXPECTED, where="url")
+    return text
+
+
+def _is_port(text: str) -> bool:
+    return not text or text.isdecimal()
 
 
 def _said(error: psycopg.Error) -> str:
@@ -193,7 +220,7 @@ class Database:
 
     def missing_rights(self, paths: Collection[Path]) -> list[str]:
         """What the account lacks to push what lies there, each with what gives it."""
-        return [*self._rights.missing(paths)]
+        return [*self._rights.missing(paths, self._ours.ids())]
 
     def warnings(self) -> list[str]:
         """What the account may beyond that, and what it cannot take away."""

@@ -30,6 +30,15 @@ WHERE NOT pg_has_role(owner, 'USAGE') AND owner <> 'pg_database_owner'::regrole 
 """Schemas and tables of whose owners the account is none. Who owns the database is one of the
 owners that stand for its own."""
 
+_ROLES_OF_OTHERS: Final = """
+SELECT r.rolname, (
+  SELECT min(maker.rolname) FROM pg_auth_members m JOIN pg_roles maker ON maker.oid = m.member
+  WHERE m.roleid = r.oid AND m.admin_option AND m.grantor = 10 AND maker.rolcreaterole)
+FROM pg_roles r
+WHERE r.oid = ANY(%s) AND NOT pg_has_role(r.oid, 'MEMBER WITH ADMIN OPTION') ORDER BY 1
+"""
+"""Roles that the account does not administer, each with the account that made it, if known."""
+
 _MAY_IDENTIFY: Final = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
 _ACTS_AS: Final = """
 SELECT 1 FROM pg_control_system() server JOIN pg_roles own ON pg_has_role(own.oid, 'MEMBER')
@@ -46,8 +55,8 @@ class AccountRights:
             _ACCOUNT
         )
 
-    def missing(self, paths: Collection[Path]) -> Iterator[str]:
-        """What it lacks to push what lies there, each with what gives it."""
+    def missing(self, paths: Collection[Path], ours: Collection[int]) -> Iterator[str]:
+        """What it lacks to push what lies there, each with what gives it; `ours` are our roles."""
         me = self._quoted(self._name)
         if not (self._is_super or self._may_create):
             yield f"it may not create roles: ALTER ROLE {me} CREATEROLE"
@@ -63,6 +72,20 @@ class AccountRights:
             example = self._quoted(*own[0])
             gives = f"GRANT {self._quoted(owner)} TO {me}"
             yield f"{what} schemas and tables, such as {example}: {gives}"
+        yield from self._not_administered(ours)
+
+    def _not_administered(self, ours: Collection[int]) -> Iterator[str]:
+        """Roles that another account of the target made."""
+        by_maker: dict[str | None, list[str]] = {}
+        for role, maker in self._rows(_ROLES_OF_OTHERS, [[*ours]]):
+            by_maker.setdefault(maker, []).append(role)
+        me = self._quoted(self._name)
+        for maker, roles in by_maker.items():
+            what = f"it does not administer {len(roles)} of the roles of ours, such as"
+            gives = f"GRANT {', '.join(map(self._quoted, roles))} TO {me} WITH ADMIN OPTION"
+            if maker is not None:
+                gives = f"GRANT {self._quoted(maker)} TO {me}"
+            yield f"{what} {self._quoted(roles[0])}: {gives}"
 
     def warnings(self, granted: Iterable[HeldGrant]) -> Iterator[str]:
         """What it may beyond that, and what it cannot revoke of what our roles are `granted`."""

@@ -8,6 +8,7 @@ from typing import Final
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.owners_rights import held_through
+from lakewarden.pushdown.postgresql_objects import role_names
 from lakewarden.pushdown.postgresql_owners import ways
 from lakewarden.pushdown.postgresql_powers import Rows, powers
 
@@ -48,7 +49,7 @@ SELECT pg_get_userbyid(owner), path, 'OWNER', true FROM (
 """Who has what, and whether a plain REVOKE of the account leaves some of it, or takes away more."""
 
 _OTHER_MEMBERS: Final = """
-SELECT of.rolname, member.rolname FROM pg_auth_members m
+SELECT of.rolname, member.rolname, of.rolcanlogin FROM pg_auth_members m
 JOIN pg_roles of ON of.oid = m.roleid
 JOIN pg_roles member ON member.oid = m.member
 WHERE m.roleid <> ALL(%s)
@@ -65,18 +66,23 @@ def holdings(rows: Rows, ours: Mapping[int, str], masking: Collection[Path]) -> 
     """What is granted to others than our roles, and reached by others than our masking views."""
     ids = list(ours)
     members: dict[str, set[str]] = {}
-    for of, member in rows(_OTHER_MEMBERS, [ids]):
+    accounts: set[str] = set()
+    for of, member, is_account in rows(_OTHER_MEMBERS, [ids]):
         members.setdefault(of, set()).add(member)
-    found = rows(_FOREIGN, {"ids": ids, "everyone": EVERYONE})
+        accounts |= {of} if is_account else set()
+    # No role has the second name.
+    everyone = EVERYONE.lower() if EVERYONE in role_names(rows) else EVERYONE
+    found = rows(_FOREIGN, {"ids": ids, "everyone": everyone})
     granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what, _ in found]
-    beyond = list(powers(rows, EVERYONE))
-    beyond += held_through(ways(rows, EVERYONE, masking), granted)
+    beyond = list(powers(rows, everyone))
+    beyond += held_through(ways(rows, everyone, masking), granted)
     own = {*ours.values()} & {grantee for grantee, _ in beyond}
     for of, member in rows(_MEMBERS_OF, [sorted(own)]):
         members.setdefault(of, set()).add(member)
     return Holdings(
         grants=granted + beyond,
         members={of: frozenset(names) for of, names in members.items()},
-        everyone=EVERYONE,
+        everyone=everyone,
+        accounts=frozenset(accounts),
         kept=frozenset(one for one, (*_, is_kept) in zip(granted, found, strict=True) if is_kept),
     )

@@ -50,8 +50,9 @@ WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <>
 """Memberships that the account cannot take away: it needs the rights of who granted them."""
 
 _POLICIES: Final = """
-SELECT n.nspname, c.relname, p.polname, p.polpermissive, c.relrowsecurity, r.rolname,
-       pg_get_expr(p.polqual, p.polrelid), obj_description(p.oid, 'pg_policy')
+SELECT n.nspname, c.relname, p.polname, p.polpermissive,
+       c.relrowsecurity AND p.polcmd = '*' AND pg_get_expr(p.polwithcheck, p.polrelid) = 'true',
+       r.rolname, pg_get_expr(p.polqual, p.polrelid), obj_description(p.oid, 'pg_policy')
 FROM pg_policy p
 JOIN pg_class c ON c.oid = p.polrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -163,12 +164,12 @@ class OurRoles:
     def _policies(self, roles: frozenset[str]) -> Mapping[str, set[RowPolicy]]:
         """The row policies of our roles; one that somebody altered has another condition."""
         found: dict[tuple[str, Path, str], list[tuple[bool, bool, str | None, str | None]]] = {}
-        for schema, table, name, permissive, secured, role, using, comment in self._rows(
+        for schema, table, name, permissive, is_as_made, role, using, comment in self._rows(
             _POLICIES, [self._address.prefix]
         ):
             if role in roles:
                 key = role, (schema, table), name.rpartition("_")[0]
-                found.setdefault(key, []).append((permissive, secured, using, comment))
+                found.setdefault(key, []).append((permissive, is_as_made, using, comment))
         policies: dict[str, set[RowPolicy]] = {}
         for (role, path, _), rows in found.items():
             condition = _condition_of(rows)
@@ -181,14 +182,16 @@ def _condition_of(rows: Sequence[tuple[bool, bool, str | None, str | None]]) -> 
     """The condition that the policies of a role make; None where they do not limit it."""
     if len(rows) != 2 or {permissive for permissive, *_ in rows} != {True, False}:
         return None
-    conditions = set()
-    for _, secured, using, comment in rows:
+    made = set()
+    for _, is_as_made, using, comment in rows:
         try:
             note = msgspec.json.decode(comment or "")
             said, was = str(note["condition"]), note["is"]
         except (msgspec.DecodeError, TypeError, KeyError):
             return None
-        if not secured or using != was:
+        if not is_as_made or using != was:
             return ALTERED + str(using)
-        conditions.add(said)
-    return conditions.pop() if len(conditions) == 1 else None
+        made.add((str(using), said))
+    (using, said), *others = sorted(made)
+    # One that lets the role in without the condition was made before both had it.
+    return ALTERED + using if others else said

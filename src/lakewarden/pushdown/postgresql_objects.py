@@ -42,9 +42,9 @@ _SCHEMAS: Final = """
 SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
 """
 _USERS: Final = """
-SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolcanlogin
+SELECT rolname, rolsuper OR rolbypassrls OR rolname = current_user FROM pg_roles WHERE rolcanlogin
 """
-"""Users, and whether nothing limits them."""
+"""Users, and whether nothing limits them: the account that pushes has the rights of the owners."""
 
 _ALL_ROLES: Final = "SELECT rolname FROM pg_roles"
 _ENCODING: Final = "SELECT current_setting('server_encoding')"

@@ -16,7 +16,6 @@ from psycopg.abc import AdaptContext
 
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import (
-    EVERY_ROW,
     GRANTABLE,
     NESTED_IN,
     Grant,
@@ -224,19 +223,23 @@ class Statements:
     # --- row policies ---
 
     def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
-        """Two policies: one lets the role in, the other one restricts it, whatever others add."""
+        """Two policies: one lets the role in, the other one restricts it, whatever others add.
+
+        Both have the condition: PostgreSQL drops a policy with a column that it names (`DROP COLUMN
+        … CASCADE`), and one without any would stay and show every row.
+        """
         table = sql.Identifier(*policy.path)
         yield from self._drop_names(policy, role)
         yield sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table)
         condition = sql.SQL(policy.condition)
-        for name, kind, using in (
-            (f"{_stem(role)}all", "PERMISSIVE", sql.SQL(EVERY_ROW)),
-            (f"{_stem(role)}rows", "RESTRICTIVE", condition),
+        for name, kind in (
+            (f"{_stem(role)}all", "PERMISSIVE"),
+            (f"{_stem(role)}rows", "RESTRICTIVE"),
         ):
             self._policies.setdefault(policy.path, set()).add(name)
             yield sql.SQL(
                 "CREATE POLICY {} ON {} AS {} FOR ALL TO {} USING ({}) WITH CHECK (true)"
-            ).format(sql.Identifier(name), table, sql.SQL(kind), sql.Identifier(role), using)
+            ).format(sql.Identifier(name), table, sql.SQL(kind), sql.Identifier(role), condition)
             yield self._comment(policy, name)
 
     def _comment(self, policy: RowPolicy, name: str) -> sql.Composed:

@@ -207,7 +207,10 @@ class _Builder:
     def wanted(self) -> Wanted:
         """The roles of everybody."""
         users = list(self._named())
-        groups = alike_users(users, self._snapshot, single=self._is_personal())
+        # What ends tells users apart, too: it is left out for whom it is about.
+        realms = [self._realm] if self._realm is self._present else [self._realm, self._present]
+        snapshots = (one.matrix.snapshot for one in realms)
+        groups = alike_users(users, *snapshots, single=self._is_personal())
         rows = list(self._rows(groups))
         self._add_shared(groups, rows)
         self._add_limited(groups, rows)

@@ -25,16 +25,17 @@ class Readers:
 
 
 def alike_users(
-    named: Iterable[tuple[str, Principal]], snapshot: Snapshot, *, single: bool
+    named: Iterable[tuple[str, Principal]], first: Snapshot, *others: Snapshot, single: bool
 ) -> Sequence[Readers]:
     """Users, given with their names in the engine, together where no statement tells them apart.
 
-    `single`: each by itself, as rules need that ask who somebody is.
+    The statements are those of all the snapshots, which differ in nothing else. `single`: each by
+    itself, as rules need that ask who somebody is.
     """
-    mentioned_ids = mentioned(snapshot)
+    mentioned_ids = mentioned(first).union(*map(mentioned, others))
     alike: dict[object, list[tuple[str, Principal]]] = {}
     for name, principal in named:
-        key = principal if single else _key(snapshot.subject(principal), mentioned_ids)
+        key = principal if single else _key(first.subject(principal), mentioned_ids)
         alike.setdefault(key, []).append((name, principal))
     return [
         Readers(tuple(p for _, p in sorted(users)), tuple(n for n, _ in sorted(users)))

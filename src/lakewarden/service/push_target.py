@@ -57,6 +57,7 @@ NAME: Final = r"[a-z][a-z0-9]{0,15}"
 MAX_ADDRESS: Final = 2_048
 """Characters of an address."""
 
+_EXPECTED: Final = "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
 _ADDRESS: Final = re.compile(
     r"[a-z]+(\+[a-z0-9]+)?://"
     r"([\w.~!$&'()*+,;=%-]*(:[\w.~!$&'()*+,;=%-]*)?@)?"
@@ -294,7 +295,10 @@ def declared(
     is_whole = not dot and re.match(rf"{RANGER}(\+https?)?://", address) is not None
     if not (metalake and (own or is_whole)):
         raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
-    scheme = address.partition("://")[0].partition("+")[0]
+    scheme, is_url, _ = address.partition("://")
+    if not is_url:
+        raise BadInput(_EXPECTED, where="url")
+    scheme = scheme.partition("+")[0]
     kind = engines.told().get(scheme, scheme)
     return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
 
@@ -322,8 +326,7 @@ def check_address(address: str, hosts: Collection[str]) -> None:
     """
     found = _ADDRESS.fullmatch(address)
     if found is None:
-        message = "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
-        raise BadInput(message, where="url")
+        raise BadInput(_EXPECTED, where="url")
     host = found["host"].lower().strip("[]")
     if host not in hosts:
         message = f"`{host}` is not among the hosts that targets may have; see `push.hosts`"

@@ -194,6 +194,12 @@ def test_what_would_reach_elsewhere_is_refused(address: str) -> None:
     assert ":p@" not in str(refused.value)
 
 
+def test_what_is_no_address_is_not_repeated() -> None:
+    with pytest.raises(BadInput) as refused:
+        declared("pg", "gravitino", "lk.sales", "host=db.example password=s3cret")
+    assert "s3cret" not in str(refused.value)
+
+
 def test_an_address_on_a_listed_host_is_taken() -> None:
     check_address("postgresql://u:p%40%2F@DB.example:5432/d?sslmode=require", ("db.example",))
     check_address("mysql+pymysql://u@[::1]/d", ("::1",))

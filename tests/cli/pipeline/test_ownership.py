@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import OwnerRow
 from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.directory_manifest import read_manifest
+from lakewarden.service.source_row import COUNTED
 from tests.cli.realms import DATASET, OTHER, Cli, write_datahub
 
 STAFF = "urn:li:corpGroup:staff"
@@ -59,9 +62,13 @@ def test_the_owners_of_a_directory_change_and_nothing_else(cli: Cli, tmp_path: P
     before, after = load(source).facts, load(out).facts
     assert replace(after, owners=before.owners) == before
     assert cli(*words, str(out), "--format", "json").json["new"] is False
-    patched = cli(*words, str(source), "--semantics", "PATCH", "--format", "json").json
+    patched: Any = cli(*words, str(source), "--semantics", "PATCH", "--format", "json").json
     assert (patched["version"], patched["owners"]) == (2, {"added": 3, "removed": 1})
     assert owned(source) == added
+    assert set(patched["rows"]) == set(COUNTED)
+    assert patched["rows"]["statements"]["out"] == read_manifest(source).statements.rows
+    places = sum(row.parent is not None for row in before.entities)
+    assert patched["rows"]["placements"]["out"] == places
     assert OwnerRow(
         Entity("dataset", OTHER), Principal("user", "urn:li:corpuser:ben"), STEWARDS
     ) in (load(source).facts.owners)

@@ -209,5 +209,6 @@ def test_a_report_without_the_figure_is_refused_where_it_is_compared() -> None:
     """One of another release may lack it."""
     now = {"rows": {"entities": {"in": 2, "out": 2}}}
     assert list(Expectation("rows.entities", at_least=1).broken(now, {})) == []
-    with pytest.raises(BadInput, match=r"has no `rows\.entities`; `--accept`"):
-        list(Expectation("rows.entities", shrinks_at_most=0.1).broken(now, {}))
+    for before in ({}, {"rows": {"owners": {"in": 2, "out": 2}}}):
+        with pytest.raises(BadInput, match=r"has no `rows\.entities`; `--accept`"):
+            list(Expectation("rows.entities", shrinks_at_most=0.1).broken(now, before))

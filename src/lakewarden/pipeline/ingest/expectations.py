@@ -52,7 +52,7 @@ def _came_in(report: Table) -> float:
 
 
 def _rows(report: Table, name: str) -> float:
-    return float(report["rows"].get(name, {"out": 0})["out"])
+    return float(report["rows"][name]["out"])
 
 
 TABLE, TYPE, NAME = "TABLE", "TYPE", "NAME"

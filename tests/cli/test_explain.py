@@ -131,7 +131,7 @@ def test_what_is_not_stored_has_no_way(cli: Cli) -> None:
     assert found.lines == [
         "ana may not table.load on table:lk:c.s.x",
         "  because it is not stored",
-        "no grant would turn this",
+        "no grant would change this",
     ]
 
 

@@ -241,6 +241,24 @@ def test_answers_are_shown_to_people(cli: Cli, admin: Admin) -> None:
     assert (closed.code, "nobody has access" in closed.err) == (1, True)
 
 
+def test_an_option_for_one_realm_asks_one_realm_of_a_database(
+    cli: Cli, admin: Admin, folders: tuple[Path, Path]
+) -> None:
+    stored = ("--realm", "gravitino", "--database", admin.url, "--format", "json")
+    for words in (
+        ("list", "ana", "table.load", "--within", "schema:lk:c.s", "--limit", "1"),
+        ("list", "ana", "table.load", "--after", "schema:lk:c.s"),
+        ("who", "--unmasked", "column:lk:c.s.t.amount"),
+    ):
+        found = cli(*words, *stored)
+        assert found.code == 0, found.err
+        assert found.json == cli(*words, "--from", str(folders[0]), "--format", "json").json
+    attribute = cli("explain", "ana", "table.load", TABLE, *stored, "--attribute", "a=b")
+    assert "--attribute: unknown `a`" in attribute.err
+    # Without such an option the answer keeps the form of several realms.
+    assert "realms" in cli("list", "ana", "table.load", *stored).json
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -253,7 +271,7 @@ def test_answers_are_shown_to_people(cli: Cli, admin: Admin) -> None:
         (("access", "moon:x", "--database", "DB"), "no realm that you may query can contain it"),
         (
             ("list", "ana", "see", "--database", "DB", "--all-realms", "--within", TABLE),
-            "needs exactly one realm",
+            "need exactly one realm",
         ),
         (
             ("who", "see", TABLE, "--database", "DB", "--all-realms", "--attribute", "a=b"),

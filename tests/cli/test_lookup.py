@@ -76,7 +76,7 @@ def test_a_lookup_table_is_declared_listed_shown_and_removed(admin: Admin, tmp_p
         ("a b\nx\n", (), "expected a name of letters, digits"),
         ("a\nx\n", ("--type", "b=date"), "--type: the file has no column `b`"),
         ("a\nx\n", ("--type", "a=date"), "expected a value of type date"),
-        ("a\nx,y\n", (), "expected a list of 1 values"),
+        ("a\nx,y\n", (), "line 2: expected 1 values, got 2"),
         ("a\n" + "".join(f"{n}\n" for n in range(1001)), (), "at most 1,000 are allowed"),
     ],
     ids=["empty", "name", "column", "type", "width", "rows"],

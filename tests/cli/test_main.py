@@ -113,6 +113,8 @@ def test_the_version_is_that_of_the_package(cli: Cli) -> None:
         (("checks", "ana"), "unknown verb `checks`; did you mean `check`?"),
         (("pipeline", "nope"), "unknown verb `nope`; expected one of: ingest"),
         (("pipeline", "ingst"), "unknown verb `ingst`; did you mean `ingest`?"),
+        (("push", "target", "ad"), "unknown verb `ad`; did you mean `add`?"),
+        (("push", "target", "add"), "see `lakewarden push target add --help`"),
         (("a\nb",), "unknown verb `a\\nb`; expected one of"),
         (("check",), "requires an argument; see `lakewarden check --help`"),
         (("check", "ana", "x"), "give --from DIR, or --realm NAME with --server URL or"),
@@ -201,6 +203,23 @@ def test_an_answer_that_nobody_reads_is_no_answer(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(sys, "stdout", Closed())
     assert main(["operations", "--model", "cdap"]) == 3
+
+
+def test_an_interrupted_verb_leaves_no_trace(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lakewarden.cli.application", interrupt)
+    found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
+    assert (found.code, found.out, found.err) == (130, "", "")
+
+
+def test_a_verb_answers_although_the_standard_streams_are_closed() -> None:
+    command = f'exec "{sys.executable}" -m lakewarden.cli operations --model nope'
+    for closed, code in (("<&- >&- 2>&-", 2), (">&-", 2)):
+        done = subprocess.run(["sh", "-c", f"{command} {closed}"], capture_output=True, check=False)
+        assert done.returncode == code
+        assert b"Traceback" not in done.stderr
 
 
 def test_the_command_runs_as_a_module() -> None:

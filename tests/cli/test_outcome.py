@@ -82,6 +82,16 @@ def test_json_keeps_every_character(capsys: pytest.CaptureFixture[str]) -> None:
     assert "höhe → 5" in capsys.readouterr().out
 
 
+def test_a_document_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii", errors="backslashreplace"))
+    outcome.show("before")
+    outcome.show_json({"x": "żó"})
+    outcome.show_document("é\n")
+    before, _, document = raw.getvalue().decode("utf-8").partition("\n")
+    assert (before, document) == ("before", '{\n  "x": "żó"\n}\né\n')
+
+
 def test_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
     outcome.show("allow", "deny", "plain [bold]", "1. a question")

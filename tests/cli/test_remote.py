@@ -136,6 +136,9 @@ def test_the_variable_names_the_server(
     file.write_text(ROOT + "\n", "utf-8")
     found = cli("check", "ana", "table.load", TABLE, "--realm", "lake", "--token-file", str(file))
     assert (found.code, found.out) == (0, "allow\n")
+    file.write_bytes(b"\xff")
+    found = cli("check", "ana", "table.load", TABLE, "--realm", "lake", "--token-file", str(file))
+    assert (found.code, found.err) == (2, f"lakewarden: {file}: expected UTF-8\n")
 
 
 def test_a_plain_user_asks_about_itself_alone(cli: Cli, server: str) -> None:

@@ -74,7 +74,8 @@ def test_an_unknown_key_of_the_file_is_named(tmp_path: Path, text: str, key: str
 def test_an_unknown_variable_is_named() -> None:
     with pytest.raises(BadInput, match="`LAKEWARDEN_PROT` is not a setting"):
         load(environment={"LAKEWARDEN_PROT": "1"})
-    load(environment={"LAKEWARDEN_SERVER": "http://x", "LAKEWARDEN_TOKEN": "lw_x", "PROT": "1"})
+    others = ("SERVER", "TOKEN", "SOURCE_TOKEN", "SOURCE_PASSWORD", "TARGET_URL", "SPARK_TOKEN")
+    load(environment={"PROT": "1", **{f"LAKEWARDEN_{name}": "x" for name in others}})
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ input or usage; 3 could not find out. Whatever goes wrong unforeseen is a 3, nev
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import takewhile
@@ -20,6 +21,7 @@ from lakewarden import __version__
 from lakewarden.cli.outcome import (
     BAD_INPUT,
     COULD_NOT_TELL,
+    INTERRUPTED,
     code_for,
     complain,
     reason_of,
@@ -257,6 +259,7 @@ def _loaded(home: str, words: Sequence[str]) -> Callable[..., object] | App | No
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and returns its exit code; bad input is reported in one line."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -272,6 +275,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(reason_of(error), code_for(error), tokens)
     except ImportError as error:
         return _refuse(*_missing(error, tokens), tokens)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # Nobody reads on; what is left must not be written when the interpreter ends.
         sys.stdout = io.StringIO()
@@ -284,6 +289,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         message = "internal error; the lines above say where"
         return _refuse(message, COULD_NOT_TELL, tokens)
+
+
+def _open_closed_streams() -> None:
+    """Puts nothing in the place of a standard stream that is closed, as in some daemons."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 — to the end
 
 
 def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:
@@ -349,11 +361,7 @@ def _listed_group(tokens: Sequence[str]) -> str | None:
 
 def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
     """What is wrong with the command line, and where its help is."""
-    verbs: Iterable[str] = (*VERBS, *GROUPS)
-    path = []
-    if tokens and tokens[0] in GROUPS:
-        verbs = dict.fromkeys(name.partition(" ")[0] for name in GROUPS[tokens[0]][1])
-        path = [tokens[0]]
+    path, verbs = _innermost_group(tokens)
     # The text of this one would load every verb.
     if isinstance(error, UnknownCommandError):
         verb = tokens[len(path)] if len(tokens) > len(path) else ""
@@ -364,6 +372,21 @@ def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
         path.append(tokens[len(path)])
     message = " ".join(str(error).split()).rstrip(".")
     return f"{message[:1].lower()}{message[1:]}; see `{' '.join(['lakewarden', *path])} --help`"
+
+
+def _innermost_group(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words of the group that is named, and the words that may follow them.
+
+    >>> _innermost_group(["push", "target", "ad"])
+    (['push', 'target'], ['add', 'remove'])
+    """
+    if not tokens or tokens[0] not in GROUPS:
+        return [], [*VERBS, *GROUPS]
+    path, names = [tokens[0]], list(GROUPS[tokens[0]][1])
+    inner = [name.split()[1] for name in names if name.split()[:-1] == list(tokens[1:2])]
+    if inner:
+        return [*path, tokens[1]], inner
+    return path, list(dict.fromkeys(name.split()[0] for name in names))
 
 
 def _missing(error: ImportError, tokens: Sequence[str]) -> tuple[str, int]:

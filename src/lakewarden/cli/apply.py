@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +11,13 @@ from cyclopts import Parameter
 
 from lakewarden.cli import policy_file
 from lakewarden.cli.admin_target import NOWHERE, At
-from lakewarden.cli.outcome import YES, show
+from lakewarden.cli.outcome import YES, show, show_document
 from lakewarden.cli.plan import Adopts, Keeper
 from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.plan_view import plan_lines
 from lakewarden.cli.policy_at import Policies
 from lakewarden.cli.question import As
+from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.service.plan_result import FORMAT
@@ -77,7 +77,7 @@ def apply(
         digest=agreed.digest,
     )
     if format == "json":
-        sys.stdout.writelines(pieces({**applied.table(), "applied": newest}))
+        show_document(*pieces({**applied.table(), "applied": newest}))
     else:
         show(*plan_lines(applied), "")
         show(f"applied: revision {newest}" if not applied.is_empty else "no changes")
@@ -91,11 +91,9 @@ def _is_plan(files: tuple[Path, ...]) -> bool:
 def _of_plan(file: Path) -> Agreed:
     """What a plan file says; its digest shows, when it is applied, whether it was changed since."""
     where = str(file)
-    if not file.is_file():
-        raise BadInput("no such file", where=where)
     try:
-        section = Section(json.loads(file.read_text("utf-8")), where)
-    except (UnicodeDecodeError, ValueError):
+        section = Section(json.loads(read_text(file)), where)
+    except ValueError:
         raise BadInput("expected JSON", where=where) from None
     number = section.number("revision")
     files = section.texts("files")

@@ -17,6 +17,7 @@ from lakewarden.cli.moment import moment
 from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.status_line import working
+from lakewarden.cli.text_file import refusal
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.page_size import MAX_PAGE
 
@@ -70,8 +71,11 @@ def verify(
 def _anchors(file: Path) -> list[Anchor]:
     from lakewarden.service.audit_check import read_anchors
 
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        return read_anchors(lines, str(file))
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return read_anchors(lines, str(file))
+    except OSError as error:
+        raise refusal(file, error) from None
 
 
 def _verdict(at: At, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
@@ -161,7 +165,10 @@ def export(
             print(json.dumps(row, ensure_ascii=True))
         return YES
     count = 0
-    descriptor = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        descriptor = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except OSError as error:
+        raise refusal(out, error) from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         for row in rows:
             file.write(f"{json.dumps(row, ensure_ascii=True)}\n")

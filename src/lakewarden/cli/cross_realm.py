@@ -62,21 +62,22 @@ class Wherever:
         bool, Parameter(help="Every realm in which you may ask.", show_default=False)
     ] = False
 
-    @property
-    def is_several(self) -> bool:
-        """Whether the question is one to several realms, or to a database."""
-        return (
-            self.all_realms
-            or len(self.realm) > 1
-            or len(self.from_) > 1
-            or self.links is not None
-            or self.database is not None
+    def is_several(self, *, needs_one: bool = False) -> bool:
+        """Whether the answer has the form of several realms.
+
+        That of one realm of `--database` has it, too, unless an option `needs_one` realm.
+        """
+        names_several = (
+            self.all_realms or len(self.realm) > 1 or len(self.from_) > 1 or self.links is not None
         )
+        is_stored = self.database is not None
+        return names_several or (is_stored and not (needs_one and len(self.realm) == 1))
 
     def one(self) -> Where:
         """Where the question to one realm goes."""
         first = location(self.from_[0]) if self.from_ else None
-        return Where(first, self.server_options, realm=self.realm[0] if self.realm else None)
+        realm = self.realm[0] if self.realm else None
+        return Where(first, self.server_options, self.database, realm)
 
     def past(self) -> str:
         """The realm of a database whose past is asked about. Raises `BadInput` for all else."""
@@ -146,11 +147,11 @@ class Remote:
         self._systems: dict[str, System] = {}
 
     def ask(self, verb: str, asking: dict[str, Any]) -> Json:
-        """See `Estate.ask`."""
+        """See `CrossRealm.ask`."""
         return self._server.ask("POST", f"/estate/{verb}", given(asking))
 
     def system(self, realm: str) -> System:
-        """See `Estate.system`."""
+        """See `CrossRealm.system`."""
         from lakewarden.cli.remote import RemoteRealm
 
         if realm not in self._systems:
@@ -167,13 +168,13 @@ class Local:
         self._now = now
 
     def ask(self, verb: str, asking: dict[str, Any]) -> Json:
-        """See `Estate.ask`."""
+        """See `CrossRealm.ask`."""
         import msgspec
 
         return msgspec.to_builtins(getattr(self, f"_{verb}")(asking))
 
     def system(self, realm: str) -> System:
-        """See `Estate.system`."""
+        """See `CrossRealm.system`."""
         return self._state.realm(realm).system
 
     def _who(self, asking: dict[str, Any]) -> object:

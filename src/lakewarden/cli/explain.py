@@ -81,7 +81,7 @@ def explain(  # noqa: PLR0913 — each is an option
         return _explain_decision(where, decision, format, full=full)
     if principal is None or operation is None:
         raise BadInput("give a principal and an operation, or --decision ID")
-    if where.is_several:
+    if where.is_several(needs_one=bool(parts.attribute)):
         asking = spread(principal, operation, entity, parts, claims, where.names())
         return _explain_in_realms(where, {**asking, "home": home}, format, full=full)
     single = where.one()

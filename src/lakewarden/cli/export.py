@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName
-from lakewarden.cli.outcome import YES, note
+from lakewarden.cli.outcome import YES, note, show_document
 from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.text_file import write_text
 from lakewarden.service.policy_text import Form, written
 
 
@@ -35,14 +35,9 @@ def export(
     table = Policies(at, realm).exported()
     text = written(table, form)
     if out is None:
-        print(text, end="")
+        show_document(text)
         return YES
-    unfinished = out.with_name(f".{out.name}-{os.getpid()}")
-    try:
-        unfinished.write_text(text, "utf-8")
-        unfinished.replace(out)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_text(out, [text])
     members = sum(map(len, table.get("members", {}).values()))
     statements = sum(len(table.get(key, ())) for key in ("statement", "filter", "mask"))
     counts = statements, len(table.get("roles", ())), members

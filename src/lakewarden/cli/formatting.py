@@ -120,7 +120,7 @@ def explanation(
         yield f"  {_way(way)}"
         yield from _besides(way, context.request)
     if not explained.decision.allow and not explained.ways:
-        yield "no grant would turn this"
+        yield "no grant would change this"
 
 
 def decisive(step: Step) -> Step:

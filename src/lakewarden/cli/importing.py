@@ -18,12 +18,14 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, RUNNING, Spark, show_result, source_of
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, RUNNING, Spark, show_rows, source_of
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.status_line import is_quiet
+from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
+from lakewarden.names.secret import masked
 from lakewarden.registry import registry
 from lakewarden.service.system import load_system
 
@@ -85,7 +87,7 @@ class SourceCredentials:
                 raise BadInput("give either --source-token-file or --source-user")
             return Credential(user=self.source_user, password=os.environ.get(PASSWORD, ""))
         if self.source_token_file is not None:
-            return Credential(token=self.source_token_file.read_text("utf-8").strip())
+            return Credential(token=read_text(self.source_token_file).strip())
         return Credential(token=os.environ.get(TOKEN) or None)
 
 
@@ -175,7 +177,8 @@ def import_(  # noqa: PLR0913 — each is an option
             summary = _summary(system, source, to, walked, result, lost)
             show_json({**summary, "loaded": answer})
             return YES
-        show_result(result, out, "table")
+        show(f"{masked(source)}: read for realm {to}", "")
+        show_rows(result.report)
         _name(walked, lost)
         if dry_run:
             note("dry run: nothing was changed")
@@ -269,8 +272,7 @@ def _principals(system: str, people: People, asking: SourceCredentials) -> list[
         return []
     principals = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
     if people.principals is not None:
-        text = people.principals.read_text("utf-8")
-        principals += read(text, str(people.principals))
+        principals += read(read_text(people.principals), str(people.principals))
     if people.identity is not None:
         replies = Replies()
         for exchange in exchanges(people.identity, people.identity.name):
@@ -320,7 +322,6 @@ def _ingested(
     settings: dict[str, str],
     spark: Spark,
 ) -> Result:
-    files_source = source_of(_extractor(system).files, str(export), model)
     from lakewarden.pipeline.ingest.run import ingest
 
     files_source = source_of(_extractor(system).files, str(export), model)

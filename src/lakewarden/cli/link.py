@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
-from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
+from lakewarden.cli.outcome import NO, YES, note, show, show_document, show_json, show_table
 from lakewarden.cli.question import As
+from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.storage.location import Location
@@ -94,7 +95,7 @@ def listed(
     if format == "json":
         show_json({"links": links, "left_out": left_out})
     elif format == "toml":
-        print(_toml(links), end="")
+        show_document(_toml(links))
     else:
         rows = (
             (_end_text(link["one"]), _end_text(link["other"]), link["keeper"]) for link in links
@@ -240,8 +241,8 @@ def _quoted(text: str) -> str:
 def read_links(file: Path) -> list[Linked]:
     """The links of a file as `link list --format toml` writes them. Raises `BadInput`."""
     try:
-        section = Section(tomllib.loads(file.read_text("utf-8")), str(file))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        section = Section(tomllib.loads(read_text(file)), str(file))
+    except tomllib.TOMLDecodeError as error:
         raise BadInput(str(error).lower(), where=str(file)) from None
     links: list[Linked] = []
     for table in section.tables("link"):

@@ -60,9 +60,10 @@ def list_entities(  # noqa: PLR0913 — each is an option
     """
     if limit < 1:
         raise BadInput(f"expected 1 or more, got {limit}", where="--limit")
-    if where.is_several:
-        if within is not None or after is not None:
-            raise BadInput("needs exactly one realm", where="--within and --after")
+    is_narrowed = within is not None or after is not None
+    if where.is_several(needs_one=is_narrowed or bool(parts.attribute)):
+        if is_narrowed:
+            raise BadInput("need exactly one realm", where="--within and --after")
         asking = spread(principal, operation, None, parts, claims, where.names())
         with where.estate() as estate:
             return _show_realms(

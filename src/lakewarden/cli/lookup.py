@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,9 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
+from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.toml_section import Section
 
 Name = Annotated[str, Parameter(help="Name of the lookup table.")]
 Force = Annotated[
@@ -151,16 +154,26 @@ def _text(value: object) -> str:
 
 def _read(file: Path, types: dict[str, str]) -> dict[str, object]:
     """The lookup table of a CSV file. Raises `BadInput`."""
+    from lakewarden.expressions.lookup import read_lookup
+
+    reader = csv.reader(io.StringIO(read_text(file).removeprefix("\ufeff"), newline=""))
+    rows: list[list[str]] = []
     try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            names, *rows = list(csv.reader(lines)) or [[]]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(file)) from None
+        names = next(reader, [])
+        for row in reader:
+            if row and len(row) != len(names):
+                expected = f"expected {len(names)} values, got {len(row)}"
+                raise BadInput(expected, where=f"{file}, line {reader.line_num}")
+            rows += [row] if row else []
+    except csv.Error as error:
+        raise BadInput(str(error), where=f"{file}, line {reader.line_num}") from None
     unknown = sorted(types.keys() - set(names))
     if unknown:
         raise BadInput(f"the file has no column `{unknown[0]}`", where="--type")
     columns = [{"name": name, "type": types.get(name, "string")} for name in names]
-    return {"columns": columns, "rows": [row for row in rows if row]}
+    table: dict[str, object] = {"columns": columns, "rows": rows}
+    read_lookup(Section(table, str(file)))
+    return table
 
 
 def _path(realm: str, name: str | None = None) -> str:

@@ -9,9 +9,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.model_text import read_model
-from lakewarden.cli.outcome import NO, YES, note, show, show_json
+from lakewarden.cli.outcome import NO, YES, note, show, show_document, show_json
 from lakewarden.cli.question import As
-from lakewarden.kernel.errors import BadInput
+from lakewarden.cli.text_file import refusal
 
 EXAMPLE = "model_example.toml"
 
@@ -72,12 +72,12 @@ def new(
     """
     text = resources.files("lakewarden.cli").joinpath(EXAMPLE).read_text("utf-8")
     if file is None:
-        print(text, end="")
+        show_document(text)
         return YES
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
     except OSError as error:
-        raise BadInput((error.strerror or "cannot be written").lower(), where=str(file)) from None
+        raise refusal(file, error) from None
     note(f"{file}: an example model; `lakewarden model check {file}` shows its page")
     return YES

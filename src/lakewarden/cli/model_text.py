@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.cli.text_file import read_text
 
 if TYPE_CHECKING:
     from lakewarden.models.own import ModelText
@@ -25,10 +25,4 @@ def read_model(path: Path) -> ModelText:
     """The text of a model file. Raises `BadInput` where it cannot be read as text."""
     from lakewarden.models import own
 
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise BadInput((error.strerror or "cannot be read").lower(), where=str(path)) from None
-    except UnicodeDecodeError:
-        raise BadInput("expected UTF-8", where=str(path)) from None
-    return own.of_text(text, str(path))
+    return own.of_text(read_text(path), str(path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import json
 import os
 import sys
@@ -29,6 +30,8 @@ YES: Final = 0
 NO: Final = 1
 BAD_INPUT: Final = 2
 COULD_NOT_TELL: Final = 3
+INTERRUPTED: Final = 130
+"""As shells say it of a program that Ctrl-C ended."""
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -87,7 +90,20 @@ def show_json(value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     if not text.replace("\n", "").isprintable():
         text = json.dumps(value, indent=2)
-    print(text)
+    show_document(text, "\n")
+
+
+def show_document(*pieces: str) -> None:
+    """A document of a format that is UTF-8, such as JSON or TOML; beyond a terminal it is that.
+
+    The locale's encoding may lack letters, and an escape in their place is no JSON.
+    """
+    stream = sys.stdout
+    if stream.isatty() or not isinstance(stream, io.TextIOWrapper):
+        stream.writelines(pieces)
+        return
+    stream.flush()
+    stream.buffer.writelines(piece.encode() for piece in pieces)
 
 
 def show_csv(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

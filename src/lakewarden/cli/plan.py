@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +9,12 @@ from cyclopts import Parameter
 
 from lakewarden.cli import policy_file
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName
-from lakewarden.cli.outcome import NO, YES, note, show
+from lakewarden.cli.outcome import NO, YES, note, show, show_document
 from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.plan_view import plan_lines
 from lakewarden.cli.policy_at import Policies
 from lakewarden.cli.question import As
+from lakewarden.cli.text_file import write_text
 
 Files = Annotated[
     tuple[Path, ...],
@@ -62,10 +62,9 @@ def plan(
     new_plan = Policies(at, realm).planned(parts, keeper=keeper, adopts=adopts)
     if out is not None:
         files_read = [str(file.resolve()) for file in policy_files]
-        with out.open("w", encoding="utf-8") as file:
-            file.writelines(pieces({**new_plan.table(), "files": files_read}))
+        write_text(out, pieces({**new_plan.table(), "files": files_read}))
     if format == "json":
-        sys.stdout.writelines(pieces(new_plan.table()))
+        show_document(*pieces(new_plan.table()))
     else:
         show(*plan_lines(new_plan, whole=whole))
         if not new_plan.is_empty:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service.policy_text import SUFFIXES, parse
 
@@ -23,6 +24,8 @@ def find(paths: Sequence[Path]) -> list[Path]:
             files.append(path)
         else:
             raise BadInput("no such file or folder", where=str(path))
+    if not paths:
+        raise BadInput("expected at least one policy file")
     if not files:
         names = ", ".join(map(str, paths))
         raise BadInput(f"no file of {', '.join(SUFFIXES)} in {names}")
@@ -36,8 +39,4 @@ def read(path: Path) -> object:
         raise BadInput(f"expected a file of {', '.join(SUFFIXES)}", where=str(path))
     if path.stat().st_size > LARGEST:
         raise LimitExceeded(f"{path}: is larger than {LARGEST:,} bytes")
-    try:
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput("not UTF-8", where=str(path)) from None
-    return parse(text, form, str(path))
+    return parse(read_text(path), form, str(path))

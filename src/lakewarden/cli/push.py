@@ -17,6 +17,7 @@ from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
 from lakewarden.cli.status_line import working
+from lakewarden.cli.text_file import read_text, write_text
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def plan(
         made = done(pushing.plan(target.realm, name, adopts=adopt))
     table = made.table()
     if out is not None:
-        out.write_text(json.dumps(table, indent=2) + "\n", "utf-8")
+        write_text(out, [json.dumps(table, indent=2), "\n"])
     if format == "json":
         show_json(table)
     else:
@@ -353,14 +354,14 @@ def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget
 def _write_proposal(file: Path, proposal: PushAdoption) -> None:
     from lakewarden.service.policy_text import written
 
-    file.write_text(written(proposal.policy(), "toml"), "utf-8")
+    write_text(file, [written(proposal.policy(), "toml")])
 
 
 def _read(file: Path) -> dict[str, Any]:
     from lakewarden.pushdown.push import FORMAT
 
     try:
-        data = json.loads(file.read_text("utf-8"))
+        data = json.loads(read_text(file))
     except ValueError:
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
+from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class ServerOptions:
         if self.user is not None:
             return None
         if self.token_file is not None:
-            return self.token_file.read_text("utf-8").strip()
+            return read_text(self.token_file).strip()
         return os.environ.get(TOKEN) or None
 
 

@@ -141,7 +141,7 @@ def upgrade(
         lakewarden realm upgrade documents --model ./documents.toml --database sqlite:///estate.db
     """
     if drop and not apply:
-        raise BadInput("--drop needs --apply", where="--drop")
+        raise BadInput("needs --apply", where="--drop")
     upgraded = _upgraded(name, read_model(model), str(model), apply=apply, drop=drop, at=at)
     if format == "json":
         show_json({**upgraded.table(), "applied": apply})

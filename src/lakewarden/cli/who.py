@@ -99,7 +99,7 @@ def who(  # noqa: PLR0913 — options of a verb
         raise BadInput("expected either OPERATION or `--unmasked COLUMN`")
     if span.is_asked:
         return _who_in_time(where, span, operation, entity or unmasked, parts, format)
-    if where.is_several:
+    if where.is_several(needs_one=operation is None or bool(parts.attribute)):
         if operation is None:
             raise BadInput("takes one realm", where="--unmasked")
         return _who_in_realms(where, operation, entity, home, parts, format)

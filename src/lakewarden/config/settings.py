@@ -64,9 +64,16 @@ PREFIX: Final = "LAKEWARDEN_"
 """What the names of environment variables begin with."""
 
 NOT_SETTINGS: Final = frozenset(
-    {"LAKEWARDEN_SERVER", "LAKEWARDEN_SPARK_TOKEN", "LAKEWARDEN_TARGET_URL", "LAKEWARDEN_TOKEN"}
+    {
+        "LAKEWARDEN_SERVER",
+        "LAKEWARDEN_SOURCE_PASSWORD",
+        "LAKEWARDEN_SOURCE_TOKEN",
+        "LAKEWARDEN_SPARK_TOKEN",
+        "LAKEWARDEN_TARGET_URL",
+        "LAKEWARDEN_TOKEN",
+    }
 )
-"""Variables that tell commands where to ask, and by which token."""
+"""Variables that tell commands where to ask, and by which credential."""
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 """What this machine is called by its own clients."""
@@ -592,6 +599,8 @@ def _file(file: Path | None) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput((error.strerror or str(error)).lower(), where=str(file)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise BadInput(f"{reason[:1].lower()}{reason[1:]}", where=str(file)) from None

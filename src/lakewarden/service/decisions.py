@@ -91,7 +91,7 @@ def find(
     refused = control.denied_in(state, actor, "explain.ask", realm, now)
     if refused is not None:
         return refused
-    raise Unknown("decision", id, "of the denials that engines showed in this realm")
+    raise Unknown("decision", id, "engines showed no such denial in this realm lately")
 
 
 def _with_groups(asked: AuthorizedQuestion, text: QuestionText, now: float) -> AuthorizedQuestion:

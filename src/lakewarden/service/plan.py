@@ -253,7 +253,7 @@ def _edits(
             continue  # as an export has it: nothing is pending, and nobody keeps it
         if was is not None and mark != keeper and (mark or not adopts):
             owner = (
-                f"has the mark `{mark}`"
+                f"has the mark `{mark}`: plan it under that name, or leave it out"
                 if mark
                 else "has no mark: adopt it, or rename your statement"
             )

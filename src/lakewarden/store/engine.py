@@ -92,7 +92,7 @@ def _parsed(url: str | sa.URL) -> sa.URL:
     except (ArgumentError, NoSuchModuleError, ValueError):
         parsed, backend = None, ""
     if parsed is None or backend not in (SQLITE, POSTGRES, "postgres"):
-        expected = "`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
+        expected = "`sqlite:///FILE` or `postgresql://HOST/DATABASE`"
         raise BadInput(f"the database URL is not supported; expected {expected}")
     if backend == SQLITE:
         if parsed.database in (None, "", ":memory:") or parsed.query:

@@ -280,6 +280,12 @@ def show_result(result: Result, out: Location, format: As) -> int:
         return YES
     as_before = "" if result.is_new else ", unchanged"
     show(f"{out}: version {manifest.version} of realm {manifest.realm}{as_before}", "")
+    show_rows(report)
+    return YES
+
+
+def show_rows(report: Report) -> None:
+    """How many rows came in and out of a run, and what to know of them; for people."""
     rows = [
         (name, f"{rows.came_in:,}", f"{rows.passed:,}", f"{rows.quarantined:,}")
         for name, rows in report.rows.items()
@@ -287,7 +293,6 @@ def show_result(result: Result, out: Location, format: As) -> int:
     ]
     show_table(("table", "in", "out", "set aside"), rows)
     show(*_remarks(report))
-    return YES
 
 
 def _remarks(report: Report) -> Iterator[str]:

@@ -25,7 +25,7 @@ ANSWER_SECONDS: Final = 600
 _USER_INFO = re.compile(r"(?:[^:/]*(?::[^@]*)?@)?")
 """The user and password before the host, as SQLAlchemy cuts them: the password has no `@`."""
 
-_EXPECTED = "expected the URL of a database, such as `postgresql://USER@HOST/DATABASE`"
+_EXPECTED = "expected the URL of a database, such as `postgresql://HOST/DATABASE`"
 
 
 def database_url(text: str) -> sa.URL:

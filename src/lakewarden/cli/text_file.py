@@ -1,0 +1,47 @@
+"""Files that the command line names: texts that it reads and writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+
+_NO_PLACE: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def read_text(path: Path) -> str:
+    """What the file says. Raises `BadInput` where it cannot be read, or is not UTF-8."""
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise refusal(path, error) from None
+    except UnicodeDecodeError:
+        raise BadInput("expected UTF-8", where=str(path)) from None
+
+
+def write_text(path: Path, pieces: Iterable[str]) -> None:
+    """Writes the file, or replaces it, whole or not at all; a pipe or a device is written to.
+
+    Raises `BadInput` where no file can be, `OSError` for what else goes wrong.
+    """
+    target = path.resolve()
+    is_plain = target.is_file() or not target.exists()
+    first = target.with_name(f".{target.name}-{os.getpid()}") if is_plain else target
+    try:
+        with first.open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+        if is_plain:
+            first.replace(target)
+    except _NO_PLACE as error:
+        raise refusal(path, error) from None
+    finally:
+        if is_plain:
+            first.unlink(missing_ok=True)
+
+
+def refusal(path: Path, error: OSError) -> BadInput:
+    """Why the path is no file that can be used."""
+    return BadInput((error.strerror or str(error)).lower(), where=str(path))

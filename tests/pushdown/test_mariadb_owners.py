@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from lakewarden.pushdown import push
+from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant, as_data
 from lakewarden.pushdown.mariadb import connected
 from lakewarden.pushdown.push import Drift
@@ -20,6 +22,7 @@ from tests.pushdown.mariadb_estate import (
     Connection,
     MariadbEstate,
     administrator,
+    connection_of,
     estate,
     execute,
 )
@@ -137,8 +140,10 @@ def test_drift_names_who_reaches_what(made: MariadbEstate, own: Connection) -> N
 
 
 POWERS = ("FILE", "CREATE USER", "REPLICATION SLAVE")
-OF_EACH = {"mariadb_url": ("SET USER", "FEDERATED ADMIN", "BINLOG REPLAY"),
-           "mysql_url": ("SET_USER_ID", "ROLE_ADMIN")}  # fmt: skip
+OF_EACH = {
+    "mariadb_url": ("SET USER", "FEDERATED ADMIN", "BINLOG REPLAY", "REPLICATION SLAVE ADMIN"),
+    "mysql_url": ("SET_USER_ID", "ROLE_ADMIN", "REPLICATION_SLAVE_ADMIN"),
+}
 
 
 def test_drift_names_what_opens_everything(made: MariadbEstate, own: Connection) -> None:
@@ -167,6 +172,80 @@ def test_drift_names_who_may_make_tables_of_a_stored_server(
         assert through(made) == {(name, "", f"{READ}SERVER far") for name in ("ana", "bo")}
     finally:
         execute(own, "DROP SERVER far")
+
+
+BY_HOST = "CREATE USER ana@'127.0.0.1'; GRANT SELECT {} ON s.{} TO ana@'%'"
+HELD: list[tuple[str, tuple[str, ...], str, set[str]]] = [
+    ("GRANT SELECT ON `s%`.* TO ana", ("s%",), "SELECT ON PATTERN", {"ana"}),
+    ("CREATE USER ''@'%'; GRANT SELECT ON *.* TO ''@'%'", (), "SELECT", {"ana", "bo"}),
+    (
+        "CREATE USER ''@'%'; GRANT SELECT ON s.secret TO ''@'%'",
+        *(("s", "secret"), "SELECT", {"ana", "bo"}),
+    ),
+    (
+        "CREATE ROLE lib; GRANT SELECT ON s.secret TO lib; CREATE USER ''@'%'; GRANT lib TO ''@'%'",
+        *(("s", "secret"), "SELECT", {"ana", "bo"}),
+    ),
+    ("GRANT SELECT (region) ON s.orders TO ana", ("s", "orders", "region"), "SELECT", {"ana"}),
+    ("GRANT SELECT (region) ON s.orders TO bo", ("s", "orders", "region"), "SELECT", set()),
+]
+"""What others grant, where it is, what it gives, and to whom the realm denies that."""
+
+MADE = ("USER IF EXISTS ''@'%', ana@'127.0.0.1'", "ROLE IF EXISTS lib")
+
+
+@contextmanager
+def granted(own: Connection, edit: str) -> Iterator[None]:
+    """What somebody granted, which is gone at the end."""
+    furnish(own)
+    for statement in edit.split(";"):
+        execute(own, statement)
+    yield
+    for one in MADE:
+        execute(own, f"DROP {one}")
+    execute(own, "REVOKE ALL, GRANT OPTION FROM bo")
+
+
+def test_drift_names_whom_the_realm_denies_what_others_grant(
+    made: MariadbEstate, own: Connection
+) -> None:
+    for edit, path, privilege, denied in HELD:
+        with granted(own, edit):
+            found = [one for one in drift(made).foreign if one.grant == Grant(path, privilege)]
+            assert {user for one in found for user in one.denied} == denied, edit
+            assert found, edit
+
+
+@pytest.mark.parametrize(("columns", "on"), [("", "secret"), ("(region)", "secret"), ("", "*")])
+def test_what_an_account_for_more_hosts_has_is_had_from_each(
+    made: MariadbEstate, own: Connection, columns: str, on: str
+) -> None:
+    """Whoever comes from there has it, whichever account of the name they log in as."""
+    with granted(own, BY_HOST.format(columns, on)):
+        with connection_of(made.address.url, "ana", "") as session:
+            assert execute(session, "SELECT CURRENT_USER()") == [("ana@127.0.0.1",)]
+            assert execute(session, "SELECT region FROM s.secret")
+        with connected(made.address) as database:
+            holdings = database.holdings()
+    own_grants = {grant for whose, grant in holdings.grants if whose == "ana"}
+    there = {grant for whose, grant in holdings.grants if whose == "ana@127.0.0.1"}
+    assert there == {one for one in own_grants if one.path}
+    assert holdings.kept == {("ana@127.0.0.1", one) for one in there}
+
+
+def test_the_account_that_pushes_is_told_nothing(made: MariadbEstate, own: Connection) -> None:
+    """Nothing limits it, so a role of its own would change nothing."""
+    at = sa.make_url(made.address.url).set(username="bo", password="secret")
+    address = Address(at.render_as_string(hide_password=False), "two")
+    pusher = MariadbEstate(made.state, made.scope, address)
+    for statement in ("DROP USER bo", "CREATE USER bo IDENTIFIED BY 'secret'"):
+        execute(own, statement)
+    execute(own, "GRANT SELECT ON mysql.* TO bo")
+    while missing := pusher.missing_rights():
+        execute(own, missing[0].partition(": ")[2])
+    wish, _ = pusher.push()
+    assert "it is the account that pushes" in str({one.why for one in wish.residues})
+    assert not pusher.held().roles
 
 
 def through(made: MariadbEstate) -> set[tuple[str, str, str]]:

@@ -9,7 +9,8 @@ import pymysql
 import pytest
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.principal import ROLE, Principal
+from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.names.mysql_account import account_of
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
@@ -31,6 +32,7 @@ from tests.pushdown.test_mariadb import (
     cut,
     hostile,
 )
+from tests.pushdown.test_postgresql_escapes import BO, READS, facts
 
 NAME_CHARACTERS = 32
 DAY = (2, 5)
@@ -197,6 +199,24 @@ def test_a_role_of_our_name_that_somebody_made_is_theirs(made: MariadbEstate) ->
         execute(admin, f"GRANT {foreign} TO stranger")
         assert made.held() == before
         assert made.push(before)[1] == 0
+
+
+def test_no_role_has_the_name_of_an_account(mysql_url: str) -> None:
+    """A role is an account there, so a role of the realm by such a name is one of ours."""
+    role = Principal(ROLE, "m:ana")
+    own = facts(replace(READS, principals=frozenset({role})))
+    own = replace(
+        own,
+        principals=[*own.principals, role],
+        memberships=[*own.memberships, MembershipRow(BO, role)],
+    )
+    with estate(mysql_url, own) as plain:
+        made = replace(plain, style="gravitino")
+        made.push()
+        (name,) = made.held().roles
+        assert name.startswith("lw_pg_")
+        with made.as_user(BO) as session:
+            assert execute(session, "SELECT region FROM s.secret")
 
 
 def test_what_everybody_has_by_mandatory_roles_is_shown(made: MariadbEstate) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import opened, url_of
 from lakewarden.cli.outcome import NO, YES, note, show
 from lakewarden.cli.question_target import Url
+from lakewarden.kernel.errors import Unavailable
 
 if TYPE_CHECKING:
     from lakewarden.service.push_delivery import Delivery
@@ -38,7 +40,6 @@ def deliver(
     """
     from lakewarden.app.keys import keys_of
     from lakewarden.app.push_connection import connect_target
-    from lakewarden.app.target_threads import MOST
     from lakewarden.config.settings import load
     from lakewarden.service.push_delivery import Delivery
     from lakewarden.store.secrets import Keys
@@ -50,9 +51,21 @@ def deliver(
         if not once:
             _until_stopped(delivery)
             return YES
-        with ThreadPoolExecutor(MOST) as at_once:
-            told = [*at_once.map(delivery.deliver, delivery.due())]
+        told = _once(delivery)
     return YES if all(told) else NO
+
+
+def _once(delivery: Delivery) -> list[bool]:
+    """Tells what is due, and holds on to the entries meanwhile; whether each target was told."""
+    from lakewarden.app.push_worker import LOOK_SECONDS
+    from lakewarden.app.target_threads import MOST
+
+    with ThreadPoolExecutor(MOST) as at_once:
+        under_way = [at_once.submit(delivery.deliver, one) for one in delivery.due()]
+        while wait(under_way, LOOK_SECONDS).not_done:
+            with suppress(Unavailable):  # a store that is away is asked again
+                delivery.renew()
+        return [one.result() for one in under_way]
 
 
 def _until_stopped(delivery: Delivery) -> None:

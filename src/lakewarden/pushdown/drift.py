@@ -29,12 +29,16 @@ UNLIMITED = frozenset(
         *("SUPER", "FILE", "CREATE USER", "REPLICATION SLAVE", "BINLOG MONITOR", "BINLOG REPLAY"),
         *("SET USER", "FEDERATED ADMIN", "SET_USER_ID", "SET_ANY_DEFINER", "ROLE_ADMIN"),
         *("CLONE_ADMIN", "REPLICATION_APPLIER", "SYSTEM_VARIABLES_ADMIN"),
+        *("REPLICATION SLAVE ADMIN", "REPLICATION_SLAVE_ADMIN"),
     }
 )
 """What a target lets some do whatever they are granted; no realm allows it."""
 
 TO_COME = " ON TABLES TO COME"
 """What a privilege ends with that is given on tables as soon as somebody makes them."""
+
+ON_PATTERN: Final = " ON PATTERN"
+"""What a privilege ends with on a pattern of databases that is no single one."""
 
 THROUGH: Final = " THROUGH "
 """Before what somebody holds a privilege by that they are not granted: see `owners_rights`."""
@@ -47,6 +51,10 @@ Roles of ours have none: in which roles others nested them begins with `grants.N
 """
 
 NOBODY_LIMITED: Final[Mapping[Path, frozenset[str]]] = {}
+
+_NOBODY: Final[frozenset[str]] = frozenset()
+_TABLE: Final = 2
+"""The parts of a table's path."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -155,7 +163,9 @@ def foreign(
         held, names = reach[grantee]
         if held:
             act, through, _ = grant.privilege.partition(THROUGH)
-            allows = allowed.get(Grant(grant.path, act), frozenset())
+            allows = allowed.get(Grant(grant.path, act), _NOBODY)
+            if len(grant.path) > _TABLE:  # whoever may do it to a table may to its columns
+                allows |= allowed.get(Grant(grant.path[:_TABLE], act), _NOBODY)
             if through:
                 allows -= limited.get(grant.path, frozenset())
             denied = tuple(one for one in names if one not in allows) if allows else names
@@ -168,4 +178,5 @@ def _is_decided(privilege: str, privileges: Collection[str]) -> bool:
     """Whether the realm says who may have it."""
     if privilege.startswith((MEMBER_OF, PROXY_OF)) or privilege == OWNER:
         return True
-    return privilege in UNLIMITED or privilege.removesuffix(TO_COME) in privileges
+    plain = privilege.removesuffix(TO_COME).removesuffix(ON_PATTERN)
+    return privilege in UNLIMITED or plain in privileges

@@ -22,7 +22,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.names.mysql_account import Account, user_name
+from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
@@ -229,7 +229,7 @@ class Database:
             schemas=schemas,
             columns=columns,
             views=views,
-            roles=catalog.roles - ours.all,
+            roles=catalog.roles.union(self._taken(catalog)) - ours.all,
             longest_role=_LONGEST_ROLE_OF_MYSQL if self._is_mysql else _LONGEST_ROLE,
             row_policies=False,
             no_views=self._views(catalog).problem(),
@@ -240,6 +240,11 @@ class Database:
             },
             descendants=engines.below,
         )
+
+    def _taken(self, catalog: Catalog) -> Iterator[str]:
+        """Names that no role can have as accounts have them: a role of MySQL is one."""
+        if self._is_mysql:
+            yield from (one.user for one in catalog.accounts if one.host == EVERY_HOST)
 
     def _no_grant(self, schema: str) -> str:
         """Why nothing can be granted on a database itself; "" where it can be."""
@@ -280,13 +285,15 @@ class Database:
         """What is granted to others than our roles."""
         catalog = self._catalog()
         ours = self._ours(catalog)
-        granted = [*ours.granted_to_others()]
+        by_host = ours.granted_by_host()
+        granted = [*ours.granted_to_others(), *sorted(by_host)]
         beyond, names = powers(self._rows, is_mysql=self._is_mysql), ours.grantees
         granted += [(names[account], grant) for account, grant in beyond if account in names]
         return Holdings(
             grants=[*granted, *self._held_through(catalog, granted)],
             members=ours.members_of_others(),
             everyone=EVERYONE.user,
+            kept=by_host,
         )
 
     def _held_through(

@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import Any, Final
 
 from lakewarden.names.mysql_account import Account
+from lakewarden.pushdown.drift import ON_PATTERN
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.mariadb_names import database_of, place, quoted
 
 Rows = Callable[[str], list[dict[str, Any]]]
 """The rows of a query, by the names of its columns."""
-
-ON_PATTERN: Final = " ON PATTERN"
-"""What a privilege ends with on a pattern of databases that is no single one."""
 
 ON_ROUTINE: Final = " ON "
 """Before `FUNCTION` or `PROCEDURE`, of a privilege on a routine."""

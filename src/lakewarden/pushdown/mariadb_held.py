@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import product
 from typing import Final
 
 from lakewarden.names.mysql_account import Account, user_name
-from lakewarden.pushdown.drift import PROXY_OF
+from lakewarden.pushdown.drift import ON_PATTERN, PROXY_OF
 from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Role, Roles
 from lakewarden.pushdown.mariadb_catalog import (
     EVERYONE,
     GRANT_OPTION,
-    ON_PATTERN,
     ON_ROUTINE,
     Catalog,
 )
-from lakewarden.pushdown.mariadb_names import Marks, member, member_of
+from lakewarden.pushdown.mariadb_names import Marks, may_come_from, member, member_of
 
 _TABLE: Final = 2
 """The parts of a table's path."""
@@ -100,6 +100,8 @@ class HeldRoles:
             own = self._marks.personal(name)
             if account in catalog.lent:
                 refused[name] = "the account was granted to others, who would have its rights too"
+            elif account == catalog.me:
+                refused[name] = "it is the account that pushes, which nothing limits"
             elif account in catalog.unlimited:
                 refused[name] = "the account has SUPER, so nothing limits it"
             elif default in catalog.roles - {own}:
@@ -133,7 +135,7 @@ class HeldRoles:
     def grantees(self) -> Mapping[Account, str]:
         """Accounts and roles that are not ours, by a name for each."""
         catalog = self._catalog
-        names = {one: user_name(one) for one in catalog.accounts if one.user and one.host}
+        names = {one: _called(one) for one in catalog.accounts if one.host}
         taken = {*names.values()}
         for role in catalog.roles - self.all:
             account = Account(role, "")
@@ -142,12 +144,36 @@ class HeldRoles:
         return names
 
     def members_of_others(self) -> dict[str, frozenset[str]]:
-        """The direct members of each role that is not ours."""
+        """The direct members of each role that is not ours.
+
+        Everybody may log in as an account without a name of a user.
+        """
         names, members = self.grantees, dict[str, set[str]]()
+        for account in self._catalog.accounts:
+            if not account.user and account in names:
+                members[names[account]] = {EVERYONE.user}
         for edge in self._catalog.edges:
             if edge.role not in self.all and edge.grantee in names:
                 members.setdefault(names[Account(edge.role, "")], set()).add(names[edge.grantee])
         return {of: frozenset(those) for of, those in members.items()}
+
+    def granted_by_host(self) -> frozenset[tuple[str, Grant]]:
+        """What accounts have that was granted to others of the same user, at more hosts.
+
+        A server looks for rights on databases, and on what lies in them, by where a user comes
+        from, whichever of the accounts they logged in as.
+        """
+        names, of_users = self.grantees, dict[str, list[Account]]()
+        for account in self._catalog.accounts.keys() & names.keys():
+            of_users.setdefault(account.user, []).append(account)
+        return frozenset(
+            (names[other], grant)
+            for alike in of_users.values()
+            for account, other in product(alike, alike)
+            if other != account and may_come_from(other.host, account.host)
+            for grant in self._catalog.given(account) - self._catalog.given(other)
+            if grant.path
+        )
 
     def granted_to_others(self) -> Iterator[tuple[str, Grant]]:
         """What accounts and roles of others were granted, and who may act as whom."""
@@ -159,6 +185,11 @@ class HeldRoles:
             if whose in names:
                 as_name = user_name(as_whom) if as_whom.user else "any account"
                 yield names[whose], Grant((), PROXY_OF + as_name)
+
+
+def _called(account: Account) -> str:
+    """The name of a user; of an account for whoever comes, how statements have it."""
+    return user_name(account) if account.user else f"''@'{account.host}'"
 
 
 def _is_of(account: Account, roles: Iterable[str]) -> bool:

@@ -67,6 +67,32 @@ def database_of(held: str) -> str | None:
     return name if pattern(name) == held else None
 
 
+def fitting(held: str) -> re.Pattern[str]:
+    """What a pattern of databases, or of hosts, stands for.
+
+    >>> bool(fitting("a%").fullmatch("ab")), bool(fitting("a_").fullmatch("b"))
+    (True, False)
+    """
+    parts = re.findall(r"\\.|.", held, re.DOTALL)
+    signs = {"%": ".*", "_": "."}
+    text = "".join(
+        re.escape(one[1:]) if one.startswith("\\") and one[1:] else signs.get(one, re.escape(one))
+        for one in parts
+    )
+    return re.compile(text, re.DOTALL)
+
+
+def may_come_from(host: str, pattern: str) -> bool:
+    """Whether a client that an account of this host is for may be one of another host's.
+
+    Which one a network has is not worked out: it may be any.
+
+    >>> may_come_from("10.0.0.1", "10.%"), may_come_from("%", "10.%")
+    (True, False)
+    """
+    return "/" in pattern or fitting(pattern).fullmatch(host) is not None
+
+
 def place(path: Path) -> str:
     """What a privilege is on, in a statement.
 

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from lakewarden.names.mysql_account import Account, user_name
+from lakewarden.pushdown.drift import ON_PATTERN
 from lakewarden.pushdown.grants import READ, Grant, Path
-from lakewarden.pushdown.mariadb_catalog import ON_PATTERN, ON_ROUTINE
+from lakewarden.pushdown.mariadb_catalog import ON_ROUTINE
+from lakewarden.pushdown.mariadb_names import fitting
 from lakewarden.pushdown.owners_rights import Way
 
 Query = Callable[..., list[dict[str, Any]]]
@@ -124,20 +126,9 @@ def expanded(
     for grantee, grant in grants:
         yield grantee, grant
         if grant.privilege.endswith(ON_PATTERN):
-            fits, privilege = _fits(grant.path[0]), grant.privilege.removesuffix(ON_PATTERN)
+            fits, privilege = fitting(grant.path[0]), grant.privilege.removesuffix(ON_PATTERN)
             for name in filter(fits.fullmatch, databases):
                 yield grantee, Grant((name,), privilege)
-
-
-def _fits(pattern: str) -> re.Pattern[str]:
-    """What a pattern of databases fits, as an expression."""
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    signs = {"%": ".*", "_": "."}
-    text = "".join(
-        re.escape(one[1:]) if one.startswith("\\") and one[1:] else signs.get(one, re.escape(one))
-        for one in parts
-    )
-    return re.compile(text, re.DOTALL)
 
 
 def _way(kind: str, row: Mapping[str, Any], uses: frozenset[Grant], opens: frozenset[Grant]) -> Way:

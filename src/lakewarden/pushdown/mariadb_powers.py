@@ -16,7 +16,12 @@ Query = Callable[..., list[dict[str, Any]]]
 """The rows of a query, by the names of its columns; parameters may follow."""
 
 CREATES: Final = "CREATE"
-_BITS: Final[Mapping[str, int]] = {"SET USER": 30, "FEDERATED ADMIN": 31, "BINLOG REPLAY": 37}
+_BITS: Final[Mapping[str, int]] = {
+    "SET USER": 30,
+    "FEDERATED ADMIN": 31,
+    "REPLICATION SLAVE ADMIN": 34,
+    "BINLOG REPLAY": 37,
+}
 """Where MariaDB keeps privileges of accounts and roles that have no column of their own."""
 
 _OF_MARIADB: Final = """

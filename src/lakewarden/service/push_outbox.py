@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON
-from lakewarden.kernel.change import Change, EntityRenamed
+from lakewarden.kernel.change import Change, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import push_target
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
@@ -119,8 +119,11 @@ def pending(reading: Reading, targets: Sequence[PushTarget]) -> Mapping[str, Pen
 
 
 def mark(transaction: Changing, before: Iterable[Followed]) -> None:
-    """Enters the targets that the write leaves behind, and lets them follow renamed catalogs."""
-    _follow_names(transaction)
+    """Enters the targets that the write leaves behind.
+
+    They follow renamed catalogs, and what was pushed to those of plug-ins goes with the catalog.
+    """
+    _follow_places(transaction)
     before = list(before)
     if not before or not transaction.effects:
         return
@@ -159,34 +162,44 @@ def _counts(effect: Effect) -> bool:
     return isinstance(effect, (Change, RealmChanged))
 
 
-def _follow_names(transaction: Changing) -> None:
-    """Lets targets follow renamed catalogs, also those that are pushed to by hand."""
-    renamed = {
-        scope
-        for scope, effect in transaction.effects
-        if isinstance(effect, EntityRenamed) and effect.entity.type in _PLACES
-    }
-    for scope in sorted(renamed & transaction.state.realms.keys()):
-        for target in push_target.briefly(transaction.store, scope):
-            _follow_name(transaction, transaction.state.realms[scope], target)
+def _follow_places(transaction: Changing) -> None:
+    """Lets targets follow renamed catalogs, also those that are pushed to by hand.
 
-
-def _follow_name(transaction: Changing, realm: RealmState, target: PushTarget) -> None:
-    type = _CATALOG if target.catalog else _METALAKE
-    before: tuple[str, ...] = (target.metalake, target.catalog)[: 2 if target.catalog else 1]
-    place = before
-    parts = realm.system.spelling.parts
+    Those of plug-ins end with their catalog: another one may have its name before they are told.
+    """
+    moved: dict[str, list[EntityRenamed | EntityDropped]] = {}
     for scope, effect in transaction.effects:
         # A tag or a role may have the name of a catalog.
-        if scope != target.realm or not isinstance(effect, EntityRenamed):
-            continue
-        if effect.entity.type == type and tuple(parts(effect.entity)) == place:
+        if isinstance(effect, (EntityRenamed, EntityDropped)) and effect.entity.type in _PLACES:
+            moved.setdefault(scope, []).append(effect)
+    for scope in sorted(moved.keys() & transaction.state.realms.keys()):
+        for target in push_target.briefly(transaction.store, scope):
+            _follow_place(transaction, transaction.state.realms[scope], target, moved[scope])
+
+
+def _follow_place(
+    transaction: Changing,
+    realm: RealmState,
+    target: PushTarget,
+    moved: Iterable[EntityRenamed | EntityDropped],
+) -> None:
+    type = _CATALOG if target.catalog else _METALAKE
+    before: tuple[str, ...] = (target.metalake, target.catalog)[: 2 if target.catalog else 1]
+    place, closing = before, target.closing
+    parts = realm.system.spelling.parts
+    for effect in moved:
+        at = tuple(parts(effect.entity))
+        if isinstance(effect, EntityDropped):
+            if target.plugin and place[: len(at)] == at:
+                closing = True
+                break
+        elif effect.entity.type == type and at == place:
             place = tuple(parts(Entity(type, effect.name)))
-    if place != before:
+    if (place, closing) != (before, target.closing):
         metalake, catalog = (*place, "")[:2]
         for current in push_target.stored(transaction.store, target):
-            moved = replace(current, metalake=metalake, catalog=catalog)
-            transaction.change(target.realm, push_target.put(moved))
+            after = replace(current, metalake=metalake, catalog=catalog, closing=closing)
+            transaction.change(target.realm, push_target.put(after))
 
 
 def put(target: PushTarget, entry: Pending | None) -> DocumentChanged:

@@ -120,9 +120,10 @@ def test_a_push_is_done_once_and_reset_takes_it_back(ranger: Ranger, one: Told) 
                for one in ranger.policies.values() if one["name"] != "all - table")  # fmt: skip
     found = one.drift(realm)
     assert found.differences == []
-    assert [(each.grantee, each.users, each.denied) for each in found.foreign] == [
-        ("user eve by all - table", ("eve",), ("eve",))
+    assert [(each.grant.privilege, each.users, each.denied) for each in found.foreign] == [
+        (privilege, ("eve",), ("eve",)) for privilege in ("delegateAdmin", "select")
     ]
+    assert {each.grantee for each in found.foreign} == {"user eve by all - table"}
     one.reset()
     assert [policy["name"] for policy in ranger.policies.values()] == ["all - table"]
     assert [role["name"] for role in ranger.roles.values()] == ["lw_rg_readers"]
@@ -170,6 +171,23 @@ def _widen(ranger: Ranger) -> None:
     _first(ranger, "select")["resources"]["table"]["values"] = ["*"]
 
 
+def _exclude(ranger: Ranger) -> None:
+    _first(ranger, "select")["resources"]["table"]["isExcludes"] = True
+
+
+def _beside(ranger: Ranger) -> None:
+    _first(ranger, "select")["additionalResources"] = [{"catalog": {"values": ["c"]}}]
+
+
+def _delegate(ranger: Ranger) -> None:
+    _first(ranger, "select")["policyItems"][0]["delegateAdmin"] = True
+
+
+def _condition(ranger: Ranger) -> None:
+    at_night = {"type": "accessed-after-expiry", "values": ["no"]}
+    _first(ranger, "select")["policyItems"][0]["conditions"] = [at_night]
+
+
 def _drop_mask(ranger: Ranger) -> None:
     for id in [id for id, each in ranger.policies.items() if each["policyType"] == 1]:
         del ranger.policies[id]
@@ -199,6 +217,10 @@ EDITS: Mapping[str, tuple[Callable[[Ranger], None], str]] = {
     "take the label": (_unlabel, "labels"),
     "deny": (_deny, "denyPolicyItems"),
     "widen": (_widen, "'*'"),
+    "exclude": (_exclude, "'* but "),
+    "name more": (_beside, "path=('c',), privilege='select'"),
+    "delegate": (_delegate, "privilege='delegateAdmin'"),
+    "put a condition": (_condition, "content "),
     "drop the mask": (_drop_mask, "mask MASK_NULL"),
     "loosen the filter": (_loosen, "row filter true"),
     "join roles": (_join, "user eve, who may change it"),

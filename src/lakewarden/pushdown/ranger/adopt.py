@@ -22,6 +22,7 @@ from lakewarden.pushdown.ranger.drift import grantees, reached
 from lakewarden.pushdown.ranger.state import (
     ACCESS,
     ALL,
+    ANYBODY,
     EVERYBODY,
     ITEMS,
     ZONE_NAME,
@@ -335,7 +336,7 @@ class _Reader:
 
 def _called(who: str) -> str:
     """The grantee, as the role that stands for it in the realm is called."""
-    return who.replace(" ", "-", 1)
+    return EVERYONE if who == f"user {ANYBODY}" else who.replace(" ", "-", 1)
 
 
 def _values(content: Json) -> Mapping[str, Sequence[str]]:

@@ -11,6 +11,9 @@ from lakewarden.pushdown.ranger.marks import digest_of
 from lakewarden.pushdown.ranger.state import (
     ACCESS,
     ALL,
+    ALL_BUT,
+    ANYBODY,
+    DELEGATED,
     EVERYBODY,
     ITEMS,
     ZONE_NAME,
@@ -40,11 +43,18 @@ def differences(pushed: Held, found: Held, states: Mapping[str, list[str]]) -> I
     for key in {**before, **after}:
         if before.get(key) == after.get(key) or now.get(key, "") in states.get(key, ()):
             continue
-        before_parts |= _parts(key, before.get(key))
-        now_parts |= _parts(key, after.get(key))
+        was, found_now = _parts(key, before.get(key)), _parts(key, after.get(key))
+        if was == found_now:  # more than who has which access, such as a condition of an item
+            was, found_now = _whole(key, before.get(key)), _whole(key, after.get(key))
+        before_parts |= was
+        now_parts |= found_now
     for kind, parts in ((MISSING, before_parts - now_parts), (ADDED, now_parts - before_parts)):
         for name, member, grant in sorted(parts, key=str):
             yield Difference(kind, name, member, grant)
+
+
+def _whole(key: str, content: Json | None) -> set[_Part]:
+    return {(key.partition(" ")[2], "", Grant((), f"content {digest_of(content)}"))}
 
 
 def _parts(key: str, content: Json | None) -> set[_Part]:
@@ -109,7 +119,7 @@ def foreign(
         is_by_tag = is_about_tags(content) and content["type"] == ACCESS
         for item, grant in grants_of(content):
             access = grant.privilege.removeprefix(f"{type}:")
-            if is_by_tag and access == grant.privilege:
+            if is_by_tag and access == grant.privilege and access != DELEGATED:
                 continue
             may = allowing.by_tag(grant, access) if is_by_tag else allowing.on(grant)
             for who in grantees(item):
@@ -147,11 +157,14 @@ class _Allowing:
 def _tagged_places(
     found: Held, tag: str, access: str, by_privilege: Mapping[str, list[Grant]]
 ) -> Iterator[Grant]:
-    """The access on all that has a tag, with all that lies in it; of a column, on its table."""
+    """The access on all that has a tag, with all that lies in it; of a column, on its table.
+
+    Of tags by a wildcard, or of all but some, on all that has one of them.
+    """
     ours = ((one["tag"], one["resource"]) for one in found.tagged.values())
     width = max((len(one.path) for one in by_privilege.get(access, ())), default=0)
     for name, resource in (*ours, *found.tags.strange):
-        if name == tag:
+        if _is_about(tag, name):
             path = _lying(tag, resource).path[: max(width - 1, 0)]
             yield Grant((*path, *[ALL] * (width - len(path))), access)
 
@@ -161,6 +174,8 @@ def reached(who: str, users: frozenset[str], roles: Mapping[str, frozenset[str]]
     kind, _, name = who.partition(" ")
     if kind == "group":
         return users if name == EVERYBODY else frozenset()
+    if who == f"user {ANYBODY}":
+        return users
     return users & (roles.get(name, frozenset()) if kind == "role" else frozenset((name,)))
 
 
@@ -176,9 +191,17 @@ def _may(
     alike = [
         allowed[one]
         for one in by_privilege.get(grant.privilege, ())
-        if len(one.path) == len(grant.path) and all(map(matches, grant.path, one.path))
+        if len(one.path) == len(grant.path) and all(map(_is_about, grant.path, one.path))
     ]
     return frozenset.intersection(*alike) | covering if alike else covering
+
+
+def _is_about(pattern: str, name: str) -> bool:
+    """Whether a part of a path of others means what a policy of ours names, or some of it."""
+    if not pattern.startswith(ALL_BUT):
+        return matches(pattern, name)
+    excluded = pattern.removeprefix(ALL_BUT).split(",")
+    return not any(matches(one, name) for one in excluded)
 
 
 def _covering(grant: Grant) -> Iterator[Grant]:

@@ -39,7 +39,15 @@ ZONE_NAME: Final = "zoneName"
 """Where a policy says the security zone that it is in."""
 
 ALL: Final = "*"
+ALL_BUT: Final = "* but "
+"""Before the names, parted by commas, that a level of a policy excludes."""
+
 EVERYBODY: Final = "public"
+ANYBODY: Final = "{USER}"
+"""The group, and the name of a user, that stand for all."""
+
+DELEGATED: Final = "delegateAdmin"
+"""The privilege of whoever may change policies on what an item is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,11 +351,14 @@ def users_of(roles: Mapping[str, Json]) -> Mapping[str, frozenset[str]]:
 
 
 def grants_of(content: Json) -> Iterator[tuple[Json, Grant]]:
-    """What each item of a policy gives, on each of its resources; nothing of one that is off."""
+    """What each item of a policy gives, on each of its resources; nothing of one that is off.
+
+    Names that it excludes are one part of the path, after `ALL_BUT`.
+    """
     if not content.get("isEnabled", True):
         return
-    levels = sorted(content["resources"], key=depth)
-    paths = [*product(*(content["resources"][level]["values"] for level in levels))]
+    each = (content["resources"], *content.get("additionalResources", ()))
+    paths = [path for resources in each for path in _paths(resources)]
     for item in content.get(ITEMS[content["type"]], ()):
         if "filter" in item:
             privileges = [f"row filter {item['filter']}"]
@@ -355,9 +366,19 @@ def grants_of(content: Json) -> Iterator[tuple[Json, Grant]]:
             privileges = [" ".join(("mask", *item["mask"].values()))]
         else:
             privileges = item["accesses"]
+        if item.get(DELEGATED):
+            privileges = [*privileges, DELEGATED]
         for path in paths:
             for privilege in privileges:
                 yield item, Grant(path, privilege)
+
+
+def _paths(resources: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
+    levels = (resources[level] for level in sorted(resources, key=depth))
+    values = ((one.get("values") or (), bool(one.get("isExcludes"))) for one in levels)
+    return product(
+        *([ALL_BUT + ",".join(some)] if is_excluded else some for some, is_excluded in values)
+    )
 
 
 def depth(level: str) -> tuple[int, str]:

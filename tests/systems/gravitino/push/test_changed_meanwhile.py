@@ -313,6 +313,37 @@ def test_a_target_that_is_pushed_to_by_hand_follows_its_catalog(followed: Follow
     assert followed.deliver() == 0
 
 
+@pytest.mark.parametrize("followed", [PLUGIN], indirect=True)
+@pytest.mark.parametrize("name", ["hv", "other"])
+def test_the_plug_in_of_a_dropped_catalog_hears_nothing_of_another_by_its_name(
+    followed: Followed, name: str
+) -> None:
+    assert followed.deliver() == 1
+    wire = followed.wire
+    wire.good("DELETE", f"{CATALOG}?force=true")
+    body = {"name": name, "type": "relational", "provider": "hive"}
+    wire.good("POST", f"{LAKE}/catalogs", body)
+    if name != "hv":
+        followed.rename(f"{LAKE}/catalogs/{name}", "hv")
+    wire.good("POST", f"{CATALOG}/schemas", {"name": "raw"})
+    table = {"name": "orders", "columns": [{"name": "a", "type": "integer"}]}
+    wire.good("POST", f"{CATALOG}/schemas/raw/tables", table)
+    wire.good("PUT", f"{LAKE}/owners/catalog/hv", {"name": "ana", "type": "user"})
+    assert followed.deliver() == 1
+    assert followed.users() == set()
+    assert followed.targets == []
+
+
+@pytest.mark.parametrize("followed", [PLUGIN], indirect=True)
+def test_a_plug_in_ends_with_its_metalake(followed: Followed) -> None:
+    assert followed.deliver() == 1
+    followed.wire.good("DELETE", f"{LAKE}?force=true")
+    assert followed.target.closing
+    assert followed.deliver() == 1
+    assert followed.users() == set()
+    assert followed.targets == []
+
+
 def test_a_tag_with_the_name_of_a_catalog_takes_no_target_along(followed: Followed) -> None:
     followed.wire.good("POST", f"{LAKE}/tags", {"name": "hv"})
     followed.rename(f"{LAKE}/tags/hv", "other")

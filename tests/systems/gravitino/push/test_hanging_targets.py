@@ -6,19 +6,22 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lakewarden.app.push_connection import connect_target
 from lakewarden.app.push_worker import PushWorker
 from lakewarden.app.target_looks import TargetLooks
 from lakewarden.app.target_threads import MOST
-from lakewarden.cli.push_deliver import _until_stopped
+from lakewarden.cli.push_deliver import _once, _until_stopped
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.pushdown.ranger import admin
 from lakewarden.service import push_outbox
 from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_outbox import LEASE_SECONDS
 from lakewarden.service.push_target import PushTarget, declared
 from lakewarden.service.push_watch import Look, PushWatch
 from tests.pushdown.ranger.admin_server import serving
@@ -126,6 +129,39 @@ def test_delivering_apart_goes_on_until_it_is_stopped(followed: Followed, port: 
     found = followed.delivery()
     _until_stopped(Delivery(found.service, found.sealing, found.connect, found.hosts, told))
     assert followed.users() == set()
+
+
+def test_delivering_once_holds_on_to_what_takes_long(followed: Followed) -> None:
+    looked, dues = threading.Event(), list[str]()
+
+    class Told(Delivery):
+        def renew(self) -> None:
+            super().renew()
+            looked.set()
+
+    @contextmanager
+    def slow(target: PushTarget, *about: Any) -> Iterator[Any]:
+        if target.name != "rg":
+            raise Unavailable("away")
+        with connect_target(target, *about) as session:
+            held = until()
+            followed.now += LEASE_SECONDS * 0.7
+            while until() == held:
+                assert looked.wait(WAIT_SECONDS)
+                looked.clear()
+            followed.now += LEASE_SECONDS * 0.7
+            dues.extend(one.name for one in followed.delivery().due())
+            yield session
+
+    def until() -> float:
+        return told._leases[REALM, "rg"].until
+
+    followed.now += 600.0
+    found = followed.delivery(slow)
+    told = Told(found.service, found.sealing, found.connect, found.hosts)
+    assert _once(told) == [*[False] * MOST, True]
+    assert "rg" not in dues
+    assert followed.users() == {"ana"}
 
 
 @pytest.mark.usefixtures("handlers")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -253,6 +255,18 @@ def test_what_differs_from_owner_to_owner_is_counted_exactly() -> None:
     mine = [row for row in found.rows if row.privilege == "EDIT_ENTITY"]
     assert sum(row.pairs for row in mine) == 3
     assert found.entities == 2
+
+
+def test_what_was_compared_is_kept_by_nothing_afterwards() -> None:
+    """Nor until the collector looks: a plan of each import would keep two snapshots."""
+    before, after = (compiled(load_system("cdap"), Facts()) for _ in range(2))
+    gc.disable()
+    try:
+        counts = sys.getrefcount(before), sys.getrefcount(after)
+        difference(before, after)
+        assert (sys.getrefcount(before), sys.getrefcount(after)) == counts
+    finally:
+        gc.enable()
 
 
 def test_snapshots_of_different_models_are_not_compared() -> None:

@@ -94,12 +94,35 @@ def test_an_unknown_variable_is_named() -> None:
         ("LAKEWARDEN_ROOT_TOKEN", "two words", "the root token"),
         ("LAKEWARDEN_ROOT_TOKEN", "x", "the root token is too weak"),
         ("LAKEWARDEN_DATAHUB__GRAPHQL_INTROSPECTION", "on", "environment: `datahub.graphql"),
+        ("LAKEWARDEN_PUBLIC_URL", "http://[x", "environment: `public_url`: "),
+        ("LAKEWARDEN_AUDIT__ANCHOR_URL", "http://[::1", "`audit.anchor_url` must be"),
+        ("LAKEWARDEN_TRINO", "x", "environment: LAKEWARDEN_TRINO: expected a table as JSON"),
+        ("LAKEWARDEN_TLS_PRINCIPALS", "[1", "environment: LAKEWARDEN_TLS_PRINCIPALS: "),
+        ("LAKEWARDEN_LIMITS__REQUEST_SECONDS", "inf", "environment: `limits.request_seconds`: "),
+        ("LAKEWARDEN_RATE_LIMITS__READS", "inf", "environment: `rate_limits.reads`: "),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(name: str, value: str, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         load(environment={name: value})
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("allowed_hosts = [1]", "`allowed_hosts.0`: "),
+        ("admin = 3", "`admin`: "),
+        ("engine_loopback = 3", "`engine_loopback`: "),
+        ("[oidc]\ndirectory = 3", "`oidc.directory`: "),
+    ],
+)
+def test_a_number_where_a_text_belongs_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    with pytest.raises(BadInput) as caught:
+        load(file)
+    assert str(caught.value).startswith(f"{file}: {said}")
 
 
 def test_secrets_are_not_shown() -> None:

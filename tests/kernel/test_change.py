@@ -38,7 +38,7 @@ from lakewarden.kernel.statement import Effect, On, Owners, Statement, Where
 from lakewarden.service.system import System, load_system
 from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
-from tests.kernel.small import allowed, matrix, question, user, world
+from tests.kernel.small import allowed, matrix, question, state, user, world
 from tests.kernel.test_matrix import CAT_FACTS, COLUMN, DATASET, LAKE_FACTS, QUERY, T, U
 
 PEOPLE = {
@@ -445,6 +445,39 @@ def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatc
     later = check(lake(), LAKE, *added)
     assert not later.snapshot.coded.tree.displaced
     assert "implied:member:m" in later.snapshot.table.statements
+
+
+def test_scopes_that_nothing_uses_any_more_are_left_out_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(incremental_compile, "GROWTH_LIMIT", 2)
+    later = lake()
+    most = 2 * later.snapshot.table.compiled + 2
+    for number in range(3 * most):
+        table = f"table:m:c.s.once{number}"
+        later = apply(later, [grant("once", "READ", table, "ana")], now=0.0, revision=2)
+        later = apply(later, [StatementRemoved("once")], now=0.0, revision=2)
+        assert len(later.snapshot.table.scopes) <= most + 1
+    assert answers(later, LAKE) == first_answers(lake(), LAKE)
+
+
+def test_classes_that_no_entity_is_in_any_more_are_left_out_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(incremental_compile, "GROWTH_LIMIT", 2)
+    tags = [f"urn:li:tag:{n}" for n in range(12)]
+    tagged = [
+        state(tag, "VIEW", "user:urn:li:corpuser:ana", where=[{"field": "TAG", "values": [tag]}])
+        for tag in tags
+    ]
+    later = matrix(CAT, world(CAT, [DATASET, *(f"tag:{tag}" for tag in tags)], statements=tagged))
+    most = 0 if later.snapshot.classes is None else later.snapshot.classes.count + 4
+    for tag in tags:
+        row = RelationRow("tag", CAT.entity(DATASET), Entity("tag", tag))
+        for present in (True, False):
+            later = check(later, CAT, RelationChanged(row, present))
+            classes = later.snapshot.classes
+            assert classes is None or classes.count <= most
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.memos import MEMO_BYTES, Memos
-from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
+from lakewarden.kernel.principal import GROUP, SERVICE_ADMINS, Principal
 from lakewarden.kernel.request import Reason, Request
 from tests.kernel.small import CATALOG, allowed, entity, matrix, question, system, user, world
 from tests.kernel.small import CATALOG_SYSTEM as CAT
@@ -464,6 +464,29 @@ def test_memory_of_cells_is_bounded() -> None:
     assert remembered.bytes == cells.size
 
 
+def test_role_sets_of_single_requests_count_for_the_memory_budget() -> None:
+    """Whoever sends other groups each time fills no more memory than others do."""
+    asked = matrix(LAKE, LAKE_FACTS)
+    request = question(LAKE, "ana", "load", T)
+    assert asked.decide(request).allow
+    plain, cells = asked._bytes, asked.snapshot.memos.bytes
+    with_group = replace(request, groups=(Principal(GROUP, "staff"),))
+    asked.decide(with_group)
+    key_bytes = asked.subject(with_group).key_bytes
+    assert asked.snapshot.memos.key_bytes % key_bytes == 0 < asked.snapshot.memos.key_bytes
+    assert asked._bytes >= plain + key_bytes
+    assert asked.snapshot.memos.bytes >= cells + asked.snapshot.memos.key_bytes
+    later = apply(asked, [], now=0.0, revision=2)
+    assert later.snapshot.memos.bytes >= asked.snapshot.memos.key_bytes
+
+
+def test_types_that_are_not_there_are_not_remembered() -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    assert not asked.snapshot.of_type("nonsense")
+    assert asked.snapshot.of_type("table")
+    assert set(asked.snapshot.memos.types) == {"table"}
+
+
 def test_service_administrators_are_an_implied_set() -> None:
     assert SERVICE_ADMINS in M.snapshot.subject(user("root")).named
     assert M.revision == 1
@@ -561,7 +584,7 @@ def test_rows_are_remembered_up_to_the_limit_itself(monkeypatch: pytest.MonkeyPa
     m = matrix(LAKE, LAKE_FACTS)
     plan = m.plan(m.operation("load"), "table")
     size = len(m.entry(plan, m.snapshot.subject(user("ana"))).codes)
-    monkeypatch.setattr(matrix_module, "MEMO_BYTES", 2 * size)
+    monkeypatch.setattr(matrix_module, "MEMO_BYTES", 2 * (size + matrix_module.ENTRY_BYTES))
     m.entry(plan, m.snapshot.subject(user("cid")))
     assert set(plan.entries) == {"ana", "cid"}
     m.entry(plan, m.snapshot.subject(user("owner")))

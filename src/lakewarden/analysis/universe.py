@@ -6,7 +6,7 @@ them. Scopes that contain the same entities on both sides have one number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,15 +40,37 @@ class Grants:
 
 
 @dataclass(slots=True)
+class ScopeNumbering:
+    """The numbers of the scopes of both sides; `scopes[n]` are the stored entities in scope n."""
+
+    scopes: list[BitMap] = field(default_factory=list)
+    _numbers: dict[Reaching, list[int]] = field(default_factory=dict)
+
+    def number(self, reaching: Reaching, ids: BitMap) -> int:
+        """The number of a scope that contains these entities."""
+        known = self._numbers.setdefault(reaching, [])
+        for number in known:
+            if self.scopes[number] == ids:
+                return number
+        self.scopes.append(ids)
+        known.append(len(self.scopes) - 1)
+        return known[-1]
+
+
+@dataclass(slots=True)
 class Universe:
-    """Both snapshots under one numbering. `scopes[n]` are the stored entities in scope n."""
+    """Both snapshots under one numbering."""
 
     model: Model
     size: int
-    scopes: list[BitMap] = field(default_factory=list)
-    numbers: dict[Reaching, list[int]] = field(default_factory=dict)
+    numbering: ScopeNumbering = field(default_factory=ScopeNumbering)
     before: Side = field(init=False)
     after: Side = field(init=False)
+
+    @property
+    def scopes(self) -> Sequence[BitMap]:
+        """By the number of a scope, the stored entities in it."""
+        return self.numbering.scopes
 
     @property
     def is_moved(self) -> bool:
@@ -71,16 +93,6 @@ class Universe:
             if place + len(tree) in domain:
                 kinds.setdefault(entity.type, BitMap()).add(place + len(tree))
         yield from kinds.values()
-
-    def number(self, reaching: Reaching, ids: BitMap) -> int:
-        """The number of a scope that contains these entities."""
-        known = self.numbers.setdefault(reaching, [])
-        for number in known:
-            if self.scopes[number] == ids:
-                return number
-        self.scopes.append(ids)
-        known.append(len(self.scopes) - 1)
-        return known[-1]
 
     def changed_owners(self) -> frozenset[Principal]:
         """The principals who own something else, or otherwise, on one side than on the other."""
@@ -105,9 +117,14 @@ class Side:
     """
 
     def __init__(
-        self, universe: Universe, snapshot: Snapshot, places: Ids | None, late: list[Entity]
+        self,
+        numbering: ScopeNumbering,
+        snapshot: Snapshot,
+        places: Ids | None,
+        late: list[Entity],
     ) -> None:
-        self._universe = universe
+        # Not the universe: in a circle, both snapshots would outlive the comparison.
+        self._numbering = numbering
         self._snapshot = snapshot
         self._places = places
         self._owned: Owned | None = None
@@ -172,7 +189,7 @@ class Side:
         number = self._numbered.get(scope)
         if number is None:
             ids = self.placed(self._snapshot.bitmaps[scope])
-            number = self._universe.number(self._snapshot.table.scopes[scope], ids)
+            number = self._numbering.number(self._snapshot.table.scopes[scope], ids)
             self._numbered[scope] = number
         return number
 
@@ -225,8 +242,8 @@ def universe(before: Snapshot, after: Snapshot) -> Universe:
     if old is not new:
         places, late = _places(old, new)
     united = Universe(before.model, len(old) + len(late))
-    united.before = Side(united, before, None, [])
-    united.after = Side(united, after, places, late)
+    united.before = Side(united.numbering, before, None, [])
+    united.after = Side(united.numbering, after, places, late)
     coded = before.coded, after.coded
     if coded[0].owners is coded[1].owners and old is new:
         united.after.share_owners(united.before)

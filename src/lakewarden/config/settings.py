@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Se
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
-    BeforeValidator,
     Field,
     PrivateAttr,
     SecretStr,
@@ -31,6 +31,7 @@ from pydantic_settings import (
     EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from lakewarden.config import defaults
@@ -45,6 +46,7 @@ from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.root_token import check_root_token
 from lakewarden.config.system_settings import SystemSettings
 from lakewarden.config.values import (
+    Address,
     CertificateName,
     Hosts,
     Keys,
@@ -81,6 +83,8 @@ LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 S = TypeVar("S", bound=SystemSettings)
 
 _NESTED = "__"
+_NAMED = re.compile(r'field "(\w+)"')
+"""In the library's error about a variable that holds no JSON, the setting."""
 
 
 class Origin(NamedTuple):
@@ -128,7 +132,7 @@ class Oidc(Section):
     )
     user_claim: str = Field(default="sub", description="The claim that names the user.")
     group_claim: str = Field(default="groups", description="The claim with the list of groups.")
-    directory: Annotated[str, BeforeValidator(realm_name)] = Field(
+    directory: Annotated[str, AfterValidator(realm_name)] = Field(
         default=HOME, description="The directory to which the users belong."
     )
     admins: Words = Field(
@@ -280,7 +284,11 @@ class ServerSettings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        extra="forbid", frozen=True, env_prefix=PREFIX, env_nested_delimiter=_NESTED
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        env_prefix=PREFIX,
+        env_nested_delimiter=_NESTED,
     )
 
     host: str = Field(default=defaults.HOST, description="Address on which the server listens.")
@@ -292,7 +300,7 @@ class ServerSettings(BaseSettings):
         default=defaults.AUTH,
         description="How callers authenticate; `simple`: by a name without proof.",
     )
-    admin: Annotated[str, BeforeValidator(user_name)] = Field(
+    admin: Annotated[str, AfterValidator(user_name)] = Field(
         default=defaults.ADMIN, description="The first administrator of a new database."
     )
     add_admin: bool = Field(
@@ -318,7 +326,7 @@ class ServerSettings(BaseSettings):
         default="strict",
         description="`host`: no other machine writes to the database; `strict`: one may.",
     )
-    public_url: str = Field(default="", description="The address that clients use.")
+    public_url: Address = Field(default="", description="The address that clients use.")
     allowed_hosts: Hosts = Field(
         default=(),
         description="Accepted host names; none: all, with `simple` those of this machine.",
@@ -330,13 +338,13 @@ class ServerSettings(BaseSettings):
     tls_client_ca: Path | None = Field(
         default=None, description="PEM file with the authorities of client certificates."
     )
-    tls_principals: dict[CertificateName, Annotated[str, BeforeValidator(user_name)]] = Field(
+    tls_principals: dict[CertificateName, Annotated[str, AfterValidator(user_name)]] = Field(
         default={}, description="The user of each client certificate."
     )
     trusted_proxies: Networks = Field(
         default=(), description="Networks whose `X-Forwarded-For` header the server trusts."
     )
-    engine_loopback: Annotated[str, BeforeValidator(user_name)] | None = Field(
+    engine_loopback: Annotated[str, AfterValidator(user_name)] | None = Field(
         default=None,
         description="The user as whom engines of this machine ask that send no credentials.",
     )
@@ -352,19 +360,19 @@ class ServerSettings(BaseSettings):
     ui: Ui = Ui()
     push: Push = Push()
     rate_limits: RateLimits = RateLimits()
-    trino: dict[Annotated[str, BeforeValidator(realm_name)], TrinoRealm] = Field(
+    trino: dict[Annotated[str, AfterValidator(realm_name)], TrinoRealm] = Field(
         default={}, description="What the Trino that asks a realm calls things, by realm."
     )
-    ranger: dict[Annotated[str, BeforeValidator(realm_name)], RangerRealm] = Field(
+    ranger: dict[Annotated[str, AfterValidator(realm_name)], RangerRealm] = Field(
         default={}, description="The services that plugins of Apache Ranger download, by realm."
     )
-    polaris: dict[Annotated[str, BeforeValidator(realm_name)], PolarisRealm] = Field(
+    polaris: dict[Annotated[str, AfterValidator(realm_name)], PolarisRealm] = Field(
         default={}, description="What the Polaris that asks a realm calls things, by realm."
     )
-    iceberg: dict[Annotated[str, BeforeValidator(realm_name)], IcebergRealm] = Field(
+    iceberg: dict[Annotated[str, AfterValidator(realm_name)], IcebergRealm] = Field(
         default={}, description="The Iceberg REST catalogs that a gateway guards, by realm."
     )
-    spark: dict[Annotated[str, BeforeValidator(realm_name)], SparkRealm] = Field(
+    spark: dict[Annotated[str, AfterValidator(realm_name)], SparkRealm] = Field(
         default={}, description="What the Spark behind a gateway calls things, by realm."
     )
 
@@ -588,7 +596,10 @@ def _check_posted(name: str, url: str) -> None:
 
 
 def _is_trusted(url: str) -> bool:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     if parts.scheme == "https":
         return True
     return parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
@@ -611,7 +622,13 @@ def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
     source.env_vars = {name.lower(): value for name, value in variables.items()}
     sections = registry().having("settings")
     own = {system.name: section.from_environment(variables) for system, section in sections}
-    return merged({name: value for name, value in own.items() if value}, source())
+    try:
+        values = source()
+    except SettingsError as error:
+        named = _NAMED.search(str(error))
+        variable = PREFIX + named[1].upper() if named else PREFIX
+        raise BadInput("expected a table as JSON", where=f"environment: {variable}") from None
+    return merged({name: value for name, value in own.items() if value}, values)
 
 
 def _check_variables(variables: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr
 from pydantic_settings import NoDecode
@@ -64,6 +65,12 @@ def host_name(value: str) -> str:
     return value.lower()
 
 
+def address(value: str) -> str:
+    """The value, if it can be taken apart as an address, or is empty; raises `ValueError`."""
+    urlsplit(value)
+    return value
+
+
 def certificate_name(value: str) -> str:
     """The value, if it can be a name in a certificate; raises `ValueError`."""
     if _CERTIFICATE_NAME.fullmatch(value) is None:
@@ -78,15 +85,16 @@ def network(value: str) -> str:
 
 
 Hosts = Annotated[
-    tuple[Annotated[str, BeforeValidator(host_name)], ...], NoDecode, BeforeValidator(as_words)
+    tuple[Annotated[str, AfterValidator(host_name)], ...], NoDecode, BeforeValidator(as_words)
 ]
-CertificateName = Annotated[str, BeforeValidator(certificate_name)]
+Address = Annotated[str, AfterValidator(address)]
+CertificateName = Annotated[str, AfterValidator(certificate_name)]
 Places = Annotated[
     tuple[Annotated[str, BeforeValidator(str)], ...], NoDecode, BeforeValidator(as_words)
 ]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(as_words)]
 Networks = Annotated[
-    tuple[Annotated[str, BeforeValidator(network)], ...], NoDecode, BeforeValidator(as_words)
+    tuple[Annotated[str, AfterValidator(network)], ...], NoDecode, BeforeValidator(as_words)
 ]
 Keys = Annotated[
     tuple[Annotated[SecretStr, AfterValidator(secret_key)], ...],
@@ -98,7 +106,7 @@ Keys = Annotated[
 class Section(BaseModel):
     """Settings that belong together; a key that is not known is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

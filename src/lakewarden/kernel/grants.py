@@ -64,14 +64,15 @@ class Table:
     """All statements of a realm, those in force indexed. Immutable.
 
     `scopes` lists every scope that an indexed statement uses or once used; its index is
-    the scope's number. `sides` are the statements in force by effect and privilege; filters and
-    masks are under the privilege ``. `start` and `end` bound the moments for which the index holds;
-    `moment` is one of them.
+    the scope's number. `compiled` is how many there were before the first change. `sides` are the
+    statements in force by effect and privilege; filters and masks are under the privilege ``.
+    `start` and `end` bound the moments for which the index holds; `moment` is one of them.
     """
 
     model: Model
     statements: Mapping[str, Statement]
     scopes: tuple[Reaching, ...]
+    compiled: int
     numbers: Mapping[Reaching, int]
     sides: Mapping[Effect, Mapping[str, Grouped]]
     start: float
@@ -143,6 +144,7 @@ def table(
         model=model,
         statements=statements,
         scopes=tuple(numbers),
+        compiled=len(numbers),
         numbers=numbers,
         sides={
             effect: {name: _grouped(grants) for name, grants in side.items()}

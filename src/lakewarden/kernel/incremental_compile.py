@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pyroaring import BitMap
 
@@ -25,6 +26,11 @@ from lakewarden.kernel.subject import Subject
 DISPLACED_LIMIT = 4_096
 """More entities out of their numbered place than this, and everything is numbered afresh."""
 
+GROWTH_LIMIT: Final = 4_096
+"""So many scopes beyond twice those compiled, or classes of entities that were matched again, and
+everything is compiled afresh: what nothing uses any more is left out.
+"""
+
 
 def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: int) -> Matrix:
     """The matrix after `changes`, in order, for the interval around `now`.
@@ -39,9 +45,22 @@ def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: in
     for change in changes:
         rows.apply(change)
     rows.refuse_depth()
-    if len(rows.coded.tree.displaced) > DISPLACED_LIMIT:
-        return matrix.replaced(renumbered(rows.coded, rows.statements, now, revision))
-    return _Rebuild(matrix, rows).matrix(now, revision)
+    later = None
+    if len(rows.coded.tree.displaced) <= DISPLACED_LIMIT and not _is_overgrown(matrix.snapshot):
+        later = _Rebuild(matrix, rows).matrix(now, revision)
+    if later is None:
+        later = matrix.replaced(renumbered(rows.coded, rows.statements, now, revision))
+    return later
+
+
+def _is_overgrown(snapshot: Snapshot) -> bool:
+    """Whether so much came by changes that much of it may be of no use any more.
+
+    COST: 60 µs with the most classes there may be.
+    """
+    table, classes = snapshot.table, snapshot.classes
+    unmet = 0 if classes is None else classes.origin.count(-1)
+    return max(unmet, len(table.scopes) - 2 * table.compiled) > GROWTH_LIMIT
 
 
 class _Rebuild:
@@ -55,17 +74,23 @@ class _Rebuild:
         self._stale = stale = rows.stale
         self._all_are_unchanged = not (stale.everybody or stale.lineages or stale.principals)
 
-    def matrix(self, now: float, revision: int) -> Matrix:
-        """The matrix over the next snapshot, with every row that still holds."""
+    def matrix(self, now: float, revision: int) -> Matrix | None:
+        """The matrix over the next snapshot, with every row that still holds.
+
+        None where there came to be too many classes: some may be of no use any more.
+        """
         table, removed, added = self._table(now)
         block = Stored(self._coded)
         bitmaps = self._bitmaps(table, block)
+        classes = self._split(self._before.classes, range(len(bitmaps)), bitmaps)
+        if classes is None and self._before.classes is not None:
+            return None
         snapshot = Snapshot(
             coded=self._coded,
             table=table,
             block=block,
             bitmaps=bitmaps,
-            classes=self._split(self._before.classes, range(len(bitmaps)), bitmaps),
+            classes=classes,
             owned_by=self._rows.owned_by,
             revision=revision,
             decisions=decisions(revision),
@@ -154,6 +179,7 @@ class _Rebuild:
             new.paths, new.types, new.entities = old.paths, old.types, old.entities
         if snapshot.classes is self._before.classes and not self._stale.matches:
             # Others ask meanwhile: there may be cells over classes that were not there above.
+            new.bytes = new.key_bytes = old.key_bytes
             same = {p for p, classes in new.partitions.items() if classes is old.partitions.get(p)}
             for key, cells in old.cells.copy().items():
                 if (key[3] is None or key[3] in same) and key[0] not in bearing.privileges:

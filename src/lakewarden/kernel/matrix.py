@@ -34,6 +34,9 @@ Codes = NDArray[np.uint8]
 _ALLOWED, _OWNER = int(Code.ALLOWED), int(Code.OWNER)
 
 
+ENTRY_BYTES: Final = 128
+"""What an entry takes beside its row, which others may share, with its place in the table."""
+
 SMALL: Final = 16
 """Up to so many entities in a class on average are looked at one by one, not class by class."""
 
@@ -342,6 +345,7 @@ class Matrix:
         if entry is None or len(entry.codes) < self._count(plan):
             entry = Entry(self._row(plan, subject), subject.touched, subject)
             if remembered:
+                self._spend(ENTRY_BYTES)
                 plan.entries[key] = entry
         return entry
 
@@ -359,7 +363,7 @@ class Matrix:
         row = plan.rows.get(subject.key)
         if row is None or len(row) < self._count(plan):
             row = self._fresh_row(plan, subject)
-            self._spend(len(row))
+            self._spend(len(row) + (0 if self._remembers(subject) else subject.key_bytes))
             plan.rows[subject.key] = row
         return row
 
@@ -382,8 +386,8 @@ class Matrix:
             plan.listings[_key(subject.principal)] = ids
 
     def _remembers(self, subject: Subject) -> bool:
-        """Whether rows and listings of the subject are kept: it is that of a plain request."""
-        return self.snapshot.memos.subjects.get(subject.principal) is subject
+        """Whether rows and listings of the subject are kept by its name."""
+        return self.snapshot.remembers(subject)
 
     def _spend(self, size: int) -> None:
         self._bytes += size
@@ -413,13 +417,10 @@ class Matrix:
         `keep` gives of a plan what says so of a subject's row; None: every row of it holds.
         Listings are kept as well, unless entities have `moved` between classes. Rows are numbered
         by class, so they are kept only where the classes of the plan were at most split; a split
-        class has its origin's code until its row is built. Where there are now too many classes
-        over all privileges, plans have others. A plan without kept rows is made on first use.
-        What is kept counts for the memory budget as what is made.
+        class has its origin's code until its row is built. A plan without kept rows is made on
+        first use. What is kept counts for the memory budget as what is made.
         """
         later = self.replaced(snapshot)
-        if (self.snapshot.classes is None) != (snapshot.classes is None):
-            return later
         # Other threads use this matrix meanwhile, and so fill or drop what is read here.
         for (_, type), plan in list(self._plans.items()):
             entries = plan.entries.copy() if plan.shape.paths == ((),) else {}
@@ -434,7 +435,7 @@ class Matrix:
                 continue
             fresh.entries = _extended_entries(entries, origin)
             fresh.rows = {entry.subject.key: entry.codes for entry in fresh.entries.values()}
-            later._bytes += sum(map(len, fresh.rows.values()))
+            later._bytes += sum(map(len, fresh.rows.values())) + ENTRY_BYTES * len(fresh.entries)
             if not moved:
                 listings = plan.listings.copy()
                 fresh.listings = {k: ids for k, ids in listings.items() if k in fresh.entries}

@@ -41,7 +41,9 @@ CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
 class Memos:
     """The memos of one snapshot; never part of its meaning.
 
-    `derived` is what other rooms worked out from the snapshot, each under a key of its own.
+    `bytes` is what `cells` take; `key_bytes` is what their keys take of it, an upper bound after
+    some were left behind. `derived` is what other rooms worked out from the snapshot, each under a
+    key of its own.
     """
 
     cells: dict[CellsKey, Cells] = field(default_factory=dict)
@@ -55,14 +57,20 @@ class Memos:
     anchored: dict[Entity, list[Statement]] | None = None
     obligations: dict[ObligationsKey, Grants] = field(default_factory=dict)
     bytes: int = 0
+    key_bytes: int = 0
     derived: dict[str, object] = field(default_factory=dict)
 
-    def add_cells(self, key: CellsKey, cells: Cells) -> None:
-        """Remembers cells, within the memory that remembered rows may take."""
-        self.bytes += cells.size
-        if self.bytes > MEMO_BYTES:
+    def add_cells(self, key: CellsKey, cells: Cells, key_bytes: int = 0) -> None:
+        """Remembers cells, within the memory that remembered rows may take.
+
+        `key_bytes` is what the key takes, where nothing else keeps its role sets.
+        """
+        size = cells.size + key_bytes
+        if self.bytes + size > MEMO_BYTES:
             self.cells.clear()
-            self.bytes = cells.size
+            self.bytes = self.key_bytes = 0
+        self.bytes += size
+        self.key_bytes += key_bytes
         self.cells[key] = cells
 
     def add_obligations(self, key: ObligationsKey, grants: Grants) -> Grants:

@@ -73,6 +73,10 @@ class Snapshot:
             self.memos.add_subject(principal, subject, numbered=principal in memberships.ids)
         return subject
 
+    def remembers(self, subject: Subject) -> bool:
+        """Whether the subject is kept with its role sets: it is that of a plain request."""
+        return self.memos.subjects.get(subject.principal) is subject
+
     def partition(self, privileges: frozenset[str]) -> Partition | None:
         """Classes that tell these privileges apart: those over all where there are few.
 
@@ -97,7 +101,8 @@ class Snapshot:
         if cells is None:
             classes = self.classes if of is None else self.partition(of)
             cells = self._cells(privilege, subject, classes)
-            self.memos.add_cells(key, cells)
+            key_bytes = 0 if self.remembers(subject) else subject.key_bytes
+            self.memos.add_cells(key, cells, key_bytes)
         return cells
 
     def _cells(self, privilege: str, subject: Subject, classes: Partition | None) -> Cells:
@@ -139,10 +144,11 @@ class Snapshot:
 
     def of_type(self, type: str) -> BitMap:
         """The stored entities of one type, but those that lie too deep; remembered."""
-        ids = self.memos.types.get(type)
+        ids, tree = self.memos.types.get(type), self.coded.tree
         if ids is None:
-            tree = self.coded.tree
-            ids = self.memos.types[type] = tree.of_type(type) - tree.deep
+            ids = tree.of_type(type) - tree.deep
+            if type in tree.codes:  # others are words of whoever asks
+                self.memos.types[type] = ids
         return ids
 
     def is_judged(self, entity: Entity, place: int | NamedPlace) -> bool:

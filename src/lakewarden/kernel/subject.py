@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from pyroaring import BitMap
 
@@ -12,6 +13,9 @@ from lakewarden.kernel.hierarchy import MAX_LEVELS
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.tree import Tree
+
+_SET_BYTES: Final = 216
+_MEMBER_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class Subject:
     def key(self) -> tuple[frozenset[int], frozenset[int]]:
         """What every privilege depends on: subjects with equal keys share their rows."""
         return self.allow, self.deny
+
+    @property
+    def key_bytes(self) -> int:
+        """About what the key takes where nothing else keeps it, in bytes."""
+        return 2 * (_SET_BYTES + _MEMBER_BYTES * len(self.deny))
 
 
 def resolve(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from lakewarden.config.system_settings import SystemSettings
 from lakewarden.config.values import Words, user_name
@@ -60,7 +60,7 @@ class DataHubSettings(SystemSettings):
         default=None, ge=0, description="No effect: a policy takes effect with the next request."
     )
     auth: bool = Field(default=True, description="Whether DataHub's requests need credentials.")
-    actor: Annotated[str, BeforeValidator(user_name)] = Field(
+    actor: Annotated[str, AfterValidator(user_name)] = Field(
         default="datahub", description="The user of requests without credentials, with `auth` off."
     )
     existence: bool = Field(

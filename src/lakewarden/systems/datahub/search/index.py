@@ -23,13 +23,17 @@ REMEMBERED: Final = 200
 
 
 class Index:
-    """The columns, links and order of one snapshot."""
+    """The columns, links and order of one snapshot.
+
+    INVARIANT: it does not refer to the snapshot, among whose memos it is: in a circle, that of each
+    revision would stay until the collector looks at everything there is.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.coded = snapshot.coded
         self.tree = snapshot.coded.tree
         self.remembered: dict[object, BitMap] = {}
-        self._snapshot = snapshot
+        self._stored: dict[str, BitMap] = {}
         self._links: dict[str, Links] = {}
 
     @staticmethod
@@ -75,10 +79,13 @@ class Index:
         return known
 
     def of_type(self, type: str) -> BitMap:
-        """What is stored of a type; nothing of one that is never searched."""
-        if type in UNSEARCHED:
+        """What is stored of a type; nothing of one that is never searched. Not to be changed."""
+        if type in UNSEARCHED or type not in self.tree.codes:
             return BitMap()
-        return self._snapshot.of_type(type) & self.tree.stored - self.tree.deep
+        ids = self._stored.get(type)
+        if ids is None:
+            ids = self._stored[type] = self.tree.of_type(type) - self.tree.deep
+        return ids
 
     def of_types(self, types: tuple[str, ...]) -> BitMap:
         """What is stored of any of the types."""

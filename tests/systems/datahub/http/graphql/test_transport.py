@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from typing import Any
 
 import pytest
 from graphql import GraphQLObjectType, build_client_schema, get_introspection_query
 
+from lakewarden.kernel.change import EntityAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.actor import SYSTEM
 from lakewarden.systems.datahub.http.graphql.pages import roots
 from lakewarden.systems.datahub.http.graphql.routes import PATHS, routes
-from tests.systems.datahub.http.graphql.wire import ROOT, Wire, user
+from lakewarden.systems.datahub.search.index import Index
+from tests.systems.datahub.http.graphql.wire import REALM, ROOT, Wire, user
 
 NAME = "query name($urn: String!) { corpUser(urn: $urn) { username } }"
 
@@ -162,6 +168,26 @@ def test_a_query_writes_nothing_but_that_it_was_refused(wire: Wire) -> None:
     assert [(who, what, how) for who, what, _, how in wire.audit()[len(audit) :]] == [
         ("eve", "policy.list", "deny")
     ]
+
+
+def test_what_was_asked_of_a_former_state_goes_with_it_without_the_collector(wire: Wire) -> None:
+    """Else each search after a write keeps a state: execution and index are not in circles."""
+    query = """query found($input: SearchAcrossEntitiesInput!) {
+      searchAcrossEntities(input: $input) { total searchResults { entity { urn } } }
+    }"""
+    tags = [EntityAdded(Entity("tag", f"urn:li:tag:{name}")) for name in ("one", "other")]
+    # The first state is kept for other tests.
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, tags[0]))
+    former = weakref.ref(wire.service.state.realm(REALM).matrix)
+    gc.disable()
+    try:
+        answer = wire.ask(query, ROOT, input={"query": "ana", "types": ["CORP_USER"]})
+        assert "errors" not in answer
+        index = weakref.ref(Index.of(wire.service.state.realm(REALM).matrix.snapshot))
+        wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, tags[1]))
+        assert (former(), index()) == (None, None)
+    finally:
+        gc.enable()
 
 
 def _extensions(answer: dict[str, Any]) -> dict[str, Any]:

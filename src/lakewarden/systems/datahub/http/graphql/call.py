@@ -43,6 +43,15 @@ class Call:
         self._named = 0
         self._work = 0
 
+    def end(self) -> None:
+        """Lets go of the request and of what was read for it: the document has been executed.
+
+        INVARIANT: what the library makes for an execution, the call in it, refers to itself. Else a
+        state would stay with each until the collector looks at everything there is.
+        """
+        self._read, self._groups, self._cached = {}, {}, {}
+        del self.exchange
+
     def start_list(self) -> None:
         """Raises `Failure` 400 where this document already read or showed too many entities."""
         if self._edges > MAX_EDGES or self._work > MAX_WORK:

@@ -67,7 +67,10 @@ def serve(exchange: Exchange) -> Reply:
         return _reply({"data": None, "errors": [entry(error)]})
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the document nests too deep"))]})
-    return _execute(call, document, query)
+    try:
+        return _execute(call, document, query)
+    finally:
+        call.end()
 
 
 def unauthenticated(why: str) -> Reply:

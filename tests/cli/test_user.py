@@ -24,6 +24,26 @@ def test_users_and_groups_come_and_go(admin: Admin) -> None:
     assert listed == [{"kind": "user", "name": "root"}]
 
 
+def test_a_removal_of_what_is_not_there_says_so(admin: Admin) -> None:
+    ends = ("gravitino=table:lk:c.s.t", "cdap=dataset:s.t")
+    for words, what in (
+        (("user", "remove", "ana"), "`user:ana` in directory `main`"),
+        (("token", "revoke", "t0"), "valid token `t0` in directory `main`"),
+        (("lookup", "remove", "regions", *OF), "lookup table `regions`"),
+        (("link", "remove", *ends), "link between them"),
+    ):
+        found = admin.ask(*words)
+        message = f"note: there was no {what}; nothing was removed\n"
+        assert (found.code, found.out, found.err) == (0, "", message)
+    admin("user", "add", "ana")
+    token = admin("token", "create", "ana")
+    assert token.code == 0
+    (row,) = json.loads(admin("token", "list", "--format", "json").out)
+    for words in (("token", "revoke", row["id"]), ("user", "remove", "ana")):
+        found = admin.ask(*words)
+        assert (found.code, found.out, found.err) == (0, "", "")
+
+
 def test_a_name_that_no_user_may_have_is_refused(admin: Admin) -> None:
     before = admin.revision()
     for name in ("", ".", "a\nb", ".."):
@@ -87,7 +107,7 @@ def test_what_is_no_attribute_is_refused(admin: Admin) -> None:
         (("ben", "--set", "region"), "--set: expected NAME=VALUE"),
         (("ben", "--set", "name=x"), "attributes.name: is known of every user"),
         (("zoe", "--set", "region=EU"), "unknown person `zoe`"),
-        (("zoe",), "unknown person `zoe`"),
+        (("zoe",), "unknown person `zoe`; add the user to directory `main` first"),
     ):
         refused = admin.ask("user", "attributes", *words)
         assert (refused.code, refused.out) == (2, "")

@@ -1,4 +1,5 @@
 import base64
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,18 @@ def test_an_unknown_key_of_the_file_is_named(tmp_path: Path, text: str, key: str
     with pytest.raises(BadInput) as caught:
         load(file, environment={})
     assert str(caught.value) == f"{file}: unknown setting `{key}`"
+
+
+def test_every_setting_is_documented() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    table = (docs / "serving.md").read_text("utf-8").partition("## Settings")[2]
+    table = table.partition("\n### ")[0]
+    for name in Settings.model_fields:
+        assert re.search(rf"[`\[]{name}[`.\]]", table), name
+    pages = "".join(page.read_text("utf-8") for page in docs.glob("*.md"))
+    for one in effective(load(environment={})):
+        if not one.meaning.startswith("No effect"):
+            assert re.search(rf"\b{one.name.rpartition('.')[2]}\b", pages), one.name
 
 
 def test_an_unknown_variable_is_named() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lakewarden.service.actor import Actor
     from lakewarden.service.control import Denied
     from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
 
@@ -92,9 +93,15 @@ def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionSer
 
 def check_there(url: str) -> None:
     """Refuses a file that is not there before opening it would make it."""
-    file = url.removeprefix("sqlite:///")
-    if file != url and not Path(file).exists():
+    file = missing_file(url)
+    if file is not None:
         raise Unavailable(f"there is no database `{file}`; create it with `lakewarden init`")
+
+
+def missing_file(url: str) -> str | None:
+    """The SQLite file of a URL, if it is not there."""
+    file = url.removeprefix("sqlite:///")
+    return file if file != url and not Path(file).exists() else None
 
 
 def make(
@@ -134,6 +141,18 @@ def operator(service: DecisionService) -> Actor:
         wire="command line",
         account=account(),
     )
+
+
+def remove(
+    service: DecisionService, job: Callable[[WriteTransaction], Denied | None], what: str
+) -> None:
+    """Does a removal; a note says where nothing was there. Raises `BadInput` for a no."""
+
+    def removal(transaction: WriteTransaction) -> Denied | bool:
+        return job(transaction) or bool(transaction.effects)
+
+    if not done(service.write(operator(service), removal)):
+        note(f"there was no {what}; nothing was removed")
 
 
 def account() -> str:

@@ -53,11 +53,12 @@ def denials(
     if format == "json":
         show_json({"denials": rows})
         return YES
-    show_table(
-        ("decision", "at", "operation", "on"),
-        [(row["decision"], row["at"], row["operation"], row["entity"] or "") for row in rows],
-    )
-    if not rows:
+    if rows:
+        show_table(
+            ("decision", "at", "operation", "on"),
+            [(row["decision"], row["at"], row["operation"], row["entity"] or "") for row in rows],
+        )
+    else:
         note("no denials were shown lately")
     return YES
 

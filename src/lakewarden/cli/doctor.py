@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from lakewarden import __version__
-from lakewarden.cli.admin_target import NOWHERE, At, url_of
+from lakewarden.cli.admin_target import NOWHERE, At, check_there, url_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
@@ -166,9 +166,7 @@ def _database(report: Report, url: str, settings: Settings | None) -> None:
     from lakewarden.service.doctor import Subject, examine
     from lakewarden.store import open_store
 
-    file = url.removeprefix("sqlite:///")
-    if file != url and not Path(file).exists():
-        raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
+    check_there(url)
     with open_store(url, upgrade=False) as store:
         report.add("database", "ok", "has a schema that this release can use")
         service = DecisionService(store)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from lakewarden.cli import admin_target
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, note, show, show_document, show_json, show_table
 from lakewarden.cli.question import As
@@ -67,7 +68,9 @@ def remove(one: End, other: End, /, *, at: At = NOWHERE) -> int:
     from lakewarden.service import links
 
     with opened(at.database) as service:
-        done(service.write(operator(service), lambda transaction: links.remove(transaction, *pair)))
+        admin_target.remove(
+            service, lambda transaction: links.remove(transaction, *pair), "link between them"
+        )
     return YES
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from lakewarden.cli import admin_target
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
@@ -74,9 +75,9 @@ def remove(name: Name, /, *, realm: RealmName, force: Force = False, at: At = NO
         return YES
     from lakewarden.service import lookup_tables
 
-    write = partial(lookup_tables.remove, realm=realm, name=name, force=force)
+    remove_table = partial(lookup_tables.remove, realm=realm, name=name, force=force)
     with opened(at.database) as service:
-        done(service.write(operator(service), write))
+        admin_target.remove(service, remove_table, f"lookup table `{name}`")
     return YES
 
 

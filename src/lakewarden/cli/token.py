@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator, remove
 from lakewarden.cli.duration import seconds
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
@@ -141,9 +142,6 @@ def revoke(
     from lakewarden.service import token
 
     with opened(at.database) as service:
-        done(
-            service.write(
-                operator(service), lambda transaction: token.revoke(transaction, id, directory)
-            )
-        )
+        revoke_token = partial(token.revoke, id=id, directory=directory)
+        remove(service, revoke_token, f"valid token `{id}` in directory `{directory}`")
     return YES

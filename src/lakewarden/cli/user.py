@@ -8,11 +8,13 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from lakewarden.cli import admin_target
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.remote import PAGE
 from lakewarden.client.server import Server
+from lakewarden.kernel.errors import BadInput
 from lakewarden.names.control import HOME
 
 Name = Annotated[str, Parameter(help="Name in the directory.")]
@@ -72,11 +74,9 @@ def remove(
 
     person = people.read_person(_text(name, group))
     with opened(at.database) as service:
-        done(
-            service.write(
-                operator(service), lambda transaction: people.remove(transaction, directory, person)
-            )
-        )
+        remove_person = partial(people.remove, directory=directory, person=person)
+        what = f"`{_text(name, group)}` in directory `{directory}`"
+        admin_target.remove(service, remove_person, what)
     return YES
 
 
@@ -173,9 +173,12 @@ def _remote(server: Server, directory: str) -> list[str]:
 
 
 def _path(directory: str, name: str, group: bool) -> str:
-    kind = "groups" if group else "users"
-    return f"/directories/{quote(directory, safe='')}/{kind}/{quote(name, safe='')}"
+    kind, _, name = _text(name, group).partition(":")
+    return f"/directories/{quote(directory, safe='')}/{kind}s/{quote(name, safe='')}"
 
 
 def _text(name: str, group: bool) -> str:
+    """The user or group as `read_person` reads it. Raises `BadInput` for no name at all."""
+    if not name:
+        raise BadInput("expected a name")
     return f"{'group' if group else 'user'}:{name}"

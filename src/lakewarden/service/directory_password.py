@@ -53,7 +53,7 @@ def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -
     if refused is not None:
         return refused
     if not _is_there(transaction.state, directory, user):
-        raise Unknown("person", user)
+        raise Unknown("person", user, f"add the user to directory `{directory}` first")
     transaction.store.put_credential(
         people_of(directory), Credential(_entity(user), PASSWORD, hashed)
     )

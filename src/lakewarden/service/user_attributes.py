@@ -120,5 +120,5 @@ def removal_changes(state: State, directory: str, user: str) -> list[AttributeCh
 def _stored(state: State, directory: str, user: str) -> Mapping[str, str]:
     people = state.people.get(directory, People())
     if Principal(USER, user) not in people.principals:
-        raise Unknown("person", user, f"the directory `{directory}` does not have it")
+        raise Unknown("person", user, f"add the user to directory `{directory}` first")
     return people.attributes.get(user, _NONE)

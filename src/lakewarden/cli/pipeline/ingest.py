@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from lakewarden.cli.admin_target import missing_file
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, People, SourceCredentials, check_people
 from lakewarden.cli.pipeline.ingest_sources import (
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.live import Live
     from lakewarden.pipeline.ingest.source import Distant, Source
     from lakewarden.pipeline.ingest.stored import Stored
-
-_SQLITE = "sqlite:///"
 
 
 def ingest(  # noqa: PLR0913 — each is an option
@@ -217,8 +216,8 @@ def _stored(url: str, realm: str, revision: int | None) -> Stored:
     from lakewarden.pipeline.ingest.stored import Stored, snapshot
     from lakewarden.store import open_store
 
-    file = Path(url.removeprefix(_SQLITE))
-    if url.startswith(_SQLITE) and not file.exists():
+    file = missing_file(url)
+    if file is not None:
         raise BadInput(f"there is no database `{file}`", where="store")
     with open_store(url, makes=False) as store, store.reading() as reading:
         return Stored(database_address(url), snapshot(reading, realm, revision))

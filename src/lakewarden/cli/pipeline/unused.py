@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
+from lakewarden.cli.admin_target import missing_file
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
@@ -126,8 +127,8 @@ def _copied(index: Location, url: str, copy: Path) -> str:
     from lakewarden.store import open_store
 
     realm = open_index(index, check=False).realm
-    file = url.removeprefix("sqlite:///")
-    if file != url and not Path(file).exists():
+    file = missing_file(url)
+    if file is not None:
         raise BadInput(f"there is no database `{file}`", where="--log")
     with open_store(url, makes=False) as store, store.reading() as reading:
         write_usage(copy, realm, reading.usage(realm, ""))

@@ -159,7 +159,7 @@ def test_only_simple_believes_a_name(mode: Mode) -> None:
     assert isinstance(_ask(_basic("ana"), mode, anonymous="anonymous"), Unauthenticated)
 
 
-@pytest.mark.parametrize("value", [None, b"Basic %%%", b"nonsense"])
+@pytest.mark.parametrize("value", [None, b"Basic", b"Basic %%%", _basic(":secret")])
 def test_nothing_to_believe_is_the_anonymous_user_where_names_are_trusted(
     value: bytes | None,
 ) -> None:
@@ -167,6 +167,14 @@ def test_nothing_to_believe_is_the_anonymous_user_where_names_are_trusted(
     assert found == Actor("anonymous", credential="anonymous", unproven="simple")
     assert isinstance(_ask(value, "simple"), Unauthenticated)
     assert isinstance(_ask(value, "token", anonymous="anonymous"), Unauthenticated)
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"nonsense", b"Negotiate x", b"Digest x", b"Bearer", b"Bearer a b"]
+)
+def test_another_scheme_is_nobody_even_where_names_are_trusted(value: bytes) -> None:
+    """Source: gravitino reference 4.2."""
+    assert isinstance(_ask(value, "simple", anonymous="anonymous"), Unauthenticated)
 
 
 def test_two_headers_are_nobody_even_where_names_are_trusted() -> None:

@@ -12,7 +12,7 @@ trusted proxy vouches; those whom the certificate of their connection proves. A 
 made where nobody had to prove who it is (in `simple` mode, or while the authentication of a
 dialect was off) is good only as long as that is so. Credentials that were sent and are wrong
 never turn into somebody else: the anonymous user is for requests that bring none, and in `simple`
-mode for those that cannot be read.
+mode for those of Basic that cannot be read.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ class Authenticator:
                 return Actor(user, home, credential="proxy", unproven=self._simple)
             case Basic(user) if self.mode == SIMPLE:
                 return Actor(user, home, credential=SIMPLE, unproven=SIMPLE)
-            case Unreadable(why, doubled) if doubled:
-                return Unauthenticated(why)
-            case Nothing() | Unreadable() if self.mode == SIMPLE and anonymous is not None:
+            case Nothing() | Unreadable(basic=True) if (
+                self.mode == SIMPLE and anonymous is not None
+            ):
                 return Actor(anonymous, home, credential=ANONYMOUS, unproven=SIMPLE)
             case Nothing():
                 return Unauthenticated("credentials are required")

@@ -76,10 +76,11 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An unusable header, and why; `doubled`: there are several."""
+    """An unusable header, and why; `doubled`: there are several; `basic`: it is of that scheme."""
 
     why: str
     doubled: bool = False
+    basic: bool = False
 
 
 Credentials = (
@@ -124,14 +125,14 @@ def _basic(raw: bytes) -> Credentials:
     try:
         text = base64.b64decode(raw, validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        return Unreadable("the Basic credentials cannot be decoded")
+        return Unreadable("the Basic credentials cannot be decoded", basic=True)
     user, colon, password = text.partition(":")
     if not colon:
-        return Unreadable("the Basic credentials have no `:`")
+        return Unreadable("the Basic credentials have no `:`", basic=True)
     try:
         check_text(user, "the user name")
     except BadInput as error:
-        return Unreadable(str(error))
+        return Unreadable(str(error), basic=True)
     if len(user) > MAX_USER_CHARACTERS:
-        return Unreadable("the user name is too long")
+        return Unreadable("the user name is too long", basic=True)
     return Basic(user, password)

@@ -23,7 +23,7 @@ from lakewarden.service.source_row import BAD_STATEMENT, At, Row
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.aspects.policy import check_fields, deactivated, policy
+from lakewarden.systems.datahub.aspects.policy import check_change, deactivated, policy
 
 MODEL = load_system("datahub").model
 POLICY = Entity("dataHubPolicy", "urn:li:dataHubPolicy:p")
@@ -300,12 +300,21 @@ def _with_fields(filter: str, constraint: str) -> dict[str, Any]:
 
 
 def test_a_field_is_written_in_upper_case_unless_it_stands_there_already() -> None:
-    check_fields(None, _with_fields("RESOURCE_TYPE", "URN"), MODEL)
+    check_change(None, _with_fields("RESOURCE_TYPE", "URN"), MODEL)
     for wrong in (_with_fields("Domain", "URN"), _with_fields("DOMAIN", "urn")):
         for old in (None, _with_fields("DOMAIN", "URN")):
             with pytest.raises(BadInput, match=r"`(Domain|urn)`; expected one of: CONT"):
-                check_fields(old, wrong, MODEL)
-        check_fields(wrong, wrong, MODEL)
+                check_change(old, wrong, MODEL)
+        check_change(wrong, wrong, MODEL)
+
+
+@pytest.mark.parametrize("key", ["users", "groups", "roles", "resourceOwnersTypes"])
+def test_an_actor_is_a_urn_unless_it_stands_there_already(key: str) -> None:
+    wrong = {"actors": {key: ["urn:li:corpuser:ana@corp.test", "ana"]}}
+    for old in (None, {"actors": {}}, {"actors": {key: None}}):
+        with pytest.raises(BadInput, match="expected `urn:li:type:key`, got `ana`"):
+            check_change(old, wrong, MODEL)
+    check_change(wrong, wrong, MODEL)
 
 
 def test_a_statement_can_be_put_out_of_force() -> None:

@@ -188,18 +188,30 @@ def _criterion(field: str, condition: str, values: list[str]) -> dict[str, objec
     return {"field": field, "condition": condition, "values": values}
 
 
-def check_fields(old: Mapping[str, object] | None, new: Mapping[str, object], model: Model) -> None:
-    """Refuses a field of criteria that is not spelled as declared, in upper case.
+def check_change(old: Mapping[str, object] | None, new: Mapping[str, object], model: Model) -> None:
+    """Refuses what a policy that is written must not name, other than what it names already.
 
-    What the policy names already may stay. Raises `BadInput`. SOURCE: PolicyFieldTypeValidator.
+    That is a field of criteria that is not spelled as declared, in upper case, and an actor or type
+    of owners that is no URN. Raises `BadInput`.
+    SOURCE: PolicyFieldTypeValidator, PolicyUpdateInputInfoMapper.
     """
     fields = (field for field in model.fields.values() if field.grants)
     known = {name for field in fields for name in (field.name, *field.aliases)}
-    kept = set() if old is None else set(_named_fields(old))
+    kept = set() if old is None else {*_named_fields(old), *_named_actors(old)}
     for name in _named_fields(new):
         if name not in known and name not in kept:
             expected = ", ".join(sorted(known))
             raise BadInput(f"unknown field {quoted(name)}; expected one of: {expected}")
+    for urn in _named_actors(new):
+        if urn not in kept:
+            datahub.urn_type(urn)
+
+
+def _named_actors(policy: Mapping[str, object]) -> Iterator[str]:
+    """The users, groups, roles and types of owners that a policy names."""
+    actors = Fields(policy, "dataHubPolicyInfo").object_or_none("actors")
+    for key in () if actors is None else ("users", "groups", "roles", "resourceOwnersTypes"):
+        yield from actors.texts(key)
 
 
 def _named_fields(policy: Mapping[str, object]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import patch
 from lakewarden.systems.datahub.aspects.facts import Placement, stated_facts, stored_facts
 from lakewarden.systems.datahub.aspects.fields import without_avro_type
-from lakewarden.systems.datahub.aspects.policy import check_fields
+from lakewarden.systems.datahub.aspects.policy import check_change
 from lakewarden.systems.datahub.aspects.rendering import is_immutable
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -141,14 +141,14 @@ class Guard:
         The content of a new query is checked with the right to create it (`is_there` False).
         `domains` is that aspect as the same batch writes it; a data product is then of these
         domains. A logical parent is checked even where it stays, as in the original. Raises
-        `BadInput` for a policy with an unknown field.
+        `BadInput` for a policy with an unknown field or a malformed actor.
         """
         if old == new and aspect != "logicalParent":
             return
         match aspect:
             case aspects.POLICY:
                 self.check_mutable()
-                check_fields(old, new or {}, self._desk.realm(self._realm).system.model)
+                check_change(old, new or {}, self._desk.realm(self._realm).system.model)
             case "roleMembership":
                 self.ask("role_membership.edit")
             case "groupMembership" | "nativeGroupMembership":

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.model import Model
-from lakewarden.systems.datahub.aspects.policy import check_fields
+from lakewarden.systems.datahub.aspects.policy import check_change
 from lakewarden.systems.datahub.http.graphql.errors import bad
 
 _CONSTRAINTS: Final = "privilegeConstraints"
@@ -41,7 +41,7 @@ def value(
     policy.pop("resources", None)
     if input.get("resources") is not None:
         policy["resources"] = _resources(input["resources"], old.get("resources") or {})
-    check_fields(before, policy, model)
+    check_change(before, policy, model)
     return policy
 
 

@@ -311,7 +311,8 @@ def test_a_field_is_written_in_upper_case_unless_it_stands_there_already() -> No
 @pytest.mark.parametrize("key", ["users", "groups", "roles", "resourceOwnersTypes"])
 def test_an_actor_is_a_urn_unless_it_stands_there_already(key: str) -> None:
     wrong = {"actors": {key: ["urn:li:corpuser:ana@corp.test", "ana"]}}
-    for old in (None, {"actors": {}}, {"actors": {key: None}}):
+    olds: list[dict[str, Any] | None] = [None, {"actors": {}}, {"actors": {key: None}}]
+    for old in olds:
         with pytest.raises(BadInput, match="expected `urn:li:type:key`, got `ana`"):
             check_change(old, wrong, MODEL)
     check_change(wrong, wrong, MODEL)

@@ -210,8 +210,9 @@ def check_change(old: Mapping[str, object] | None, new: Mapping[str, object], mo
 def _named_actors(policy: Mapping[str, object]) -> Iterator[str]:
     """The users, groups, roles and types of owners that a policy names."""
     actors = Fields(policy, "dataHubPolicyInfo").object_or_none("actors")
-    for key in () if actors is None else ("users", "groups", "roles", "resourceOwnersTypes"):
-        yield from actors.texts(key)
+    if actors is not None:
+        for key in ("users", "groups", "roles", "resourceOwnersTypes"):
+            yield from actors.texts(key)
 
 
 def _named_fields(policy: Mapping[str, object]) -> Iterator[str]:

@@ -212,7 +212,9 @@ SAMPLES: Final = {
         _all(("policy_references.csv", "columns.csv", "users.csv", "tables.csv")),
     ),
     "glue": Sample(
-        _lake("glue-file", catalog="aws"), GLUE, _all(("tables-1.json", "tables-2.json"))
+        _lake("glue-file", catalog="aws"),
+        GLUE,
+        _all(("tables-1.json", "tables-2.json", "tags.json")),
     ),
     "bigquery": Sample(
         _lake("bigquery-file"), BIGQUERY, _all(("row-policies.json", "assets.json"))

@@ -1,7 +1,8 @@
 """A stand-in for AWS: moto's server, with pages and faults that it does not have by itself.
 
 moto answers lists whole. A server in front of it cuts them into pages of the size that a test
-says, by the tokens of the real APIs, and gives faults in place of answers.
+says, by the tokens of the real APIs, and gives faults in place of answers. It searches by LF-tags,
+of which moto only stores who has them, and says at a path what a test stored for it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Aws:
     size: int = 1_000
     faults: list[Fault] = field(default_factory=list)
     requests: list[tuple[str, int]] = field(default_factory=list)
+    stored: dict[str, object] = field(default_factory=dict)
 
     def tell(self, monkeypatch: pytest.MonkeyPatch, secret: str = SECRET) -> None:
         """Says where AWS is and who asks, as people do: by environment variables."""
@@ -64,6 +66,7 @@ class Aws:
         self.size = 1_000
         self.faults.clear()
         self.requests.clear()
+        self.stored.clear()
 
     def client(self, service: str) -> Any:
         """A client of a service of the server, for what a test stores."""
@@ -76,6 +79,14 @@ class Aws:
             aws_access_key_id="key",
             aws_secret_access_key="secret",
         )
+
+    def said(self, path: str, asked: dict[str, Any]) -> Any:
+        """What moto does not say; None for all else."""
+        if path == "/SearchDatabasesByLFTags":
+            return {"DatabaseList": list(_tagged_databases(asked["Expression"]))}
+        if path == "/SearchTablesByLFTags":
+            return {"TableList": list(_tagged_tables(asked["Expression"]))}
+        return self.stored.get(path)
 
     def answer(self, status: int, reply: Any, asked: dict[str, Any]) -> tuple[int, Any]:
         """A page of a list, or a fault; other answers as they are."""
@@ -96,6 +107,40 @@ class Aws:
         return 200, {holds: items[page * self.size : end], **more}
 
 
+def _tagged_databases(expression: list[Any]) -> Iterator[object]:
+    from moto.lakeformation.models import lakeformation_backends
+
+    for (_, name), tags in lakeformation_backends[ACCOUNT][REGION].lf_database_tags.items():
+        if _is_met(expression, tags):
+            yield {"Database": {"CatalogId": ACCOUNT, "Name": name}, "LFTags": tags}
+
+
+def _tagged_tables(expression: list[Any]) -> Iterator[object]:
+    """Tables whose tags, or those of their database or of a column, meet the expression."""
+    from moto.glue.models import glue_backends
+    from moto.lakeformation.models import lakeformation_backends
+
+    tags = lakeformation_backends[ACCOUNT][REGION]
+    for database in glue_backends[ACCOUNT][REGION].databases.values():
+        above = tags.lf_database_tags.get((ACCOUNT, database.name), [])
+        for name in database.tables:
+            table = (ACCOUNT, database.name, name)
+            own = tags.lf_table_tags.get(table, [])
+            inside = {key[3]: of for key, of in tags.lf_columns_tags.items() if key[:3] == table}
+            if any(_is_met(expression, of) for of in (above, own, *inside.values())):
+                yield {
+                    "Table": {"CatalogId": ACCOUNT, "DatabaseName": database.name, "Name": name},
+                    "LFTagOnDatabase": above,
+                    "LFTagsOnTable": own,
+                    "LFTagsOnColumns": [{"Name": c, "LFTags": of} for c, of in inside.items()],
+                }
+
+
+def _is_met(expression: list[Any], tags: list[Any]) -> bool:
+    values = {tag["TagKey"]: set(tag["TagValues"]) for tag in tags}
+    return all(values.get(term["TagKey"], set()) & {*term["TagValues"]} for term in expression)
+
+
 @contextmanager
 def aws_server() -> Iterator[Aws]:
     """Starts both servers."""
@@ -110,18 +155,25 @@ def aws_server() -> Iterator[Aws]:
     class Front(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            headers = {n: v for n, v in self.headers.items() if n.lower() in _PASSED_ON}
-            found = httpx.post(aws.behind + self.path, content=body, headers=headers, timeout=30)
-            status, content = found.status_code, found.content
+            asked = json.loads(body) if body.startswith(b"{") else {}
+            said = aws.said(self.path, asked)
+            if said is None:
+                status, kind, content = self._passed_on(body)
+            else:
+                status, kind, content = 200, "application/json", json.dumps(said).encode()
             if content.startswith(b"{"):
-                asked = json.loads(body) if body.startswith(b"{") else {}
-                status, reply = aws.answer(status, found.json(), asked)
+                status, reply = aws.answer(status, json.loads(content), asked)
                 content = json.dumps(reply).encode()
             self.send_response(status)
-            self.send_header("content-type", found.headers["content-type"])
+            self.send_header("content-type", kind)
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
+
+        def _passed_on(self, body: bytes) -> tuple[int, str, bytes]:
+            headers = {n: v for n, v in self.headers.items() if n.lower() in _PASSED_ON}
+            found = httpx.post(aws.behind + self.path, content=body, headers=headers, timeout=30)
+            return found.status_code, found.headers["content-type"], found.content
 
         def log_message(self, format: str, *args: object) -> None:
             """Logs nothing."""

@@ -315,7 +315,39 @@ def glue_table(name: str, *columns: str, kind: str = "EXTERNAL_TABLE") -> object
     }
 
 
+def tags_of(values: Mapping[str, str]) -> list[Mapping[str, object]]:
+    return [{"CatalogId": ACCOUNT, "TagKey": k, "TagValues": [v]} for k, v in values.items()]
+
+
+def tagged(
+    name: str,
+    database: Mapping[str, str],
+    own: Mapping[str, str],
+    columns: Mapping[str, Mapping[str, str]],
+) -> Mapping[str, object]:
+    """A table with the LF-tags of its database, its own and those of its columns."""
+    return {
+        "Table": {"CatalogId": ACCOUNT, "DatabaseName": "shop", "Name": name},
+        "LFTagOnDatabase": tags_of(database),
+        "LFTagsOnTable": tags_of(own),
+        "LFTagsOnColumns": [{"Name": c, "LFTags": tags_of(t)} for c, t in columns.items() if t],
+    }
+
+
 ALL_TABLES = {"Table": {"CatalogId": ACCOUNT, "DatabaseName": "shop", "TableWildcard": {}}}
+TEAM = {
+    "LFTagPolicy": {
+        "CatalogId": ACCOUNT,
+        "ResourceType": "TABLE",
+        "Expression": [{"TagKey": "team", "TagValues": ["sales"]}],
+    }
+}
+WHOLE_ROWS = {
+    "TableCatalogId": ACCOUNT,
+    "DatabaseName": "shop",
+    "TableName": "people",
+    "Name": "names",
+}
 PERMISSIONS = [
     permission(f"{ARN}:user/ana", lake_table("orders"), "SELECT", "DESCRIBE"),
     permission(f"{ARN}:user/ben", lake_table("orders"), "INSERT", "DELETE", "SELECT", "ALTER"),
@@ -341,6 +373,8 @@ PERMISSIONS = [
     permission(
         f"{ARN}:user/jon", {"DataCellsFilter": {"DatabaseName": "shop", "Name": "eu"}}, "SELECT"
     ),
+    permission(f"{ARN}:user/kim", TEAM, "SELECT", "DESCRIBE"),
+    permission(f"{ARN}:user/lee", {"DataCellsFilter": WHOLE_ROWS}, "SELECT"),
 ]
 GLUE = {
     "databases.json": json.dumps({"DatabaseList": [{"Name": "shop", "CatalogId": ACCOUNT}]}),
@@ -349,6 +383,16 @@ GLUE = {
     ),
     "tables-2.json": json.dumps({"TableList": [glue_table("totals", "n", kind="VIRTUAL_VIEW")]}),
     "permissions.json": json.dumps({"PrincipalResourcePermissions": PERMISSIONS}),
+    "tags.json": json.dumps(
+        {"TableList": [tagged("orders", {"team": "sales"}, {}, {"card": {"team": "hr"}})]}
+    ),
+    "filters.json": json.dumps(
+        {
+            "DataCellsFilters": [
+                {**WHOLE_ROWS, "RowFilter": {"AllRowsWildcard": {}}, "ColumnNames": ["name"]}
+            ]
+        }
+    ),
 }
 
 
@@ -365,13 +409,15 @@ def test_glue_and_lake_formation(unstarted: SparkSession, tmp_path: Path) -> Non
     assert users("table.write", "orders") == "ben eve"
     assert users("table.alter", "orders") == "ben eve"
     assert users("table.drop", "orders") == ""
-    assert users("column.read", "people.name") == "cleo dora eve"
+    assert users("column.read", "people.name") == "cleo dora eve lee"
+    assert users("column.read", "orders.id") == "ana ben eve ida kim"
     assert users("column.read", "people.card") == "eve"
     assert users("column.read", "people.day") == "dora eve"
     assert users("view.load", "totals") == "eve"
     assert allowed(warden, "schema.load", "aws.shop") == {
         "aws.shop": {
-            f"{ARN}:user/{name}" for name in ["ana", "ben", "cleo", "dora", "eve", "fay", "ida"]
+            f"{ARN}:user/{name}"
+            for name in ["ana", "ben", "cleo", "dora", "eve", "fay", "ida", "kim", "lee"]
         }
     }
     assert notes(result) >= {
@@ -379,10 +425,10 @@ def test_glue_and_lake_formation(unstarted: SparkSession, tmp_path: Path) -> Non
         " the permission holds under a condition of the request",
         "table shop.people: ALL to IAM_ALLOWED_PRINCIPALS:"
         " policies of IAM decide, and these are not read",
-        f"lftagpolicy TABLE: SELECT to {ARN}:user/hal: LFTAGPOLICY:"
-        " what has an LF-tag is not in the export",
-        f"datacellsfilter shop.eu: SELECT to {ARN}:user/jon: DATACELLSFILTER:"
-        " a filter permits some rows and columns",
+        f"lftagpolicy TABLE: SELECT to {ARN}:user/hal: LF-tag policy:"
+        " no database, table or column of the replies has such LF-tags",
+        f"datacellsfilter shop.eu: SELECT to {ARN}:user/jon: data cells filter:"
+        " it gives some rows, or the replies do not say which columns",
         f"table shop.totals: INSERT to {ARN}:role/etl: nothing on a view",
         "table shop.orders: SELECT to 444455556666: another account decides whom it lets have this",
         f"table shop.orders: DESCRIBE to {ARN}:user/ana: nothing on a table",

@@ -34,6 +34,7 @@ from tests.systems.gravitino.ingest.test_catalog_exports import (
     PERMISSIONS,
     glue_table,
     ingested,
+    lake_columns,
     notes,
     permission,
     written,
@@ -75,6 +76,11 @@ def granted(aws: Aws, *permissions: Any) -> None:
         lake.grant_permissions(**{name: one[name] for name in list(one) if name != "Condition"})
 
 
+def tag_on(aws: Aws, resource: Any, key: str, value: str) -> None:
+    tags: Any = [{"TagKey": key, "TagValues": [value]}]
+    aws.client("lakeformation").add_lf_tags_to_resource(Resource=resource, LFTags=tags)
+
+
 def shop(aws: Aws) -> None:
     """What the sample of files has, as far as AWS's API lets it be granted."""
     stored(aws)
@@ -89,14 +95,12 @@ def shop(aws: Aws) -> None:
         storage = table["StorageDescriptor"]
         glue.create_table(DatabaseName="shop", TableInput={**kept, "StorageDescriptor": storage})
     text = json.dumps(PERMISSIONS).replace("111122223333", ACCOUNT)
-    granted(
-        aws,
-        *(
-            one
-            for one in json.loads(text)
-            if not {"LFTagPolicy", "DataCellsFilter"} & set(one["Resource"])
-        ),
-    )
+    granted(aws, *(one for one in json.loads(text) if "DataCellsFilter" not in one["Resource"]))
+    lake = aws.client("lakeformation")
+    for key, values in (("team", ["sales", "hr"]), ("pii", ["yes"])):
+        lake.create_lf_tag(TagKey=key, TagValues=values)
+    tag_on(aws, {"Database": {"Name": "shop"}}, "team", "sales")
+    tag_on(aws, lake_columns("people", ColumnNames=["card"]), "team", "hr")
 
 
 def opened(address: str = ADDRESS) -> Source:
@@ -110,10 +114,12 @@ def read(out: Path, spark: SparkSession, address: str = ADDRESS) -> Result:
 def replies(aws: Aws) -> Mapping[str, str]:
     """What the `aws` command would write into files, asked by a client of its own."""
     glue, lake = aws.client("glue"), aws.client("lakeformation")
+    team = [{"TagKey": "team", "TagValues": ["sales", "hr"]}]
     asked = {
         "databases.json": glue.get_databases(),
         "tables.json": glue.get_tables(DatabaseName="shop"),
         "permissions.json": lake.list_permissions(),
+        "tags.json": aws.said("/SearchTablesByLFTags", {"Expression": team}),
     }
     return {name: json.dumps(reply, default=str) for name, reply in asked.items()}
 
@@ -136,14 +142,60 @@ def test_the_api_says_what_its_pages_in_files_say(
     by_api = read(tmp_path / "by-api", unstarted)
     assert facts(tmp_path / "by-api") == facts(tmp_path / "by-file")
     assert len(facts(tmp_path / "by-api")["statements"]) > 5
+    loaded = load(tmp_path / "by-api")
+    kim, warden = f"arn:aws:iam::{ACCOUNT}:user/kim", Warden(loaded.system, loaded.facts)
+    assert warden.check(kim, "table.load", "table:lk:aws.shop.orders").allow
+    assert warden.check(kim, "column.read", "column:lk:aws.shop.people.name").allow
+    assert not warden.check(kim, "column.read", "column:lk:aws.shop.people.card").allow
     assert notes(by_api) == notes(by_file)
     asked = {name: max(page for one, page in aws.requests if one == name) for name in LISTS}
-    assert asked == {"DatabaseList": 0, "TableList": 1, "PrincipalResourcePermissions": 5}
+    assert asked == {"DatabaseList": 0, "TableList": 1, "PrincipalResourcePermissions": 6}
     # Another order of the answers is the same content, so no new version.
     aws.size = 3
     assert not read(tmp_path / "by-api", unstarted).is_new
     manifest = by_api.manifest
     assert (manifest.source, manifest.inputs[0].name) == ("glue", f"{ADDRESS}/{ACCOUNT}")
+
+
+def test_what_permissions_name_is_asked(aws: Aws, unstarted: SparkSession, tmp_path: Path) -> None:
+    """Filters, stored expressions and policies of rows, of which moto knows none."""
+    stored(aws, "orders", "people")
+    about = {"TableCatalogId": ACCOUNT, "DatabaseName": "shop", "TableName": "people"}
+    wanted = [{"TagKey": "team", "TagValues": ["sales"]}]
+    aws.client("lakeformation").create_lf_tag(TagKey="team", TagValues=["sales"])
+    tag_on(aws, {"Database": {"Name": "shop"}}, "team", "sales")
+    named = {"CatalogId": ACCOUNT, "ResourceType": "TABLE", "ExpressionName": "sales"}
+    ana, ben = f"{ARN}:user/ana", f"{ARN}:user/ben"
+    granted(
+        aws,
+        permission(ana, {"DataCellsFilter": {**about, "Name": "ids"}}, "SELECT"),
+        permission(ben, {"LFTagPolicy": named}, "SELECT"),
+    )
+    column = "column:lk:aws.shop"
+
+    def readers() -> list[set[str]]:
+        loaded = load(tmp_path / "out")
+        warden = Warden(loaded.system, loaded.facts)
+        return [
+            {who.rpartition("/")[2] for who in warden.who("column.read", f"{column}.{t}.id")}
+            for t in ("orders", "people")
+        ]
+
+    result = read(tmp_path / "out", unstarted)
+    assert readers() == [set(), set()]
+    unserved = "`RLSPolicyAttachments`, for which this endpoint has no operation"
+    assert unserved in result.report.not_read
+    cells = {**about, "Name": "ids", "RowFilter": {"AllRowsWildcard": {}}, "ColumnNames": ["id"]}
+    aws.stored["/ListDataCellsFilter"] = {"DataCellsFilters": [cells]}
+    expression = {"Name": "sales", "Expression": wanted}
+    aws.stored["/ListLFTagExpressions"] = {"LFTagExpressions": [expression]}
+    read(tmp_path / "out", unstarted)
+    assert readers() == [{"ben"}, {"ana", "ben"}]
+    attached = {"PolicyName": "own", "Principal": {}, "Resource": {"LFTagPolicy": named}}
+    aws.stored["/ListRLSPolicyAttachments"] = {"RLSPolicyAttachments": [attached]}
+    result = read(tmp_path / "out", unstarted)
+    assert readers() == [set(), set()]
+    assert unserved not in result.report.not_read
 
 
 def test_what_other_accounts_share_is_left_out(

@@ -1,22 +1,25 @@
 """AWS Glue and Lake Formation, asked over their APIs.
 
 Read are the replies that `lake_formation` also reads from files: GetDatabases, then GetTables of
-each, then ListPermissions, of one catalog of one account and region. Permissions come last, so
-that what was revoked meanwhile is not granted here. What AWS refuses, or cannot answer after some
-tries, ends the reading, and nothing is published.
+each, then ListPermissions, of one catalog of one account and region. Permissions come after what
+they are on, so that what was revoked meanwhile is not granted here; then come the policies of rows,
+and the LF-tags and filters that permissions and policies name. What AWS refuses, or cannot answer
+after some tries, ends the reading, and nothing is published. An operation that a region does not
+serve has nothing to say there, which the report tells.
 
 Credentials are those that AWS's own tools take: variables, profiles, roles. They are no part of
 the address, of a message or of what is written.
 
 SOURCE: AWS Glue API reference, GetDatabases and GetTables; Lake Formation API reference,
-ListPermissions; botocore documentation, Credentials and Retries.
+ListPermissions, ListRLSPolicyAttachments, ListLFTags, SearchTablesByLFTags, ListLFTagExpressions
+and ListDataCellsFilter; botocore documentation, Credentials and Retries.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
@@ -30,7 +33,10 @@ from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino.ingest.catalogs.asked import reading
 from lakewarden.systems.gravitino.ingest.catalogs.lake_formation import (
+    ATTACHMENTS,
     DATABASES,
+    EXPRESSIONS,
+    FILTERS,
     LINKED_DATABASE,
     PERMISSIONS,
     TABLES,
@@ -75,6 +81,10 @@ _REFUSED_CREDENTIALS: Final = frozenset(
 )
 _BUSY: Final = re.compile(r".*(Throttl|TooManyRequests|LimitExceeded|SlowDown).*")
 _CHANGED: Final = "EntityNotFoundException"
+_UNSERVED: Final = frozenset({404, 501})
+_TAGS: Final = "LFTags"
+_MOST_VALUES: Final = 50
+"""So many values of a tag are searched for at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,8 @@ class AwsGlue:
         account = _Account(self.region, self.catalog_id, progress)
         for record in account.records():
             content.take(record)
-        return reading(content, system.model, f"aws://{self.region}/{account.catalog_id}")
+        name = f"aws://{self.region}/{account.catalog_id}"
+        return reading(content, system.model, name, account.unserved)
 
 
 class _Account:
@@ -117,29 +128,85 @@ class _Account:
         self.catalog_id = catalog_id or _account_of(open_client("sts"))
         self._pages = Pages(self.catalog_id, takes_others=True)
         self._requests = 0
+        self.unserved: list[str] = []
 
     def records(self) -> Iterator[Record]:
         """What the catalog has, and who may do what there."""
         databases = []
-        for page in self._asked(self._glue.get_databases, DATABASES):
+        for page in self._asked(self._glue.get_databases, DATABASES, **self._catalog):
             listed = Section(page, DATABASES).tables(DATABASES)
             databases += [one.text("Name") for one in listed if not one.take(LINKED_DATABASE)]
             yield from self._read(page, "GetDatabases")
         for name in databases:
-            for page in self._asked(self._glue.get_tables, TABLES, DatabaseName=name):
+            for page in self._asked(
+                self._glue.get_tables, TABLES, **self._catalog, DatabaseName=name
+            ):
                 yield from self._read(page, f"GetTables of {name}")
-        for page in self._asked(self._permissions.list_permissions, PERMISSIONS):
+        lake = self._permissions
+        for page in self._asked(lake.list_permissions, PERMISSIONS, **self._catalog):
             yield from self._read(page, "ListPermissions")
+        for page in self._asked_if_served(lake.list_rls_policy_attachments, ATTACHMENTS):
+            yield from self._read(page, "ListRLSPolicyAttachments")
+        yield from self._named()
+        yield from self._pages.rest()
+
+    def _named(self) -> Iterator[Record]:
+        """The filters, expressions and tags that permissions and policies of rows name."""
+        lake, catalog = self._permissions, self._catalog
+        for database, name in sorted(self._pages.filtered()):
+            table = {**catalog, "DatabaseName": database, "Name": name}
+            for page in self._asked(lake.list_data_cells_filter, FILTERS, Table=table):
+                yield from self._read(page, "ListDataCellsFilter")
+        policies = self._pages.tag_policies()
+        if any(policy.name for policy in policies):
+            for page in self._asked_if_served(lake.list_lf_tag_expressions, EXPRESSIONS, **catalog):
+                yield from self._read(page, "ListLFTagExpressions")
+        keys = {key for policy in policies for key, _ in self._pages.tags.wanted(policy)}
+        for tag in self._values(keys):
+            for ask, holds in (
+                (lake.search_databases_by_lf_tags, DATABASES),
+                (lake.search_tables_by_lf_tags, TABLES),
+            ):
+                for page in self._asked_if_served(ask, holds, **catalog, Expression=[tag]):
+                    yield from self._read(page, f"what has the LF-tag {tag['TagKey']}")
+
+    def _values(self, keys: Collection[str]) -> Iterator[Mapping[str, object]]:
+        """All values of LF-tags, as many at once as can be searched for.
+
+        Those that no permission names are searched for as well: a column may have one of them in
+        place of that of its table.
+        """
+        if not keys:
+            return
+        for page in self._asked(self._permissions.list_lf_tags, _TAGS, **self._catalog):
+            for tag in Section(page, "ListLFTags").tables(_TAGS):
+                key, values = tag.text("TagKey"), tag.texts("TagValues")
+                for start in range(0, len(values) if key.lower() in keys else 0, _MOST_VALUES):
+                    some = list(values[start : start + _MOST_VALUES])
+                    yield {"TagKey": key, "TagValues": some}
+
+    @property
+    def _catalog(self) -> dict[str, str]:
+        return {"CatalogId": self.catalog_id}
 
     def _read(self, page: Mapping[str, object], where: str) -> Iterator[Record]:
         return self._pages.read(Section(page, where))
 
-    def _asked(self, ask: Ask, holds: str, **about: str) -> Iterator[Mapping[str, object]]:
+    def _asked_if_served(
+        self, ask: Ask, holds: str, **about: object
+    ) -> Iterator[Mapping[str, object]]:
+        """All pages of an operation; none where there is no such operation."""
+        try:
+            yield from self._asked(ask, holds, **about)
+        except _Unserved:
+            self.unserved.append(f"`{holds}`, for which this endpoint has no operation")
+
+    def _asked(self, ask: Ask, holds: str, **about: object) -> Iterator[Mapping[str, object]]:
         """All pages of an operation; raises for one that is given for the second time."""
         token, seen = "", set[str]()
         for _ in range(_MOST_PAGES):
             more = {"NextToken": token} if token else {}
-            reply = _answer(ask, CatalogId=self.catalog_id, **about, **more)
+            reply = _answer(ask, **about, **more)
             self._requests += 1
             self._progress("read", 0, 1, f"{self._requests:,} requests")
             yield {holds: reply.get(holds, [])}
@@ -150,6 +217,10 @@ class _Account:
                 raise BadInput("a page is given for the second time", where=holds)
             seen.add(token)
         raise Unavailable(f"more than {_MOST_PAGES:,} pages of {holds}")
+
+
+class _Unserved(Unavailable):
+    """There is no such operation."""
 
 
 def _clients(region: str) -> Callable[[str], Any]:
@@ -201,7 +272,10 @@ def _refused(error: Any) -> BadInput | Unavailable:
     said = _short(f"{error.operation_name}: {code}: {error.response['Error'].get('Message', '')}")
     if code == _CHANGED:
         return Unavailable(f"the catalog changed while it was read, {said}; read it again")
-    is_refused = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") in (400, 403)
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    if status in _UNSERVED:
+        return _Unserved(f"AWS cannot answer {said}")
+    is_refused = status in (400, 403)
     if is_refused and _BUSY.fullmatch(code) is None:
         return BadInput(f"AWS refuses {said}")
     return Unavailable(f"AWS cannot answer {said}")

@@ -4,32 +4,49 @@
     GetTables            `TableList`: columns of `StorageDescriptor`, and `PartitionKeys`
     ListPermissions      `PrincipalResourcePermissions`
 
+and, where permissions name what they say:
+
+    SearchDatabasesByLFTags, SearchTablesByLFTags   `DatabaseList`, `TableList`, of other items
+    ListLFTagExpressions                            `LFTagExpressions`
+    ListDataCellsFilter                             `DataCellsFilters`
+    ListRLSPolicyAttachments                        `RLSPolicyAttachments`
+
 Every file has one page or several. A permission on all tables of a database is one on the database.
 A permission on columns names some, or leaves some out of all of them; one to select from all tables
 of a database is on all columns of the table `ALL_TABLES`. A database or table that is a link to
-another is left out: whoever reads it needs a permission on the other.
+another is left out: whoever reads it needs a permission on the other. A filter of cells that has
+all rows is some columns. A table with a policy of rows limits its readers.
 
 SOURCE: AWS Glue API reference, Database and Table; Lake Formation API reference, Resource,
-TableWithColumnsResource and PrincipalResourcePermissions.
+TableWithColumnsResource, DataCellsFilter, RLSPolicyAttachment and PrincipalResourcePermissions.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.systems.gravitino.ingest.catalogs.lf_tags import (
+    ALL_ON_TABLE,
+    LfTags,
+    TagPolicy,
+    expression,
+    tag_policy,
+)
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Exists,
     Granted,
     GrantedColumns,
     Grantee,
     Left,
+    Limited,
     Record,
     Securable,
     label,
@@ -38,7 +55,9 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
 DATABASES: Final = "DatabaseList"
 TABLES: Final = "TableList"
 PERMISSIONS: Final = "PrincipalResourcePermissions"
-
+EXPRESSIONS: Final = "LFTagExpressions"
+FILTERS: Final = "DataCellsFilters"
+ATTACHMENTS: Final = "RLSPolicyAttachments"
 
 LINKED_DATABASE: Final = "TargetDatabase"
 """What a database has that is a link."""
@@ -48,7 +67,23 @@ _LINK: Final = "RESOURCELINK"
 _EVERY_TABLE: Final = "ALL_TABLES"
 """What the table is called of a permission on all tables."""
 
-_ALL_TABLES: Final = ("SELECT", "INSERT", "DELETE", "ALTER")
+_TAGGED: Final = "LFTagPolicy"
+_FILTERED: Final = "DataCellsFilter"
+_CATALOGS: Final = {
+    "Catalog": "Id",
+    "Database": "CatalogId",
+    "Table": "CatalogId",
+    "TableWithColumns": "CatalogId",
+    _TAGGED: "CatalogId",
+    _FILTERED: "TableCatalogId",
+}
+"""What the catalog is called of each kind of resource that may carry over."""
+
+_ON_DATABASE: Final = ("ALL", "CREATE_TABLE", "DESCRIBE")
+"""The permissions on databases that mean something here."""
+
+_QUOTED: Final = re.compile(r'"[^"]+"(\."[^"]+")*')
+"""What a column in a record is called, such as `"to"."town"`."""
 
 
 def records(files: Sequence[File]) -> Iterator[Record]:
@@ -58,21 +93,35 @@ def records(files: Sequence[File]) -> Iterator[Record]:
         for record in json_records(file.path, file.name):
             page = Section(record.value, f"{file.name}: line {record.line}{record.path}")
             yield from pages.read(page)
+    yield from pages.rest()
 
 
 @dataclass(slots=True)
 class Pages:
     """The pages of one catalog: names of two would be taken for each other.
 
-    `catalog_id` is the first one that a page names, if it is not given. With `takes_others`,
-    permissions on what is in others are left out; without it they are an error.
+    `catalog_id` is the first one that a page names, if it is not given. With `takes_others`, what
+    is in others is left out; without it that is an error.
     """
 
     catalog_id: str = ""
     takes_others: bool = False
+    tags: LfTags = field(default_factory=LfTags)
+    filters: dict[tuple[str, ...], _Resource | None] = field(default_factory=dict)
+    _later: list[_Later] = field(default_factory=list)
+    _limits: list[tuple[TagPolicy, str]] = field(default_factory=list)
+    _named_at: str = ""
 
     def read(self, page: Section) -> Iterator[Record]:
-        known = {DATABASES: self._database, TABLES: self._table, PERMISSIONS: self._permission}
+        """What a page says by itself."""
+        known = {
+            DATABASES: self._database,
+            TABLES: self._table,
+            PERMISSIONS: self._permission,
+            EXPRESSIONS: self._expression,
+            FILTERS: self._filter,
+            ATTACHMENTS: self._attachment,
+        }
         names = [name for name in page.names() if name in known]
         if not names:
             expected = ", ".join(f"`{name}`" for name in known)
@@ -81,68 +130,156 @@ class Pages:
             for item in page.tables(name):
                 yield from known[name](item)
 
-    def _of_catalog(self, item: Section) -> None:
-        catalogs = {self.catalog_id, item.text("CatalogId", "")} - {""}
-        if len(catalogs) > 1:
-            both = " and ".join(f"`{name}`" for name in sorted(catalogs))
-            raise BadInput(f"two catalogs, {both}: export each by itself", where=item.where)
-        self.catalog_id = next(iter(catalogs), "")
+    def rest(self) -> Iterator[Record]:
+        """What is said of LF-tags and filters of cells, when all pages are read."""
+        for one in self._later:
+            found = list(self._said(one))
+            yield from found
+            feature = "filter" if one.policy is None else "lf_tag"
+            for word in () if found else one.words:
+                yield Granted(one.grantee, word, one.on, one.place, feature)
+        for policy, place in self._limits:
+            yield from self._limited(policy, place)
+
+    def tag_policies(self) -> list[TagPolicy]:
+        """The policies on LF-tags that pages named."""
+        granted = [one.policy for one in self._later if one.policy is not None]
+        return [*granted, *(policy for policy, _ in self._limits)]
+
+    def filtered(self) -> set[tuple[str, ...]]:
+        """The databases and tables of the filters that permissions name."""
+        return {one.on.parts[:2] for one in self._later if one.policy is None}
+
+    def _said(self, one: _Later) -> Iterator[Record]:
+        if one.policy is not None:
+            yield from self.tags.permitted(one.policy, one.grantee, one.words, one.place)
+            return
+        columns = self.filters.get(one.on.parts)
+        if columns is not None:
+            yield from (_granted(columns, one.grantee, w, "", one.place) for w in one.words)
+
+    def _limited(self, policy: TagPolicy, place: str) -> Iterator[Record]:
+        """The tables whose readers a policy of rows limits."""
+        if not self.tags.tables or not self.tags.wanted(policy):
+            message = f"{label(policy.on)}: no reply says which tables have these LF-tags"
+            raise BadInput(message, where=place)
+        for table, _ in self.tags.matching(policy):
+            yield Limited(Securable("TABLE", table), "row_policy", place)
+
+    def _here(self, item: Section, key: str = "CatalogId") -> bool:
+        """Whether an item is in this catalog, as what names none is. Raises for one of another."""
+        catalog = item.text(key, "") or self.catalog_id
+        if self.catalog_id and catalog != self.catalog_id:
+            if self.takes_others:
+                return False
+            first = f"`{self.catalog_id}` ({self._named_at})"
+            message = f"two catalogs, {first} and `{catalog}`: export each by itself"
+            raise BadInput(message, where=item.where)
+        self._named_at = self._named_at if self.catalog_id else item.where
+        self.catalog_id = catalog
+        return True
 
     def _database(self, item: Section) -> Iterator[Record]:
-        self._of_catalog(item)
+        tagged = item.take("Database")
+        if tagged is not None:
+            database = Section(tagged, item.at("Database"))
+            if self._here(database):
+                self.tags.add_database(database.text("Name"), item.tables("LFTags"))
+            return
+        self._here(item)
         kind = _LINK if item.take(LINKED_DATABASE) else "DATABASE"
         yield Exists(Securable(kind, (item.text("Name"),)), item.where)
 
     def _table(self, item: Section) -> Iterator[Record]:
-        self._of_catalog(item)
+        tagged = item.take("Table")
+        if tagged is not None:
+            table = Section(tagged, item.at("Table"))
+            if self._here(table):
+                self.tags.add_table((table.text("DatabaseName"), table.text("Name")), item)
+            return
+        self._here(item)
         database, name = item.text("DatabaseName"), item.text("Name")
         is_link = item.take(_LINKED_TABLE)
         kind = _LINK if is_link else item.text("TableType", "") or "TABLE"
         yield Exists(Securable(kind, (database, name)), item.where)
         if is_link:
             return
+        if item.take("RLSProperties"):
+            yield Limited(Securable("TABLE", (database, name)), "row_policy", item.where)
         descriptor = Section(item.take("StorageDescriptor") or {}, item.at("StorageDescriptor"))
         for column in (*descriptor.tables("Columns"), *item.tables("PartitionKeys")):
             named = Securable("COLUMN", (database, name, column.text("Name")))
             yield Exists(named, column.where)
 
+    def _expression(self, item: Section) -> Iterator[Record]:
+        if self._here(item):
+            self.tags.expressions[item.text("Name")] = expression(item.tables("Expression"))
+        yield from ()
+
+    def _filter(self, item: Section) -> Iterator[Record]:
+        if self._here(item, "TableCatalogId"):
+            on = _filtered(item)
+            rows = Section(item.take("RowFilter") or {}, item.at("RowFilter"))
+            is_whole = rows.take("AllRowsWildcard") is not None and not rows.names()
+            columns = _columns(Securable("TABLE", on.parts[:2]), item)
+            self.filters[on.parts] = columns if is_whole else None
+        yield from ()
+
+    def _attachment(self, item: Section) -> Iterator[Record]:
+        name, inner = self._named(item)
+        if inner is None:
+            yield Left(f"policy of rows {item.text('PolicyName')}", "other_catalog", item.where)
+            return
+        if name == _TAGGED:
+            self._limits.append((_policy(inner), item.where))
+            return
+        on = self._resource(name, inner)
+        if on.on.kind != "TABLE":
+            message = f"a policy of rows on {label(on.on)}: expected a table or LF-tags"
+            raise BadInput(message, where=item.where)
+        yield Limited(on.on, "row_policy", item.where)
+
     def _permission(self, item: Section) -> Iterator[Record]:
         principal = Section(item.take("Principal"), item.at("Principal"))
         grantee = Grantee("", principal.text("DataLakePrincipalIdentifier"))
-        resource = Section(item.take("Resource"), item.at("Resource"))
-        names = resource.names()
-        if len(names) != 1:
-            raise BadInput("expected one resource", where=resource.where)
-        value = resource.take(names[0])
-        if self.takes_others and not self._has(value):
+        name, inner = self._named(item)
+        if inner is None:
             yield Left(f"permission of {grantee.name}", "other_catalog", item.where)
             return
-        on = self._resource(names[0], Section(value, resource.at(names[0])))
+        tagged = _policy(inner) if name == _TAGGED else None
+        on = self._resource(name, inner) if tagged is None else _Resource(tagged.on)
         limit = "condition" if item.take("Condition") else ""
-        for privilege in item.texts("Permissions"):
-            if on.on.kind == "DATABASE" and privilege in _ALL_TABLES[:3]:
-                message = f"`{privilege}` is no permission on a database, but on its tables"
-                raise BadInput(message, where=item.where)
-            for word in _words(privilege, on):
-                yield _granted(on, grantee, word, limit, item.where)
+        words = item.texts("Permissions")
+        later = () if limit else _told_later(on.on.kind, tagged)
+        for privilege in words:
+            if privilege not in later:
+                yield from _given(on, grantee, privilege, limit, item.where)
+        if some := tuple(word for word in words if word in later):
+            self._later.append(_Later(grantee, some, on.on, tagged, item.where))
         for privilege in item.texts("PermissionsWithGrantOption"):
             subject = f"{privilege} of {grantee.name} on {label(on.on)}"
             yield Left(subject, "grant_option", item.where)
 
-    def _has(self, resource: object) -> bool:
-        """Whether something is in this catalog, as what names none is."""
-        catalog = resource.get("CatalogId") if isinstance(resource, Mapping) else None
-        return not catalog or catalog == self.catalog_id
+    def _named(self, item: Section) -> tuple[str, Section | None]:
+        """The kind of an item's resource, and the resource; none where it is in another catalog."""
+        resource = Section(item.take("Resource"), item.at("Resource"))
+        names = resource.names()
+        if len(names) != 1:
+            raise BadInput("expected one resource", where=resource.where)
+        inner = Section(resource.take(names[0]), resource.at(names[0]))
+        is_told = names[0] in _CATALOGS or self.takes_others
+        is_here = not is_told or self._here(inner, _CATALOGS.get(names[0], "CatalogId"))
+        return names[0], inner if is_here else None
 
     def _resource(self, name: str, inner: Section) -> _Resource:
         if name == "Catalog":
             return _Resource(Securable("CATALOG", ()))
         if name == "Database":
-            self._of_catalog(inner)
             return _Resource(Securable("DATABASE", (inner.text("Name"),)))
+        if name == _FILTERED:
+            return _Resource(_filtered(inner))
         if name not in ("Table", "TableWithColumns"):
             return _Resource(Securable(name.upper(), tuple(_words_of(inner))))
-        self._of_catalog(inner)
         database = inner.text("DatabaseName")
         if inner.take("TableWildcard") is not None:
             return _Resource(Securable("TABLEWILDCARD", (database,)))
@@ -161,6 +298,35 @@ class _Resource:
     is_excluding: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """Permissions on what has LF-tags, by `policy`, or on what a filter of cells has."""
+
+    grantee: Grantee
+    words: tuple[str, ...]
+    on: Securable
+    policy: TagPolicy | None
+    place: str
+
+
+def _told_later(kind: str, policy: TagPolicy | None) -> tuple[str, ...]:
+    """The permissions that say something when all pages are read."""
+    if policy is not None:
+        return ("ALL", *ALL_ON_TABLE) if policy.is_on_tables else _ON_DATABASE
+    return ("SELECT",) if kind == _FILTERED.upper() else ()
+
+
+def _policy(inner: Section) -> TagPolicy:
+    raw = {key: inner.take(key) for key in inner.names()}
+    on = Securable(_TAGGED.upper(), tuple(_words_of(Section(raw, inner.where))))
+    return tag_policy(Section(raw, inner.where), on)
+
+
+def _filtered(inner: Section) -> Securable:
+    parts = (inner.text("DatabaseName"), inner.text("TableName", ""), inner.text("Name"))
+    return Securable(_FILTERED.upper(), parts)
+
+
 def _words_of(inner: Section) -> Iterator[str]:
     """What a resource that does not carry over is called: all that it says of itself."""
     for key in inner.names():
@@ -170,20 +336,36 @@ def _words_of(inner: Section) -> Iterator[str]:
 
 
 def _columns(table: Securable, inner: Section) -> _Resource:
-    names = inner.texts("ColumnNames")
+    names = _plain(inner.texts("ColumnNames"))
     wildcard = inner.take("ColumnWildcard")
     if names or not isinstance(wildcard, Mapping):
-        return _Resource(table, frozenset(names))
-    excluded = Section(wildcard, inner.at("ColumnWildcard")).texts("ExcludedColumnNames")
-    return (
-        _Resource(table, frozenset(excluded), is_excluding=True) if excluded else _Resource(table)
-    )
+        return _Resource(table, names)
+    excluded = _plain(Section(wildcard, inner.at("ColumnWildcard")).texts("ExcludedColumnNames"))
+    return _Resource(table, excluded, is_excluding=True) if excluded else _Resource(table)
+
+
+def _plain(names: Iterable[str]) -> frozenset[str]:
+    """Names of columns without the quotes that those in records have."""
+    return frozenset(n.replace('"', "") if _QUOTED.fullmatch(n) else n for n in names)
+
+
+def _given(
+    on: _Resource, grantee: Grantee, privilege: str, limit: str, place: str
+) -> Iterator[Record]:
+    """The grants that a permission is."""
+    if on.on.kind == "DATABASE" and privilege in ALL_ON_TABLE:
+        if privilege != "ALTER":
+            message = f"`{privilege}` is no permission on a database, but on its tables"
+            raise BadInput(message, where=place)
+        limit = limit or "alter_database"
+    for word in _words(privilege, on):
+        yield _granted(on, grantee, word, limit, place)
 
 
 def _words(privilege: str, resource: _Resource) -> tuple[str, ...]:
     """What a permission is, where on all tables of a database it says something else."""
     if resource.on.kind == "TABLEWILDCARD" and privilege in ("ALL", "SUPER"):
-        return _ALL_TABLES
+        return ALL_ON_TABLE
     return (privilege,)
 
 

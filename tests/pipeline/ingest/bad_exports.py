@@ -204,12 +204,28 @@ SAMPLES: Final = {
     "unity": Sample(
         _lake("unity-catalog-file"),
         UNITY,
-        _all(("row_filters.csv", "column_masks.csv", "columns.csv", "tables.csv")),
+        _all(
+            (
+                "row_filters.csv",
+                "column_masks.csv",
+                "abac_policy_definitions.csv",
+                "columns.csv",
+                "tables.csv",
+            )
+        ),
     ),
     "snowflake": Sample(
         _lake("snowflake-file"),
         SNOWFLAKE,
-        _all(("policy_references.csv", "columns.csv", "users.csv", "tables.csv")),
+        _all(
+            (
+                "policy_references.csv",
+                "tag_references.csv",
+                "columns.csv",
+                "users.csv",
+                "tables.csv",
+            )
+        ),
     ),
     "glue": Sample(
         _lake("glue-file", catalog="aws"),

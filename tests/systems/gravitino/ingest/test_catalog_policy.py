@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.service.source_row import BAD_NAME
 from lakewarden.service.warden import Warden
@@ -72,6 +73,44 @@ def test_a_limit_hides_its_column_and_what_could_be_it(limited: str, read: list[
     )
     assert read_columns(warden, *columns) == read
     assert not warden.who("table.load", f"table:lk:{'.'.join(PEOPLE)}")
+
+
+@pytest.mark.parametrize(
+    ("on", "read"),
+    [
+        (Securable("SCHEMA", PEOPLE[:2]), []),
+        (Securable("CATALOG", PEOPLE[:1]), []),
+        (Securable("SCHEMA", ("main", "hr")), ["name", "card"]),
+        (Securable("TABLE", PEOPLE), []),
+    ],
+)
+def test_a_limit_on_a_container_is_one_on_all_that_is_in_it(on: Securable, read: list[str]) -> None:
+    """Also where the container is not listed; and columns of a table are not left over."""
+    warden = warden_of(
+        "unity-catalog",
+        iter(
+            [
+                Exists(Securable("SCHEMA", ("main", "other")), "w"),
+                Exists(Securable("TABLE", PEOPLE), "w"),
+                Exists(Securable("VIEW", (*PEOPLE[:2], "totals")), "w"),
+                *(column(*PEOPLE, name) for name in ("name", "card")),
+                Granted(ANA, "ALL_PRIVILEGES", Securable("CATALOG", PEOPLE[:1]), "w"),
+                Limited(on, "abac", "w"),
+                Limited(Securable("TABLE", ("main", "hr", "x")), "column_mask", "w", "c"),
+            ]
+        ),
+    )
+    assert read_columns(warden, "name", "card") == read
+    assert bool(warden.who("table.load", f"table:lk:{'.'.join(PEOPLE)}")) is bool(read)
+    reads_view = bool(warden.who("view.load", "view:lk:main.shop.totals"))
+    assert reads_view is (on.parts in (PEOPLE, ("main", "hr")))
+
+
+@pytest.mark.parametrize("kind", ["METASTORE", "COLUMN", "MODEL"])
+def test_a_limit_on_something_else_is_refused(kind: str) -> None:
+    limited = Limited(Securable(kind, ("a", "b", "c", "d")), "abac", "w")
+    with pytest.raises(BadInput, match="nobody knows which tables it limits"):
+        warden_of("unity-catalog", iter([limited]))
 
 
 def test_a_table_with_a_dot_gives_no_column_to_another() -> None:

@@ -26,6 +26,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Grantee,
     Limited,
     MemberOf,
+    Present,
     Record,
     Securable,
 )
@@ -143,7 +144,10 @@ def snowflake_allows(world: World, user: str, words: str, table: tuple[str, ...]
 def test_snowflake(seed: int) -> None:
     world = drawn(random.Random(seed), SNOWFLAKE_WORDS, 22)
     kinds = ("DATABASE", "SCHEMA", "TABLE")
-    warden = warden_of("snowflake", records_of(world, kinds, "USER", "ROLE", "PUBLIC"))
+    members = {member for member, _ in world.members} & {*world.users}
+    listed = (Present(Grantee("USER", name), "w") for name in sorted(members))
+    records = records_of(world, kinds, "USER", "ROLE", "PUBLIC")
+    warden = warden_of("snowflake", itertools.chain(listed, records))
     for user, table in itertools.product(world.users, TABLES):
         on = f"table:lk:{'.'.join(table)}"
         for operation, words in (

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.service.source_row import Row
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
+    Complete,
     Exists,
     Granted,
     GrantedColumns,
@@ -24,6 +26,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Present,
     Record,
     Securable,
+    Tagged,
     label,
 )
 from lakewarden.systems.gravitino.ingest.grants import stored
@@ -42,6 +45,7 @@ class ExportContent:
     """The records of one source, gathered; `catalog` is the one that an option names.
 
     `notes` are what has no counterpart, by subject. `inactive` are users who may do nothing.
+    `tagged` is what has a tag, of all tags of the `tag_kinds`.
     """
 
     mapping: SourceMapping
@@ -56,6 +60,9 @@ class ExportContent:
     principals: set[Principal] = field(default_factory=set)
     inactive: set[Principal] = field(default_factory=set)
     notes: list[tuple[str, str]] = field(default_factory=list)
+    tagged: dict[Securable, list[Tagged]] = field(default_factory=lambda: defaultdict(list))
+    tag_kinds: set[str] = field(default_factory=set)
+    _origins: dict[Principal, tuple[str, str]] = field(default_factory=dict)
     _present: set[Principal] = field(default_factory=set)
     _listed: set[str] = field(default_factory=set)
     _misnamed: list[tuple[Entity, Entity, str]] = field(default_factory=list)
@@ -75,6 +82,10 @@ class ExportContent:
                 self.limited.append(record)
             case Present():
                 self._list(record)
+            case Tagged():
+                self.tagged[record.tag].append(record)
+            case Complete():
+                self._complete(record.kind)
             case Left():
                 self.notes.append((record.subject, self.reason(record.feature)))
 
@@ -89,7 +100,7 @@ class ExportContent:
             self._add(entity)
 
     def _exists(self, record: Exists) -> None:
-        entity = self._entity(record.on)
+        entity = self.named(record.on)
         if entity is None:
             reason = self.mapping.kind(record.on.kind).never
             self.notes.append((label(record.on), f"{record.on.kind}: {reason}"))
@@ -121,8 +132,15 @@ class ExportContent:
         if not record.is_active and principal.kind == USER:
             self.inactive.add(principal)
 
-    def _entity(self, on: Securable) -> Entity | None:
-        """The entity, or None where the kind is never here."""
+    def _complete(self, kind: str) -> None:
+        principal = self.mapping.principals.get(kind)
+        if principal is None:
+            self.tag_kinds.add(kind)
+        else:
+            self._listed.add(principal.kind)
+
+    def named(self, on: Securable) -> Entity | None:
+        """The entity of that name, or None where the kind is never here."""
         type = self.mapping.kind(on.kind).type
         if not type:
             return None
@@ -144,7 +162,7 @@ class ExportContent:
         A view that is called a table is found. What is named without being listed exists, unless
         the source lists all of its type.
         """
-        entity = self._entity(on)
+        entity = self.named(on)
         if entity is None:
             return None, f"{on.kind}: {self.mapping.kind(on.kind).never}"
         if self._misnamed_table(on, entity) is not None:
@@ -166,21 +184,29 @@ class ExportContent:
         principal, why = self._principal(grantee)
         if principal is None or principal == members_of(self.metalake):
             return principal, why
-        found, _ = self.mapping.principal_kind(*grantee)
-        is_listed = found.is_listed and principal.kind in self._listed
+        found, _ = self.mapping.principal_kind(grantee.kind, grantee.name)
+        is_listed = found.is_listed and principal.kind in {USER, *self._listed}
         if is_listed and principal not in self._present:
             return None, f"there is no such {principal.kind}"
         self.principals.add(principal)
         return principal, ""
 
     def _principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
-        found, name = self.mapping.principal_kind(*grantee)
+        found, name = self.mapping.principal_kind(grantee.kind, grantee.name)
         if not found.kind:
             return None, found.never
         if grantee.name in found.everybody:
             return members_of(self.metalake), ""
-        name = f"{self.metalake}:{name}" if found.kind == ROLE else name
-        return Principal(found.kind, name), ""
+        container = grantee.container if found.is_qualified else ""
+        if found.is_qualified and not container:
+            return None, "the source does not say what it is in"
+        whole = f"{container}.{name}" if container else name
+        principal = Principal(
+            found.kind, f"{self.metalake}:{whole}" if found.kind == ROLE else whole
+        )
+        if self._origins.setdefault(principal, (container, name)) != (container, name):
+            raise BadInput(f"two {found.kind}s are called `{whole}`, in different places")
+        return principal, ""
 
     def rows(self, place: str) -> Iterator[Row]:
         """All entities that exist, their containers before them."""

@@ -94,6 +94,8 @@ def records(files: Sequence[File]) -> Iterator[Record]:
             page = Section(record.value, f"{file.name}: line {record.line}{record.path}")
             yield from pages.read(page)
     yield from pages.rest()
+    if ATTACHMENTS not in pages.lists:
+        yield Left(ATTACHMENTS, "no_attachments", next((file.name for file in files), ""))
 
 
 @dataclass(slots=True)
@@ -101,11 +103,12 @@ class Pages:
     """The pages of one catalog: names of two would be taken for each other.
 
     `catalog_id` is the first one that a page names, if it is not given. With `takes_others`, what
-    is in others is left out; without it that is an error.
+    is in others is left out; without it that is an error. `lists` are those that pages had.
     """
 
     catalog_id: str = ""
     takes_others: bool = False
+    lists: set[str] = field(default_factory=set)
     tags: LfTags = field(default_factory=LfTags)
     filters: dict[tuple[str, ...], _Resource | None] = field(default_factory=dict)
     _later: list[_Later] = field(default_factory=list)
@@ -126,6 +129,7 @@ class Pages:
         if not names:
             expected = ", ".join(f"`{name}`" for name in known)
             raise BadInput(f"expected a page with one of: {expected}", where=page.where)
+        self.lists.update(names)
         for name in names:
             for item in page.tables(name):
                 yield from known[name](item)

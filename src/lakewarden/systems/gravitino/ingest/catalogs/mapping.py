@@ -10,7 +10,8 @@ and the reason; so is every kind of object, and every feature that has no counte
     [kinds.WORD]    `type`, or `never`; `words`: further words for it. `rest` is for all others
     [principals.WORD]  `kind` (user, group, role) or `never`; `pattern`: names that are of that kind
                     where the source does not tell; `everybody`: which of them all users are in;
-                    `listed`: an export with a list of them names others that are gone
+                    `listed`: who is not in the export's list of them is gone, which users are, too,
+                    where there is no list; `qualified`: names are those in one container
     [privileges.WORD]  what it means by type, or `never`; `needs`: privileges that the grantee has
                     to have there, too; `all`: everything that other privileges mean
     [[together]]    `privileges` which on one entity mean more than each for itself
@@ -68,7 +69,7 @@ class PrincipalKind:
     """A kind of principal of the source: user, group or role here, or why it is `never` here.
 
     `everybody` are the names of those of this kind that all users are in. Where `is_listed`, who is
-    not in a list of the export is gone.
+    not in a list of the export is gone. Where `is_qualified`, the container is a part of the name.
     """
 
     kind: str
@@ -76,6 +77,7 @@ class PrincipalKind:
     pattern: re.Pattern[str] | None
     everybody: frozenset[str] = frozenset()
     is_listed: bool = False
+    is_qualified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,11 +275,11 @@ def _principal(section: Section) -> PrincipalKind:
     pattern, everybody = section.text("pattern", ""), frozenset(section.texts("everybody"))
     if everybody and not kind:
         raise BadInput("who is never here is not everybody", where=section.at("everybody"))
-    is_listed = section.flag("listed")
+    is_listed, is_qualified = section.flag("listed"), section.flag("qualified")
     section.close()
     try:
         compiled = re.compile(pattern) if pattern else None
-        return PrincipalKind(kind, never, compiled, everybody, is_listed)
+        return PrincipalKind(kind, never, compiled, everybody, is_listed, is_qualified)
     except re.error as error:
         raise BadInput(str(error), where=section.at("pattern")) from None
 

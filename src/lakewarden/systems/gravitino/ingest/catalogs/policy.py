@@ -32,6 +32,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Granted,
     GrantedColumns,
     Grantee,
+    Limited,
     Securable,
     label,
 )
@@ -96,12 +97,13 @@ class _Policy:
         self._carried: dict[Principal, dict[Entity, set[str]]] = defaultdict(_privileges)
         self._edges: dict[Principal, set[Principal]] = defaultdict(set)
         self._limits: dict[Entity, Limit] = {}
+        self._inside: dict[Entity, list[Entity]] | None = None
 
     def read(self) -> None:
-        self._read_limits()
         self._read_members()
         for granted in self._content.granted:
             self._read_granted(granted)
+        self._read_limits()
         for principal in self._holders():
             self._carry(principal, self._effective(principal))
         self._read_owners()
@@ -115,20 +117,49 @@ class _Policy:
     # what the export says
 
     def _read_limits(self) -> None:
-        for record in self._content.limited:
-            entity, why = self._content.entity(record.on, record.place)
-            title = self._mapping.features[record.feature].title
-            if entity is None and not self._mapping.kind(record.on.kind).type:
-                message = f"{title} on {label(record.on)}: nobody knows which tables it limits"
-                raise BadInput(message, where=record.place)
-            if entity is not None and entity.type not in DENIED:
-                message = f"{title} on a {entity.type}: expected a table or view"
-                raise BadInput(message, where=record.place)
-            self._note(label(record.on), why or self._content.reason(record.feature))
-            if entity is not None:
-                before = self._limits.get(entity, Limit(False, frozenset()))
-                columns = before.columns | ({record.column} if record.column else frozenset())
-                self._limits[entity] = Limit(before.is_whole or not record.column, columns)
+        for limited in self._content.limited:
+            for one in self._on_objects(limited):
+                for entity in self._limited(one):
+                    before = self._limits.get(entity, Limit(False, frozenset()))
+                    columns = before.columns | ({one.column} if one.column else frozenset())
+                    self._limits[entity] = Limit(before.is_whole or not one.column, columns)
+
+    def _on_objects(self, limited: Limited) -> Iterator[Limited]:
+        """The limits that one on a tag is: on all that has the tag."""
+        tag = Securable(self._mapping.word(limited.on.kind), limited.on.parts)
+        if tag.kind not in self._content.tag_kinds or not all(tag.parts):
+            yield limited
+            return
+        self._note(label(limited.on), self._content.reason(limited.feature))
+        for one in self._content.tagged.get(tag, ()):
+            is_column = self._mapping.kind(one.on.kind).type == COLUMN
+            on = Securable("TABLE", one.on.parts[:-1]) if is_column else one.on
+            column = one.on.parts[-1] if is_column else ""
+            yield Limited(on, limited.feature, one.place, column)
+
+    def _limited(self, limited: Limited) -> Sequence[Entity]:
+        """The tables and views that a limit is on: of one on a container, all that are in it."""
+        type = self._mapping.kind(limited.on.kind).type
+        if type not in {*DENIED, *OPENS}:
+            title = self._mapping.features[limited.feature].title
+            message = f"{title} on {label(limited.on)}: nobody knows which tables it limits"
+            raise BadInput(message, where=limited.place)
+        found, why = self._content.named(limited.on), ""
+        if type in DENIED:
+            found, why = self._content.entity(limited.on, limited.place)
+        self._note(label(limited.on), why or self._content.reason(limited.feature))
+        if found is None:
+            return ()
+        return self._leaves()[found] if type in OPENS else (found,)
+
+    def _leaves(self) -> dict[Entity, list[Entity]]:
+        """The tables and views of each container."""
+        if self._inside is None:
+            self._inside = defaultdict(list)
+            for entity in self._content.places:
+                for container in containers(entity) if entity.type in DENIED else ():
+                    self._inside[container].append(entity)
+        return self._inside
 
     def _read_members(self) -> None:
         for record in self._content.members:
@@ -144,11 +175,13 @@ class _Policy:
             for one in self._columns(granted):
                 self._read_granted(one)
             return
+        if granted.limit:
+            reason = self._content.reason(granted.limit)
+            self._left_out(granted.on, granted.privilege, granted.grantee, reason)
+            return
         principal, why = self._content.principal(granted.grantee)
         entity, why_not = self._content.entity(granted.on, granted.place)
         reason = why or why_not
-        if granted.limit:
-            reason = self._content.reason(granted.limit)
         if entity is not None and principal is not None and not reason:
             if self._mapping.meaning(granted.privilege, entity.type) or self._is_part(
                 granted, entity
@@ -196,13 +229,16 @@ class _Policy:
         """Everybody with grants of their own, or of a role that they inherit."""
         if not self._mapping.single_role:
             return sorted(self._own)
-        return sorted({*self._own, *(one for one in self._edges if one.kind == ROLE)})
+        inheriting = (one for one in self._edges if one.kind == ROLE or one == self._everybody)
+        return sorted({*self._own, *inheriting})
 
     def _effective(self, principal: Principal) -> Privileges:
-        if not self._mapping.single_role or principal.kind != ROLE:
+        is_acted_as = principal.kind == ROLE or principal == self._everybody
+        if not self._mapping.single_role or not is_acted_as:
             return self._own.get(principal, {})
         merged = _privileges()
-        for one in {principal, self._everybody, *closure(principal, self._edges)}:
+        acting = {principal, self._everybody}
+        for one in acting.union(*(closure(start, self._edges) for start in acting)):
             for entity, words in self._own.get(one, {}).items():
                 merged[entity] |= words
         return merged
@@ -326,7 +362,7 @@ class _Policy:
         """The roles and groups of a user."""
         if self._mapping.single_role:
             return {*self._edges.get(user, ())}
-        return {*closure(user, self._edges)}
+        return {*closure(user, self._edges), *closure(self._everybody, self._edges)}
 
 
 def _privileges() -> dict[Entity, set[str]]:

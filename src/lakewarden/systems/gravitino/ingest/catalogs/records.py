@@ -18,10 +18,14 @@ def label(on: Securable) -> str:
 
 
 class Grantee(NamedTuple):
-    """Who has a grant; `kind` is a word of the source, or empty where the name tells."""
+    """Who has a grant; `kind` is a word of the source, or empty where the name tells.
+
+    `container` is what it is in, for kinds whose names several may have.
+    """
 
     kind: str
     name: str
+    container: str = ""
 
 
 class Exists(NamedTuple):
@@ -81,6 +85,20 @@ class Present(NamedTuple):
     is_active: bool = True
 
 
+class Tagged(NamedTuple):
+    """Something has a tag, and so has what is in it."""
+
+    tag: Securable
+    on: Securable
+    place: str
+
+
+class Complete(NamedTuple):
+    """The source lists all principals of a kind, or all that has a tag of a kind."""
+
+    kind: str
+
+
 class Left(NamedTuple):
     """Something that does not carry over, because of a feature of the mapping."""
 
@@ -89,4 +107,6 @@ class Left(NamedTuple):
     place: str
 
 
-Record: TypeAlias = Exists | Granted | GrantedColumns | MemberOf | Limited | Present | Left
+Record: TypeAlias = (
+    Exists | Granted | GrantedColumns | MemberOf | Limited | Present | Tagged | Complete | Left
+)

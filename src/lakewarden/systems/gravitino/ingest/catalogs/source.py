@@ -95,6 +95,8 @@ class CatalogExport:
             files = [file for file in files if file.path.suffix not in self.suffixes]
         chosen = tables.exported(files, declared.tables, str(self.path))
         for done, (file, specs) in enumerate(chosen, 1):
+            for spec in specs:
+                yield from spec.lists()
             yield from tables.records(file, specs)
             progress("read", done, len(chosen) + 1, file.name)
 

@@ -2,16 +2,19 @@
 
 file        the file's name without its ending; default: the table's own name
 query       for a database: what returns the rows
-holds       entities, grants, members, limits or principals
+holds       entities, grants, members, limits, principals or tags
+optional    whether the file may lack its columns, and then is read without it
 required    why the export has to have it: without it more would be allowed
 required_by a file without which it is not required
 name        the columns with the parts of the name; or by type, lists of them
 kind        a word of `[kinds]`; kind_column: the column that has one
 owner, owner_kind_column                         for entities
 grantee, grantee_kind, grantee_kind_column, privilege   for grants
-member, member_kind, member_kind_column, of, of_kind    for members
+member, member_kind, member_kind_column, of, of_kind, within   for members; `within` is the column
+            with the container of both
 principal, principal_kind, active                for principals; `active` in `{column: words}`
-column, feature                                  for limits
+column, feature                                  for limits; grants with a feature are left out
+tag, tag_kind                                    for tags: the columns with its name
 only, skip  rows that count or do not, by column: words; `gone`: a column that is empty where
             the row still counts, and holds a time where it does not
 """
@@ -26,6 +29,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
+    Complete,
     Exists,
     Granted,
     Grantee,
@@ -34,6 +38,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Present,
     Record,
     Securable,
+    Tagged,
 )
 
 ENTITIES: Final = "entities"
@@ -41,6 +46,7 @@ GRANTS: Final = "grants"
 MEMBERS: Final = "members"
 LIMITS: Final = "limits"
 PRINCIPALS: Final = "principals"
+TAGS: Final = "tags"
 
 Cells = Mapping[str, str]
 """One row: texts by the names of columns in lower case; empty for null."""
@@ -56,9 +62,10 @@ class Who:
     kind: str
     kind_column: str
 
-    def of(self, cells: Cells) -> Grantee:
+    def of(self, cells: Cells, container: str = "") -> Grantee:
         """The principal of a row."""
-        return Grantee(self.kind or cells.get(self.kind_column, ""), cells[self.column])
+        kind = self.kind or cells.get(self.kind_column, "")
+        return Grantee(kind, cells[self.column], container)
 
     def columns(self) -> Iterator[str]:
         """The columns that it takes."""
@@ -75,15 +82,19 @@ class TableSpec:
     holds: str
     required: str
     required_by: str
+    is_optional: bool
     parts: Mapping[str, tuple[str, ...]]
     types: Mapping[str, str]
     kind: str
     kind_column: str
     who: Who | None
     of: Who | None
+    within: str
     privilege: str
     column: str
     feature: str
+    tag: tuple[str, ...]
+    tag_kind: str
     only: Words
     skip: Words
     active: Words
@@ -92,11 +103,18 @@ class TableSpec:
     def columns(self) -> frozenset[str]:
         """The columns without which the table cannot be read."""
         columns = {name for parts in self.parts.values() for name in parts}
-        columns |= {*self.only, *self.skip, *self.active}
-        columns |= {self.kind_column, self.privilege, self.column, self.gone}
+        columns |= {*self.only, *self.skip, *self.active, *self.tag}
+        columns |= {self.kind_column, self.privilege, self.column, self.gone, self.within}
         for who in (self.who, self.of):
             columns |= set(who.columns()) if who is not None else set()
         return frozenset(columns - {""})
+
+    def lists(self) -> Iterator[Record]:
+        """What the export lists whole, if it has this table."""
+        if self.holds == PRINCIPALS and self.who is not None and self.who.kind:
+            yield Complete(self.who.kind)
+        if self.holds == TAGS:
+            yield Complete(self.tag_kind)
 
     def records(self, cells: Cells, place: str) -> Iterator[Record]:
         """What one row says; nothing where it does not count. Raises `BadInput`."""
@@ -113,13 +131,18 @@ class TableSpec:
         who = self.who.of(cells) if self.who is not None else None
         if self.holds == PRINCIPALS and who is not None:
             return Present(who, place, not self.active or _matches(self.active, cells))
-        if self.holds == MEMBERS and who is not None and self.of is not None:
-            return MemberOf(who, self.of.of(cells), place)
+        if self.holds == MEMBERS and self.who is not None and self.of is not None:
+            within = cells[self.within] if self.within else ""
+            return MemberOf(self.who.of(cells, within), self.of.of(cells, within), place)
         on = self._securable(cells)
+        if self.holds == TAGS:
+            tag = Securable(self.tag_kind, tuple(cells[column] for column in self.tag))
+            return Tagged(tag, on, place)
         if self.holds == LIMITS:
             return Limited(on, self.feature, place, cells[self.column] if self.column else "")
-        if self.holds == GRANTS and who is not None:
-            return Granted(who, cells[self.privilege], on, place)
+        if self.holds == GRANTS and self.who is not None:
+            grantee = self.who.of(cells, next(iter(on.parts), ""))
+            return Granted(grantee, cells[self.privilege], on, place, self.feature)
         return Exists(on, place, who if who is not None and who.name else None)
 
     def _securable(self, cells: Cells) -> Securable:
@@ -145,15 +168,16 @@ def read_table(
     features: Collection[str],
 ) -> TableSpec:
     """The table that a section declares. Raises `BadInput`."""
-    holds = section.choice("holds", dict.fromkeys((ENTITIES, GRANTS, MEMBERS, LIMITS, PRINCIPALS)))
+    kinds_of_rows = (ENTITIES, GRANTS, MEMBERS, LIMITS, PRINCIPALS, TAGS)
+    holds = section.choice("holds", dict.fromkeys(kinds_of_rows))
     kind, kind_column = section.text("kind", ""), section.text("kind_column", "")
-    about_objects = holds in (ENTITIES, GRANTS, LIMITS)
+    about_objects = holds in (ENTITIES, GRANTS, LIMITS, TAGS)
     if about_objects and bool(kind) is bool(kind_column):
         raise BadInput("expected `kind` or `kind_column`", where=section.where)
     if kind and kind not in kinds:
         raise BadInput(f"unknown kind `{kind}`", where=section.at("kind"))
     feature = section.text("feature", "")
-    if (holds == LIMITS) is not (feature in features):
+    if feature not in features and (feature or holds == LIMITS):
         raise BadInput(f"unknown feature `{feature}`", where=section.at("feature"))
     who = {ENTITIES: "owner", GRANTS: "grantee", MEMBERS: "member", PRINCIPALS: "principal"}
     spec = TableSpec(
@@ -163,15 +187,19 @@ def read_table(
         holds=holds,
         required=section.text("required", ""),
         required_by=section.text("required_by", ""),
+        is_optional=section.flag("optional"),
         parts=_parts(section) if about_objects else {},
         types={word: str(getattr(one, "type", "")) for word, one in kinds.items()},
         kind=kind,
         kind_column=kind_column,
         who=_who(who.get(holds, ""), section, principals),
         of=_who("of", section, principals),
+        within=section.text("within", ""),
         privilege=section.text("privilege") if holds == GRANTS else "",
         column=section.text("column", ""),
         feature=feature,
+        tag=section.texts("tag"),
+        tag_kind=section.choice("tag_kind", kinds) if holds == TAGS else "",
         only=_words(section, "only"),
         skip=_words(section, "skip"),
         active=_words(section, "active"),

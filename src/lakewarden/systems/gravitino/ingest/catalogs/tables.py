@@ -77,6 +77,7 @@ def of_rows(
     checked = False
     for place, cells in rows:
         if not checked:
+            specs = [s for s in specs if not s.is_optional or s.columns() <= cells.keys()]
             _check_columns(cells, specs, name)
             checked = True
         for spec in specs:

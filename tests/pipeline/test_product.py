@@ -170,6 +170,7 @@ def test_a_folder_of_another_kind_is_refused(tmp_path: Path) -> None:
         ({"tables": {"rows": {"rows": 1}}}, "is damaged"),
         ({"version": "x"}, "is damaged"),
         ({"inputs": None}, "is damaged"),
+        ({"tables": []}, "is damaged"),
     ],
 )
 def test_a_manifest_that_is_damaged_is_refused(
@@ -181,9 +182,10 @@ def test_a_manifest_that_is_damaged_is_refused(
     with pytest.raises(BadInput, match=message) as caught:
         read_manifest(tmp_path, KIND)
     assert str(tmp_path) in str(caught.value)
-    file.write_text("{")
-    with pytest.raises(BadInput, match="expected JSON"):
-        read_manifest(tmp_path, KIND)
+    for text in ("{", "[" * 100_000):
+        file.write_text(text)
+        with pytest.raises(BadInput, match="expected JSON"):
+            read_manifest(tmp_path, KIND)
 
 
 def test_a_file_that_is_missing_or_changed_is_named(tmp_path: Path) -> None:

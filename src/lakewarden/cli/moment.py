@@ -38,3 +38,9 @@ def shown(moment: float) -> str:
         return datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return str(moment)
+
+
+def finite(_: object, seconds: float | None) -> None:
+    """Raises `ValueError` for seconds that are no moment, as a validator of an option."""
+    if seconds is not None and not math.isfinite(seconds):
+        raise ValueError("expected a finite number of seconds")

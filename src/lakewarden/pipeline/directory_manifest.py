@@ -90,7 +90,7 @@ def read_manifest(path: Location) -> Manifest:
         raise BadInput(f"no ingested directory: `{MANIFEST}` is missing", where=str(path))
     try:
         data = json.loads(file.read_text("utf-8"))
-    except (UnicodeDecodeError, ValueError):
+    except (ValueError, RecursionError):
         raise BadInput("expected JSON", where=str(file)) from None
     section = Section(data, str(file))
     if section.take("format") != FORMAT:

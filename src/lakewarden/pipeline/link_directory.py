@@ -94,7 +94,7 @@ def is_links(path: Location) -> bool:
     """Whether a directory says of itself that it holds links."""
     try:
         data = json.loads((path / MANIFEST).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(data, Mapping) and data.get("kind") == KIND
 

@@ -110,7 +110,7 @@ def read_manifest(out: Location, kind: str) -> Manifest:
         data = json.loads(file.read_text("utf-8"))
     except OSError:
         raise BadInput(f"no {kind}: `{MANIFEST}` is missing", where=str(out)) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadInput("expected JSON", where=str(file)) from None
     section = Section(data, str(file))
     actual = section.take("kind")
@@ -129,7 +129,7 @@ def read_manifest(out: Location, kind: str) -> Manifest:
             tables={name: Content(**content) for name, content in data["tables"].items()},
             files=dict(data["files"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadInput(f"is damaged: {error}", where=str(file)) from None
 
 

@@ -95,6 +95,7 @@ def _follow_over_a_gap(estate: Estate, folder: Path) -> None:
         (["--every", "1", "--once"], "give either --available-now or --every"),
         (["--every", "0"], "--every: expected more than 0 seconds"),
         (["--keep", "0"], "--keep: expected at least one version"),
+        (["--now", "nan"], "--now. expected a finite number of seconds"),
     ],
 )
 def test_options_that_do_not_go_together(

@@ -240,6 +240,33 @@ def test_what_is_no_index_of_this_format_is_refused(index: Index, key: str, wher
         open_index(index.out)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("realm", None),
+        ("bits", "17"),
+        ("count", -1),
+        ("count", True),
+        ("from", "2026"),
+        ("until", float("nan")),
+        ("members", [["metalake"]]),
+        ("ownerships", {}),
+        ("settings", {"a": 1}),
+        ("revision", 1.5),
+    ],
+)
+def test_a_fact_that_is_missing_or_is_none_is_named(index: Index, name: str, value: object) -> None:
+    file = index.out / MANIFEST
+    data = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**data, "facts": {**data["facts"], name: value}}), "utf-8")
+    with pytest.raises(BadInput, match=f"is damaged: `{name}` is not as it was written; rebuild"):
+        open_index(index.out)
+    del data["facts"][name]
+    file.write_text(json.dumps(data), "utf-8")
+    with pytest.raises(BadInput, match=f"is damaged: `{name}` is missing; rebuild"):
+        open_index(index.out)
+
+
 def test_statements_that_the_bitmaps_were_not_matched_against_are_refused(index: Index) -> None:
     (index.folder / indexes.STATEMENTS).write_text("", "utf-8")
     with pytest.raises(BadInput, match="was made of other statements; rebuild the index"):

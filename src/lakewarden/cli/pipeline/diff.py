@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from lakewarden import __version__
 from lakewarden.cli import policy_file
 from lakewarden.cli.folder import Folder
+from lakewarden.cli.moment import finite
 from lakewarden.cli.outcome import NO, YES, show_json
 from lakewarden.cli.pipeline import diff_summary
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
@@ -49,7 +50,8 @@ class Files:
     now: Annotated[
         float | None,
         Parameter(
-            help="Time at which validity of statements is evaluated, in seconds; default: now."
+            help="Time at which validity of statements is evaluated, in seconds; default: now.",
+            validator=finite,
         ),
     ] = None
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
+from lakewarden.cli.moment import finite
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
@@ -24,7 +25,8 @@ def indexing(
     now: Annotated[
         float | None,
         Parameter(
-            help="Time at which validity of statements is evaluated, in seconds; default: now."
+            help="Time at which validity of statements is evaluated, in seconds; default: now.",
+            validator=finite,
         ),
     ] = None,
     spark: Spark = LOCAL,

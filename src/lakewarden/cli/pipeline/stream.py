@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
+from lakewarden.cli.moment import finite
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
@@ -51,7 +52,8 @@ def streaming(  # noqa: PLR0913 — each is an option
     now: Annotated[
         float | None,
         Parameter(
-            help="Time at which validity of statements is evaluated, in seconds; default: now."
+            help="Time at which validity of statements is evaluated, in seconds; default: now.",
+            validator=finite,
         ),
     ] = None,
     keep: Annotated[

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import missing_file
 from lakewarden.cli.folder import Folder
+from lakewarden.cli.moment import finite
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
@@ -48,7 +49,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
     ] = None,
     now: Annotated[
         float | None,
-        Parameter(help="End of the period, in seconds; default: now."),
+        Parameter(help="End of the period, in seconds; default: now.", validator=finite),
     ] = None,
     pieces: Annotated[int, Parameter(help="Maximum number of statements that replace one.")] = 5,
     share: Annotated[

@@ -41,11 +41,12 @@ from lakewarden.pipeline.index.block import (
     tree_of,
 )
 from lakewarden.pipeline.index.columns import flags, ints, numbered, read
+from lakewarden.pipeline.index.index_facts import check_facts
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.parquet_output import put_columns
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
 from lakewarden.pipeline.storage.location import Location
-from lakewarden.pipeline.version_folder import folder_of
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
@@ -176,12 +177,10 @@ def open_index(out: Location, *, check: bool = True, spark: SparkSession | None 
     """
     manifest = read_manifest(out, KIND)
     facts = manifest.facts
-    try:
-        text = own.of_table(facts.get("model_text"), str(out))
-        system = load_system(str(facts["model"]), dict(facts["settings"]), text)
-    except KeyError as error:
-        raise BadInput(f"is damaged: {error} is missing", where=str(out)) from None
-    if system.model.digest != facts.get("digest"):
+    check_facts(facts, out / MANIFEST)
+    text = own.of_table(facts.get("model_text"), str(out))
+    system = load_system(facts["model"], facts["settings"], text)
+    if system.model.digest != facts["digest"]:
         message = f"was made under another version of the model `{system.model.name}`"
         raise BadInput(f"{message}; rebuild the index", where=str(out))
     if check:

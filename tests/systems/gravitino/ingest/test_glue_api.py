@@ -163,7 +163,8 @@ def test_what_permissions_name_is_asked(aws: Aws, unstarted: SparkSession, tmp_p
     stored(aws, "orders", "people")
     about = {"TableCatalogId": ACCOUNT, "DatabaseName": "shop", "TableName": "people"}
     wanted = [{"TagKey": "team", "TagValues": ["sales"]}]
-    aws.client("lakeformation").create_lf_tag(TagKey="team", TagValues=["sales"])
+    many = [f"team {number}" for number in range(60)]
+    aws.client("lakeformation").create_lf_tag(TagKey="team", TagValues=[*many, "sales"])
     tag_on(aws, {"Database": {"Name": "shop"}}, "team", "sales")
     named = {"CatalogId": ACCOUNT, "ResourceType": "TABLE", "ExpressionName": "sales"}
     ana, ben = f"{ARN}:user/ana", f"{ARN}:user/ben"

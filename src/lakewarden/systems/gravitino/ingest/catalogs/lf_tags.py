@@ -80,6 +80,7 @@ class LfTags:
     tables: dict[Table, Values] = field(default_factory=dict)
     columns: dict[Table, dict[str, Values]] = field(default_factory=dict)
     expressions: dict[str, Expression] = field(default_factory=dict)
+    _having: dict[tuple[str, str], set[Table]] = field(default_factory=dict)
 
     def add_database(self, name: str, tags: Iterable[Section]) -> None:
         _add(self.databases[name], tags)
@@ -97,10 +98,13 @@ class LfTags:
         return self.expressions.get(policy.name, ()) if policy.name else policy.expression
 
     def matching(self, policy: TagPolicy) -> Iterator[tuple[Table, Match]]:
-        """The tables of which it matches something."""
+        """The tables of which it matches something.
+
+        INVARIANT: nothing is added any more.
+        """
         wanted = self.wanted(policy)
-        for table, own in self.tables.items():
-            inherited = {**self.databases[table[0]], **own}
+        for table in self._candidates(wanted):
+            inherited = {**self.databases[table[0]], **self.tables[table]}
             found = {
                 name: _matches(wanted, {**inherited, **values})
                 for name, values in self.columns[table].items()
@@ -109,6 +113,20 @@ class LfTags:
             match = Match(_matches(wanted, inherited), columns, frozenset(found) - columns)
             if match.is_table or match.columns:
                 yield table, match
+
+    def _candidates(self, wanted: Expression) -> list[Table]:
+        """The tables that have, or inherit, or have on columns one value of each key."""
+        if not self._having:
+            for table, own in self.tables.items():
+                for values in (self.databases[table[0]], own, *self.columns[table].values()):
+                    for key, some in values.items():
+                        for value in some:
+                            self._having.setdefault((key, value), set()).add(table)
+        found = [
+            set[Table]().union(*(self._having.get((key, value), ()) for value in some))
+            for key, some in wanted
+        ]
+        return sorted(set.intersection(*found)) if found else []
 
     def permitted(
         self, policy: TagPolicy, grantee: Grantee, words: Iterable[str], place: str

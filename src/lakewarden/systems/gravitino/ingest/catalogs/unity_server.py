@@ -38,6 +38,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Present,
     Record,
     Securable,
+    label,
 )
 from lakewarden.systems.gravitino.ingest.catalogs.source import content_of
 
@@ -139,7 +140,8 @@ class _Metastore:
             if grant.grantee.name in users:
                 yield grant
             else:
-                yield Left(f"{grant.privilege} of {grant.grantee.name}", "unknown_user", _DATA)
+                subject = f"{grant.privilege} of {grant.grantee.name} on {label(grant.on)}"
+                yield Left(subject, "unknown_user", _DATA)
 
     def _objects(self) -> Iterator[_Object | Exists]:
         for catalog in self._items(_CATALOGS, {}):

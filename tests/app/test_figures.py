@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from lakewarden.app import metrics
 from lakewarden.app.figures import figures, quantile
@@ -74,3 +74,16 @@ def test_before_the_first_request_nothing_is_said() -> None:
 def test_beyond_the_last_bound_nothing_is_said() -> None:
     assert quantile({0.1: 98.0, math.inf: 100.0}, 0.99, fewest=1) is None
     assert quantile({0.1: 99.0, math.inf: 100.0}, 0.99, fewest=1) == 0.1
+
+
+def test_plugins_that_come_by_ever_other_names_have_no_figures_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gauge = Gauge(metrics.PLUGINS._name, "-", ("realm", "service", "plugin"), registry=None)
+    monkeypatch.setattr(metrics, "PLUGINS", gauge)
+    monkeypatch.setattr(metrics, "_plugins", set())
+    monkeypatch.setattr(metrics, "MOST_PLUGINS", 2)
+    for newest, name in enumerate(("a", "b", "c", "a")):
+        metrics.plugin_polled(("lake", "hive", name), float(newest))
+    (family,) = gauge.collect()
+    assert {one.labels["plugin"]: one.value for one in family.samples} == {"a": 3.0, "b": 1.0}

@@ -34,6 +34,17 @@ def test_acts_are_counted_by_utc_day_and_added_up_in_the_store(tmp_path: Path) -
     assert not list(usage.pending())
 
 
+def test_a_name_that_cannot_be_stored_takes_no_other_count_with_it(tmp_path: Path) -> None:
+    usage = Usage()
+    usage.count(*ACT, NOON)
+    usage.count("lake", "ana\0", *ACT[2:], NOON)
+    with open_store(f"sqlite:///{tmp_path / 'x.db'}") as store:
+        usage.write(store)
+        with store.reading() as reading:
+            assert [row[1] for row in reading.usage("lake", "2023-11-14")] == ["ana"]
+    assert usage.lost == 1
+
+
 def test_many_threads_lose_no_count() -> None:
     usage = Usage()
 

@@ -483,7 +483,7 @@ class Application:
     def _tell_plugins(self) -> None:
         """Tells the figures of all processes what polls told this one."""
         for plugin, newest in self.parts.services.plugin_polls.seen().items():
-            metrics.PLUGINS.labels(*plugin).set(newest)
+            metrics.plugin_polled(plugin, newest)
 
     def _look_at_writes(self) -> None:
         if self._opened_store is not None:

@@ -11,6 +11,7 @@ import os
 from base64 import urlsafe_b64encode
 from contextlib import suppress
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Final
 
 from lakewarden.app.shared_revision import sqlite_file
@@ -42,8 +43,9 @@ def _stored_keys(path: Path) -> str:
     """The key in the file, which is created if it does not exist; of two writers one wins."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="ascii").strip()
-    fresh = path.with_name(f"{path.name}-{os.getpid()}")
-    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    # By no number of a process: in a container that was killed here, the next has the same one.
+    file, name = mkstemp(prefix=f"{path.name}-", dir=path.parent)
+    fresh = Path(name)
     with os.fdopen(file, "wb") as out:
         out.write(urlsafe_b64encode(os.urandom(32)) + b"\n")
         out.flush()

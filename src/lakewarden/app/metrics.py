@@ -12,6 +12,7 @@ import os
 from bisect import bisect_left
 from collections import Counter as Counts
 from pathlib import Path
+from typing import Final
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -76,6 +77,9 @@ PLUGINS = Gauge(
 )
 """The age of its documents is `time()` without this."""
 
+MOST_PLUGINS: Final = 10_000
+"""Names of plugins that have figures in a process: they give them themselves, ever other ones."""
+
 CONNECTIONS = Gauge("lakewarden_connections", "Open connections", multiprocess_mode="livesum")
 CONNECTIONS_CLOSED = Counter(
     "lakewarden_connections_closed_total",
@@ -105,6 +109,16 @@ def outcome_of(status: int) -> str:
 
 _counts: dict[tuple[str, str, str, int, str], list[float]] = {}
 """What was counted since it was last written: writing costs more than deciding does."""
+
+
+_plugins: set[tuple[str, str, str]] = set()
+
+
+def plugin_polled(plugin: tuple[str, str, str], newest: float) -> None:
+    """When a plugin (realm, service, name) last had the newest documents."""
+    if plugin in _plugins or len(_plugins) < MOST_PLUGINS:
+        _plugins.add(plugin)
+        PLUGINS.labels(*plugin).set(newest)
 
 
 def count(

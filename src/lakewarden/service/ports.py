@@ -243,8 +243,11 @@ class Store(Protocol):
         """The newest committed revision: one small query."""
         ...
 
-    def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> None:
-        """Adds to the day's (`2026-11-21`) counts of allowed (realm, user, operation, entity)."""
+    def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> int:
+        """Adds to the day's (`2026-11-21`) counts of allowed (realm, user, operation, entity).
+
+        Returns how many acts are left out, since a name of them cannot be stored.
+        """
         ...
 
     def try_once(self, counts: Sequence[Count], now: float) -> float | None:

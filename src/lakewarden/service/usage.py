@@ -77,7 +77,7 @@ class Usage:
             days, self._days, self._size = self._days, {}, 0
         for day, counts in list(days.items()):
             try:
-                store.add_usage(_date(day), counts)
+                self.lost += store.add_usage(_date(day), counts)
             except Unavailable:
                 with self._lock:
                     for unwritten_day, unwritten in days.items():

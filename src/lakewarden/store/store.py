@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
 from lakewarden.service.audit_seal import UNSEALED
 from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
@@ -157,16 +158,21 @@ class SqlStore:
             with _closing(connection):
                 return revision
 
-    def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> None:
+    def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> int:
         """See `Store.add_usage`."""
-        rows = []
+        rows, left_out = [], 0
         for (realm, user, operation, entity), count in counts.items():
             names = (realm, user, operation, *entity)
-            check_names(*names)
+            try:
+                check_names(*names)
+            except BadInput:  # who asks may name whomever; the counts of others are no less good
+                left_out += count
+                continue
             rows.append((day, key(day, *names), *names, count))
         rows.sort()  # two processes that add the same rows meet in one order
         with self._changing() as connection:
             insert(connection, schema.usage, _USAGE, rows, Clash.ADD, ("key",))
+        return left_out
 
     def try_once(self, counts: Sequence[Count], now: float) -> float | None:
         """See `Store.try_once`."""

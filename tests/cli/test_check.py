@@ -219,7 +219,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from lakewarden.cli import main
 for verb in {verbs}:
-    assert main([*verb, "--from", {folder!r}]) == 0, verb
+    assert main([*verb, "--quiet", "--from", {folder!r}]) == 0, verb
 """
 
 

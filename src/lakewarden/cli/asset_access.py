@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.cross_realm import NOWHERE, PAGE, CrossRealm, Home, Wherever, tell_rest
+from lakewarden.cli.cross_realm import NOWHERE, PAGE, CrossRealm, Home, Wherever, note_other_realms
 from lakewarden.cli.outcome import NO, YES, note, show, show_csv, show_json, show_table
 from lakewarden.cli.question import AsRows
 from lakewarden.kernel.errors import BadInput
@@ -88,7 +88,7 @@ def _show(answer: Any, format: str) -> None:
             note(f"{asset['realm']}: no operation applies to `{asset['entity']}`")
         elif set(missing) & {p["way"] for p in answer["asked"]}:
             note(f"{asset['realm']}: `{asset['entity']}` has no operation to {', '.join(missing)}")
-    tell_rest(answer)
+    note_other_realms(answer)
     if not answer["total"]:
         note("nobody has access")
     elif len(answer["people"]) < answer["total"]:

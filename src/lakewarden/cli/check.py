@@ -15,7 +15,7 @@ from lakewarden.cli.question import (
     ask,
     open_realm,
     question,
-    tell,
+    show_notes,
 )
 from lakewarden.cli.question_target import NOWHERE, Where
 from lakewarden.kernel.request import Reason
@@ -57,7 +57,7 @@ def check(
         show_json(answer)
     else:
         show("allow" if answer["allow"] else "deny")
-        tell(answer["notes"])
+        show_notes(answer["notes"])
     if answer["reason"] == Reason.ERROR.value:
         return COULD_NOT_TELL
     return YES if answer["allow"] else NO

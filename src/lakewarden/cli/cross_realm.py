@@ -266,7 +266,7 @@ def named_directory(text: str) -> tuple[str, Location]:
     return "", location(text)
 
 
-def spread(
+def cross_realm_question(
     principal: str | None,
     operation: str,
     entity: str | None,
@@ -287,7 +287,7 @@ def spread(
     return {**body, "realms": names}
 
 
-def tell_rest(answer: Json) -> None:
+def note_other_realms(answer: Json) -> None:
     """Prints what is beside the answers: realms that are silent, and those left out."""
     for part in answer.get("realms", ()):
         for text in part["notes"]:

@@ -128,7 +128,7 @@ def demo(
         for number, (name, question) in enumerate(questions, 1)
     ]
     _show_next(folder, parts)
-    tokens = demo_server.bring(folder, parts)
+    tokens = demo_server.load_store(folder, parts)
     if find_spec("pyspark") is None:
         note(WITHOUT_SPARK)
     if not all(answered):

@@ -1,4 +1,4 @@
-"""The sample estate behind a server: brought into a store, with calls to try."""
+"""The sample estate behind a server: loaded into a store, with calls to try."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def database(folder: Path) -> str:
     return f"sqlite:///{folder / DATABASE}"
 
 
-def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
+def load_store(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
     """Loads the ingested directories and the links into the store; new tokens of `PEOPLE`, by name.
 
     Each realm becomes one revision; one that is the same already, none.
@@ -63,7 +63,7 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
         show("", f"The same in a store: {folder / DATABASE}")
         for name in parts:
             loaded = read(folder / name)
-            brought = done(
+            outcome = done(
                 load(
                     service,
                     operator(service),
@@ -74,13 +74,13 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
                     quarantine=quarantine_of(folder / name, loaded.manifest),
                 )
             )
-            rows = sum(count.new + count.changed for count in brought.gap.counts.values())
-            summary = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
+            rows = sum(count.new + count.changed for count in outcome.gap.counts.values())
+            summary = f"{rows:,} rows, revision {outcome.revision}" if rows else "as it was"
             show(f"    {name}: {summary}")
             limited = parts[name].engines
             if limited is not None:
                 _limit(service, name, limited)
-        _bring_links(service)
+        _load_links(service)
         return {person: _token(service, person) for person in PEOPLE}
 
 
@@ -105,7 +105,7 @@ def _limit(service: DecisionService, realm: str, part: EnginePart) -> None:
         done(refused)
 
 
-def _bring_links(service: DecisionService) -> None:
+def _load_links(service: DecisionService) -> None:
     from lakewarden.service import links
 
     linked = read_links(LINKS)

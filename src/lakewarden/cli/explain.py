@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import At
-from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
+from lakewarden.cli.cross_realm import (
+    NOWHERE,
+    Home,
+    Wherever,
+    cross_realm_question,
+    note_other_realms,
+)
 from lakewarden.cli.formatting import ExplanationContext, explanation, explanation_context
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
 from lakewarden.cli.question import (
@@ -22,7 +28,7 @@ from lakewarden.cli.question import (
     ask,
     open_realm,
     question,
-    tell,
+    show_notes,
 )
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.errors import BadInput
@@ -82,7 +88,7 @@ def explain(  # noqa: PLR0913 — each is an option
     if principal is None or operation is None:
         raise BadInput("give a principal and an operation, or --decision ID")
     if where.is_several(needs_one=bool(parts.attribute)):
-        asking = spread(principal, operation, entity, parts, claims, where.names())
+        asking = cross_realm_question(principal, operation, entity, parts, claims, where.names())
         return _explain_in_realms(where, {**asking, "home": home}, format, full=full)
     single = where.one()
     remote = single.remote()
@@ -101,7 +107,7 @@ def explain(  # noqa: PLR0913 — each is an option
         show_json({**as_json(explanation_of_check), "notes": notes, "limits": limits})
     else:
         show(*explanation(explanation_of_check, context, full=full))
-        tell(notes)
+        show_notes(notes)
     if explanation_of_check.decision.reason is Reason.ERROR:
         return COULD_NOT_TELL
     return YES if explanation_of_check.decision.allow else NO
@@ -157,7 +163,7 @@ def _show_decision(
     context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
     show(f"denied {denial['at']} at revision {denial['revision']}: {denial['reason']}", "")
     show(*explanation(read_explanation(reasons, system), context, full=full))
-    tell(reasons["notes"])
+    show_notes(reasons["notes"])
 
 
 def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, full: bool) -> int:
@@ -168,7 +174,7 @@ def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, 
             return YES if answer["allow"] else NO
         for part in answer["realms"]:
             _show_part(part, estate.system(part["realm"]), str(asking["principal"]), full=full)
-    tell_rest(answer)
+    note_other_realms(answer)
     return YES if answer["allow"] else NO
 
 
@@ -183,7 +189,7 @@ def _show_part(part: dict[str, Any], system: System, principal: str, *, full: bo
     known = statements(reasons, system, part["realm"])
     context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
     show(f"in {part['realm']}", *explanation(explained_part, context, full=full), "")
-    tell(reasons["notes"])
+    show_notes(reasons["notes"])
 
 
 def as_json(explained: Explanation) -> dict[str, object]:

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from lakewarden.cli.metrics_listener import host_and_port, show_figures
 from lakewarden.cli.outcome import YES, show
-from lakewarden.cli.serve import UNSAID, Config, Database
+from lakewarden.cli.serve import UNSET, Config, Database
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def gateway(
     ],
     realm: Annotated[str, Parameter(help="Realm that decides; it must serve `spark`.")],
     listening: Listening = NO_LISTENING,
-    database: Database = UNSAID,
+    database: Database = UNSET,
     config: Config = None,
 ) -> int:
     """Bounds what users of Spark Connect read and write, until it is stopped.
@@ -73,7 +73,7 @@ def gateway(
     from lakewarden.gateway.service import Gateway
 
     _check_secrecy(listening)
-    settings = load(config, {} if database == UNSAID else {"database": database})
+    settings = load(config, {} if database == UNSET else {"database": database})
     log.configure(settings.log_level)
     spark = Backend(Address.read(backend), _token())
     spark.check()

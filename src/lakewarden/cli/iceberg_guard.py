@@ -11,9 +11,9 @@ from cyclopts import Parameter
 
 from lakewarden.cli.outcome import YES, note
 from lakewarden.cli.serve import (
-    NO_BELIEVING,
-    UNSAID,
-    Believing,
+    NO_AUTH_OPTIONS,
+    UNSET,
+    AuthOptions,
     Certificate,
     CertificateKey,
     ClientAuthorities,
@@ -42,10 +42,10 @@ SERVICE: Final = "lakewarden-iceberg-guard"
 class GuardListening:
     """Where the guard listens, and with how many processes."""
 
-    host: Host = UNSAID
+    host: Host = UNSET
     port: Annotated[int, Parameter(help=f"Port ({PORT}); 0 selects a free one.")] = PORT
     workers: Workers = None
-    public_url: PublicUrl = UNSAID
+    public_url: PublicUrl = UNSET
     tls_cert: Certificate = None
     tls_key: CertificateKey = None
     tls_client_ca: ClientAuthorities = None
@@ -57,9 +57,9 @@ NO_LISTENING: Final = GuardListening()
 def iceberg_guard(
     *,
     listening: GuardListening = NO_LISTENING,
-    database: Database = UNSAID,
-    believing: Believing = NO_BELIEVING,
-    log_level: Level = UNSAID,
+    database: Database = UNSET,
+    auth_options: AuthOptions = NO_AUTH_OPTIONS,
+    log_level: Level = UNSET,
     config: Config = None,
 ) -> int:
     """Guards Iceberg REST catalogs: lists, loads and writes only what a realm allows.
@@ -80,9 +80,9 @@ def iceberg_guard(
     from lakewarden.app.preflight import preflight
     from lakewarden.config.settings import load
 
-    options = {**asdict(listening), **asdict(believing), "database": database}
+    options = {**asdict(listening), **asdict(auth_options), "database": database}
     options |= {"log_level": log_level, "ui": {"enabled": False}}
-    settings = load(config, {key: value for key, value in options.items() if value != UNSAID})
+    settings = load(config, {key: value for key, value in options.items() if value != UNSET})
     _check(settings.iceberg)
     settings, remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)

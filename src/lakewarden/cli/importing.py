@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At
-from lakewarden.cli.load import brought, show_brought
+from lakewarden.cli.load import load_directory, show_load
 from lakewarden.cli.outcome import YES, note, show, show_json
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, RUNNING, Spark, show_rows, source_of
 from lakewarden.cli.pipeline.progress import running
@@ -109,12 +109,12 @@ class People:
     ] = None
 
 
-PLAINLY: Final = SourceCredentials()
+NO_CREDENTIALS: Final = SourceCredentials()
 NO_PEOPLE: Final = People()
 
 
 @dataclass
-class _Walked:
+class _Extraction:
     """What a walk of a running original came to."""
 
     requests: int = 0
@@ -143,7 +143,7 @@ def import_(  # noqa: PLR0913 — each is an option
         bool,
         Parameter(help="Drop what the realm has and the source does not.", show_default=False),
     ] = False,
-    asking: SourceCredentials = PLAINLY,
+    credentials: SourceCredentials = NO_CREDENTIALS,
     people: People = NO_PEOPLE,
     at: At = NOWHERE,
     spark: Spark = LOCAL,
@@ -160,31 +160,31 @@ def import_(  # noqa: PLR0913 — each is an option
     """
     settings = dict(pair(text, "--setting") for text in setting)
     _check(system, source, keep, people)
-    walked = _Walked()
+    extraction = _Extraction()
     with tempfile.TemporaryDirectory(prefix="lakewarden-import-") as scratch:
         export = Path(source)
         if _is_address(source):
             export = keep if keep is not None else Path(scratch, "export")
-            walked = _extract(system, source, export, asking, people)
-            _check_shown(walked, prune)
+            extraction = _extract(system, source, export, credentials, people)
+            _check_shown(extraction, prune)
         elif people.identity is not None:
-            export = _together(export, people.identity, Path(scratch, "export"))
+            export = _merged_export(export, people.identity, Path(scratch, "export"))
         out = Path(scratch, "ingested")
         result = _ingested(system, export, out, to, model, settings, spark)
         lost = _set_aside(out)
         if format == "json":
-            answer = None if dry_run else brought(out, to, prune=prune, at=at)
-            summary = _summary(system, source, to, walked, result, lost)
+            answer = None if dry_run else load_directory(out, to, prune=prune, at=at)
+            summary = _summary(system, source, to, extraction, result, lost)
             show_json({**summary, "loaded": answer})
             return YES
         show(f"{masked(source)}: read for realm {to}", "")
         show_rows(result.report)
-        _name(walked, lost)
+        _name(extraction, lost)
         if dry_run:
             note("dry run: nothing was changed")
         else:
             show("")
-            show_brought(to, brought(out, to, prune=prune, at=at))
+            show_load(to, load_directory(out, to, prune=prune, at=at))
     return YES
 
 
@@ -223,11 +223,11 @@ def _asking_systems() -> str:
     return " or ".join(system.title for system, extractor in having if extractor.read_principals)
 
 
-def _check_shown(walked: _Walked, prune: bool) -> None:
+def _check_shown(extraction: _Extraction, prune: bool) -> None:
     """Refuses to drop what may still be there, only not shown."""
     from lakewarden.pipeline.extract.original import ABSENT
 
-    hidden = [reply for reply in walked.withheld if reply.status not in ABSENT]
+    hidden = [reply for reply in extraction.withheld if reply.status not in ABSENT]
     if prune and hidden:
         first = f"`{hidden[0].path}` ({hidden[0].status})"
         more = f" and {len(hidden) - 1:,} more" if len(hidden) > 1 else ""
@@ -236,17 +236,21 @@ def _check_shown(walked: _Walked, prune: bool) -> None:
 
 
 def _extract(
-    system: str, address: str, folder: Path, asking: SourceCredentials, people: People
-) -> _Walked:
+    system: str, address: str, folder: Path, credentials: SourceCredentials, people: People
+) -> _Extraction:
     """Reads the original into the folder."""
     from lakewarden.pipeline.extract.export import Export
     from lakewarden.pipeline.extract.original import Original
 
-    principals = _principals(system, people, asking)
+    principals = _principals(system, people, credentials)
     with (
-        _telling(system) as tell,
+        _progress(system) as tell,
         Original(
-            address, asking.credential(), asking.source_timeout, asking.source_ca, tell
+            address,
+            credentials.credential(),
+            credentials.source_timeout,
+            credentials.source_ca,
+            tell,
         ) as original,
         Export(folder) as export,
     ):
@@ -254,14 +258,14 @@ def _extract(
     if people.identity is not None:
         shutil.copy(people.identity, folder / "identity.json")
         export.notes[:] = [text for text in export.notes if "--identity" not in text]
-    return _walked(original, dict(export.counts), export.notes)
+    return _extraction(original, dict(export.counts), export.notes)
 
 
-def _walked(original: Original, records: dict[str, int], notes: list[str]) -> _Walked:
-    return _Walked(original.requests, records, sorted(original.withheld), notes)
+def _extraction(original: Original, records: dict[str, int], notes: list[str]) -> _Extraction:
+    return _Extraction(original.requests, records, sorted(original.withheld), notes)
 
 
-def _principals(system: str, people: People, asking: SourceCredentials) -> list[Principal]:
+def _principals(system: str, people: People, credentials: SourceCredentials) -> list[Principal]:
     """The principals to query in a system that describes single principals only."""
     from lakewarden.kernel.principal import USER, Principal
     from lakewarden.pipeline.ingest.exchange import exchanges
@@ -270,7 +274,9 @@ def _principals(system: str, people: People, asking: SourceCredentials) -> list[
     read = _extractor(system).read_principals
     if read is None:
         return []
-    principals = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
+    principals = (
+        [] if credentials.source_user is None else [Principal(USER, credentials.source_user)]
+    )
     if people.principals is not None:
         principals += read(read_text(people.principals), str(people.principals))
     if people.identity is not None:
@@ -281,7 +287,7 @@ def _principals(system: str, people: People, asking: SourceCredentials) -> list[
     return principals
 
 
-def _together(export: Path, identity: Path, folder: Path) -> Path:
+def _merged_export(export: Path, identity: Path, folder: Path) -> Path:
     """An export and the identity provider's replies in one folder."""
     if export.is_dir():
         shutil.copytree(export, folder)
@@ -293,7 +299,7 @@ def _together(export: Path, identity: Path, folder: Path) -> Path:
 
 
 @contextmanager
-def _telling(system: str) -> Iterator[Any]:
+def _progress(system: str) -> Iterator[Any]:
     """Says on standard error how far the walk is."""
     is_terminal = sys.stderr.isatty() and not is_quiet()
 
@@ -348,17 +354,22 @@ def _name_of(row: SetAside) -> str:
 
 
 def _summary(
-    system: str, source: str, realm: str, walked: _Walked, result: Result, lost: list[SetAside]
+    system: str,
+    source: str,
+    realm: str,
+    extraction: _Extraction,
+    result: Result,
+    lost: list[SetAside],
 ) -> dict[str, object]:
     """The whole report, as JSON."""
     return {
         "system": system,
         "source": source,
         "realm": realm,
-        "requests": walked.requests,
-        "records": walked.records,
-        "not_shown": [reply._asdict() for reply in walked.withheld],
-        "not_carried": walked.notes,
+        "requests": extraction.requests,
+        "records": extraction.records,
+        "not_shown": [reply._asdict() for reply in extraction.withheld],
+        "not_carried": extraction.notes,
         "set_aside": [
             {("name" if key == "row" else key): cell for key, cell in row._asdict().items()}
             for row in lost
@@ -367,14 +378,14 @@ def _summary(
     }
 
 
-def _name(walked: _Walked, lost: list[SetAside]) -> None:
+def _name(extraction: _Extraction, lost: list[SetAside]) -> None:
     """What was not carried, by name, for people."""
     for row in lost[:SHOWN]:
         show(f"set aside: {row.table}: {row.row}: {row.reason}")
-    for reply in walked.withheld[:SHOWN]:
+    for reply in extraction.withheld[:SHOWN]:
         show(f"not shown ({reply.status}): {reply.path}" + (f": {reply.why}" if reply.why else ""))
-    more = max(len(lost) - SHOWN, 0) + max(len(walked.withheld) - SHOWN, 0)
+    more = max(len(lost) - SHOWN, 0) + max(len(extraction.withheld) - SHOWN, 0)
     if more:
         show(f"and {more:,} more, which --format json names")
-    for text in walked.notes:
+    for text in extraction.notes:
         show(f"not imported: {text}")

@@ -6,7 +6,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.cross_realm import NOWHERE, CrossRealm, Wherever, spread, tell_rest
+from lakewarden.cli.cross_realm import (
+    NOWHERE,
+    CrossRealm,
+    Wherever,
+    cross_realm_question,
+    note_other_realms,
+)
 from lakewarden.cli.formatting import entity_text
 from lakewarden.cli.outcome import NO, YES, show, show_csv, show_json, show_table
 from lakewarden.cli.question import (
@@ -21,7 +27,7 @@ from lakewarden.cli.question import (
     ask,
     open_realm,
     question,
-    tell,
+    show_notes,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -64,7 +70,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
     if where.is_several(needs_one=is_narrowed or bool(parts.attribute)):
         if is_narrowed:
             raise BadInput("need exactly one realm", where="--within and --after")
-        asking = spread(principal, operation, None, parts, claims, where.names())
+        asking = cross_realm_question(principal, operation, None, parts, claims, where.names())
         with where.estate() as estate:
             return _show_realms(
                 _whole(estate, asking, 1 if count_only else limit), format, count_only
@@ -84,7 +90,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
         show_json({member: answer[member] for member in members})
     elif count_only:
         show(str(total))
-        tell(notes)
+        show_notes(notes)
     else:
         _show(answer, format)
     return YES if total else NO
@@ -119,7 +125,7 @@ def _show(answer: Any, format: str) -> None:
     if answer["after"] is not None:
         left = f"--after '{answer['after']}'"
         notes.append(f"{len(entities)} of {answer['total']} shown; go on with {left}")
-    tell(notes)
+    show_notes(notes)
 
 
 def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
@@ -153,7 +159,7 @@ def _show_realms(answer: Any, format: str, count_only: bool) -> int:
         show_json(answer)
     elif count_only:
         show(str(answer["total"]))
-        tell_rest(answer)
+        note_other_realms(answer)
     else:
         entities = [
             (part, Entity(**entity)) for part in answer["realms"] for entity in part["entities"]
@@ -166,7 +172,7 @@ def _show_realms(answer: Any, format: str, count_only: bool) -> int:
             show_csv(("realm", "operation", "type", "name"), cells)
         elif rows:
             show_table(("realm", "operation", "entity"), rows)
-        tell_rest(answer)
+        note_other_realms(answer)
         if len(rows) < answer["total"]:
-            tell([f"{len(rows)} of {answer['total']} shown; --limit shows more"])
+            show_notes([f"{len(rows)} of {answer['total']} shown; --limit shows more"])
     return YES if answer["total"] else NO

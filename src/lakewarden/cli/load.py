@@ -65,15 +65,15 @@ def load(
         return load_links(directory, prune=prune, at=at, format=format)
     if realm is None:
         raise BadInput("name the realm", where="--realm")
-    answer = brought(directory, realm, prune=prune, at=at)
+    answer = load_directory(directory, realm, prune=prune, at=at)
     if format == "json":
         show_json({"realm": realm, **answer})
     else:
-        show_brought(realm, answer)
+        show_load(realm, answer)
     return YES
 
 
-def brought(directory: Location, realm: str, *, prune: bool, at: At) -> dict[str, Any]:
+def load_directory(directory: Location, realm: str, *, prune: bool, at: At) -> dict[str, Any]:
     """Brings an ingested directory into a realm of a database or a server; what happened."""
     from lakewarden.pipeline.directory import load as read
 
@@ -83,7 +83,7 @@ def brought(directory: Location, realm: str, *, prune: bool, at: At) -> dict[str
         rejected = quarantine_of(directory, loaded.manifest)
         begin("compare and write")
         if remote is None:
-            return _brought(loaded, rejected, realm, prune, at.database)
+            return _load_into_database(loaded, rejected, realm, prune, at.database)
         path = f"/realms/{quote(realm, safe='')}/load"
         body = {**_request_body(loaded), "prune": prune, "quarantine": rejected.recorded()}
         answer: dict[str, Any] = remote.ask("POST", path, body)
@@ -115,7 +115,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _brought(
+def _load_into_database(
     loaded: Loaded, rejected: Quarantine, realm: str, prune: bool, database: str | None
 ) -> dict[str, Any]:
     from lakewarden.service.load import load_rows
@@ -161,7 +161,7 @@ def _request_body(loaded: Loaded) -> dict[str, object]:
     }
 
 
-def show_brought(realm: str, answer: dict[str, Any]) -> None:
+def show_load(realm: str, answer: dict[str, Any]) -> None:
     """What happened, for people."""
     revision = answer["revision"]
     if answer["new"]:

@@ -14,7 +14,7 @@ from lakewarden.cli.question import (
     ask,
     open_realm,
     question,
-    tell,
+    show_notes,
 )
 from lakewarden.cli.question_target import NOWHERE, Where
 from lakewarden.kernel.privileges import operations_of, privileges_of
@@ -58,5 +58,5 @@ def privileges(
         rows += [("operation", n, model.operations[n].title) for n in opened]
         if rows:
             show_table(("kind", "name", "meaning"), rows)
-        tell(notes if rows else [*notes, "nothing is held"])
+        show_notes(notes if rows else [*notes, "nothing is held"])
     return YES if granted or opened else NO

@@ -47,7 +47,7 @@ def deliver(
     hosts = load(config, {}).push.hosts
     with opened(database) as service:
         keys = Keys(keys_of(url_of(database)))
-        delivery = Delivery(service, keys, connect_target, hosts, _told)
+        delivery = Delivery(service, keys, connect_target, hosts, _show_delivery)
         if not once:
             _until_stopped(delivery)
             return YES
@@ -87,7 +87,7 @@ def _until_stopped(delivery: Delivery) -> None:
         raise error
 
 
-def _told(target: PushTarget, statements: int, error: str) -> None:
+def _show_delivery(target: PushTarget, statements: int, error: str) -> None:
     if error:
         note(f"`{target.name}` was not told: {error}")
     else:

@@ -73,7 +73,7 @@ def watch(
                 for look in seen.all_due(stop) if once else seen.some():
                     looks.append(look)
                     if once or look.is_new:
-                        _told(look, format)
+                        _show_look(look, format)
                     unsent.add(events.announce(look, clock()) if events else "")
             except Unavailable as error:  # our own store is away
                 if once:
@@ -99,7 +99,7 @@ def _stopped() -> Iterator[threading.Event]:
             signal.signal(one, handler)
 
 
-def _told(look: Look, format: str) -> None:
+def _show_look(look: Look, format: str) -> None:
     """One line about a look."""
     if format == "json":
         found = dict(look.counts)

@@ -229,7 +229,7 @@ def _scalar(declared: Attribute, text: str) -> Scalar:
         raise BadInput(message, where="--attribute") from None
 
 
-def tell(notes: Sequence[str]) -> None:
+def show_notes(notes: Sequence[str]) -> None:
     """Prints remarks beside the answer."""
     for text in notes:
         note(text)

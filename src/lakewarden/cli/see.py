@@ -17,7 +17,7 @@ from lakewarden.cli.question import (
     ask,
     open_realm,
     question,
-    tell,
+    show_notes,
 )
 from lakewarden.cli.question_target import NOWHERE, Where
 from lakewarden.service.sight import Sight, denied_notes, sight
@@ -88,7 +88,7 @@ def _show(answer: Any) -> None:
         notes.append(f"it may not be read: {answer['operation'] or 'no operation'} is denied")
     elif not rows:
         notes.append("all rows and all values of stored columns are seen")
-    tell(notes)
+    show_notes(notes)
 
 
 def _ids(column: Any) -> str:

@@ -14,7 +14,7 @@ from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import YES, note, show
 from lakewarden.config import defaults
 
-UNSAID: Final = "\0"
+UNSET: Final = "\0"
 """A text that was not given. Not None: the parser would read the word `none` as that."""
 
 
@@ -41,12 +41,12 @@ ClientAuthorities = Annotated[
 class Listening:
     """Where the server listens, and with how many processes."""
 
-    host: Host = UNSAID
+    host: Host = UNSET
     port: Annotated[
         int | None, Parameter(help=f"Port ({defaults.PORT}); 0 selects a free one.")
     ] = None
     workers: Workers = None
-    public_url: PublicUrl = UNSAID
+    public_url: PublicUrl = UNSET
     tls_cert: Certificate = None
     tls_key: CertificateKey = None
     tls_client_ca: ClientAuthorities = None
@@ -55,8 +55,8 @@ class Listening:
 
 @Parameter("*", show_default=False)
 @dataclass(frozen=True)
-class Believing:
-    """Who is believed, and who may do everything."""
+class AuthOptions:
+    """How callers authenticate, and who administers the server."""
 
     auth: Annotated[
         str,
@@ -65,14 +65,14 @@ class Believing:
             " only; `token` requires a token issued by lakewarden; `oidc` also accepts tokens"
             f" of an identity provider ({defaults.AUTH})."
         ),
-    ] = UNSAID
+    ] = UNSET
     admin: Annotated[
         str,
         Parameter(
             help=f"First administrator of a new database, in every realm ({defaults.ADMIN}); the"
             " variable LAKEWARDEN_ROOT_TOKEN sets a bearer token of this user."
         ),
-    ] = UNSAID
+    ] = UNSET
     add_admin: Annotated[
         bool | None,
         Parameter(help="Make `--admin` an administrator although the database has others."),
@@ -83,7 +83,7 @@ class Believing:
 
 
 NO_LISTENING = Listening()
-NO_BELIEVING = Believing()
+NO_AUTH_OPTIONS = AuthOptions()
 
 Database = Annotated[
     str,
@@ -121,11 +121,11 @@ Config = Annotated[Path | None, Parameter(help="TOML file with settings.")]
 def serve(
     *,
     listening: Listening = NO_LISTENING,
-    database: Database = UNSAID,
-    believing: Believing = NO_BELIEVING,
-    cdap_profile: Profile = UNSAID,
+    database: Database = UNSET,
+    auth_options: AuthOptions = NO_AUTH_OPTIONS,
+    cdap_profile: Profile = UNSET,
     indexes: Indexes = (),
-    log_level: Level = UNSAID,
+    log_level: Level = UNSET,
     config: Config = None,
 ) -> int:
     """Serves every realm of a database on one port, until it is stopped.
@@ -146,11 +146,11 @@ def serve(
         "database": database,
         "cdap_profile": cdap_profile,
         "log_level": log_level,
-        "indexes": tuple(map(str, indexes)) or UNSAID,
+        "indexes": tuple(map(str, indexes)) or UNSET,
     }
-    options = {**asdict(listening), **asdict(believing), **rest}
-    options["ui"] = {"enabled": False} if options.pop("no_ui") else UNSAID
-    settings = load(config, {key: value for key, value in options.items() if value != UNSAID})
+    options = {**asdict(listening), **asdict(auth_options), **rest}
+    options["ui"] = {"enabled": False} if options.pop("no_ui") else UNSET
+    settings = load(config, {key: value for key, value in options.items() if value != UNSET})
     settings, remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": sock.getsockname()[1]})

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
+from lakewarden.cli.cross_realm import (
+    NOWHERE,
+    Home,
+    Wherever,
+    cross_realm_question,
+    note_other_realms,
+)
 from lakewarden.cli.formatting import principal_name
 from lakewarden.cli.moment import moment, shown
 from lakewarden.cli.outcome import NO, YES, show_csv, show_json, show_table
@@ -22,7 +28,7 @@ from lakewarden.cli.question import (
     ask,
     open_realm,
     question,
-    tell,
+    show_notes,
 )
 from lakewarden.cli.question_target import Where
 from lakewarden.cli.status_line import working
@@ -113,11 +119,11 @@ def who(  # noqa: PLR0913 — options of a verb
         show_json({"total": len(names), "users": names, "notes": notes})
     elif format == "csv":
         show_csv(("user",), ((principal_name(principal),) for principal in users))
-        tell(notes)
+        show_notes(notes)
     else:
         if users:
             show_table(("user",), ((principal_name(principal),) for principal in users))
-        tell(notes if users else [*notes, "nobody may"])
+        show_notes(notes if users else [*notes, "nobody may"])
     return YES if users else NO
 
 
@@ -171,7 +177,7 @@ def _who_in_time(
     elif periods:
         show_table(_PERIOD, cells)
     else:
-        tell(["nobody could"])
+        show_notes(["nobody could"])
     return YES if periods else NO
 
 
@@ -203,7 +209,7 @@ def _unmasked(realm: Where, column: str | None) -> list[Principal]:
 def _who_in_realms(
     where: Wherever, operation: str, entity: str | None, home: str | None, parts: Parts, format: str
 ) -> int:
-    asking = spread(None, operation, entity, parts, NO_CLAIMS, where.names())
+    asking = cross_realm_question(None, operation, entity, parts, NO_CLAIMS, where.names())
     with where.estate() as estate:
         answer = estate.ask("who", {**asking, "home": home})
     if format == "json":
@@ -217,7 +223,7 @@ def _who_in_realms(
     elif answer["union"]:
         rows = ((person["person"], ", ".join(person["realms"])) for person in answer["union"])
         show_table(("user", "in"), rows)
-    tell_rest(answer)
+    note_other_realms(answer)
     if not answer["union"]:
-        tell(["nobody may"])
+        show_notes(["nobody may"])
     return YES if answer["union"] else NO

@@ -9,7 +9,13 @@ from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import missing_file
 from lakewarden.cli.folder import Folder
-from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, People, SourceCredentials, check_people
+from lakewarden.cli.importing import (
+    NO_CREDENTIALS,
+    NO_PEOPLE,
+    People,
+    SourceCredentials,
+    check_people,
+)
 from lakewarden.cli.pipeline.ingest_sources import (
     LOCAL,
     NO_DATABASE,
@@ -85,7 +91,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         Parameter(help="Repeat all stages of an interrupted run.", show_default=False),
     ] = False,
     database: Database = NO_DATABASE,
-    asking: SourceCredentials = PLAINLY,
+    credentials: SourceCredentials = NO_CREDENTIALS,
     people: People = NO_PEOPLE,
     spark: Spark = LOCAL,
     tables: TableOptions = AS_FILES,
@@ -118,13 +124,13 @@ def ingest(  # noqa: PLR0913 — each is an option
     from lakewarden.pipeline.ingest.run import ingest as run_ingest
 
     settings = dict(pair(text, "--setting") for text in setting)
-    _check_asking(source, asking, people)
+    _check_credentials(source, credentials, people)
     check_options(source, model, database)
     if accept and expect is None:
         raise BadInput("only with `--expect`", where="--accept")
     chosen: Source | Distant
     if source in RUNNING:
-        chosen = _live(source, path_or_url, model, asking, people)
+        chosen = _live(source, path_or_url, model, credentials, people)
     elif source == "store":
         if settings:
             raise BadInput("a stored realm has its own settings", where="--setting")
@@ -132,7 +138,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         chosen, realm = stored, stored.snapshot.realm.name
         settings = dict(stored.settings)
     else:
-        chosen = source_of(source, path_or_url, model, database, asking)
+        chosen = source_of(source, path_or_url, model, database, credentials)
     system_of(chosen, settings)
     chosen = _with_inventories(chosen, inventory)
     reads: list[str | Location] = [path_or_url, *(_inventory(text)[0] for text in inventory)]
@@ -180,9 +186,11 @@ def _inventory(text: str) -> tuple[Location, list[str]]:
     return location(path if equals else text), listed.split(",") if equals else []
 
 
-def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None:
+def _check_credentials(kind: Kind, credentials: SourceCredentials, people: People) -> None:
     """Refuses options of running systems where none is read."""
-    if (not is_asked(kind) and asking != PLAINLY) or (kind not in RUNNING and people != NO_PEOPLE):
+    if (not is_asked(kind) and credentials != NO_CREDENTIALS) or (
+        kind not in RUNNING and people != NO_PEOPLE
+    ):
         listed = ", ".join(f"`{system}`" for system in RUNNING)
         raise BadInput(f"only for a running system: {listed}", where="--source")
     if kind in RUNNING:
@@ -190,7 +198,7 @@ def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None
 
 
 def _live(
-    kind: Kind, address: str, model: str | None, asking: SourceCredentials, people: People
+    kind: Kind, address: str, model: str | None, credentials: SourceCredentials, people: People
 ) -> Live:
     from lakewarden.pipeline.ingest.live import Live
 
@@ -202,9 +210,9 @@ def _live(
     return Live(
         kind,
         address,
-        asking.credential(),
-        asking.source_timeout,
-        asking.source_ca,
+        credentials.credential(),
+        credentials.source_timeout,
+        credentials.source_ca,
         people.identity,
         people.principals,
         model or "",

@@ -145,7 +145,7 @@ def source_of(
     text: str,
     model: str | None = None,
     database: Database = NO_DATABASE,
-    asking: SourceCredentials | None = None,
+    credentials: SourceCredentials | None = None,
 ) -> Source:
     """The source that the command line names; raises `BadInput` for what does not go together."""
     check_options(kind, model, database)
@@ -156,11 +156,11 @@ def source_of(
         opener = opener_of(kind)
         place = url_of(text, kind) if is_url else text
         options = dict(database.specified())
-        if opener.is_asked and asking is not None:
+        if opener.is_asked and credentials is not None:
             options |= {
-                "credential": asking.credential(),
-                "timeout": asking.source_timeout,
-                "trusted": asking.source_ca,
+                "credential": credentials.credential(),
+                "timeout": credentials.source_timeout,
+                "trusted": credentials.source_ca,
             }
         return opener.open(place, model or opener.models[0], options)
     if kind == "dbt-file":

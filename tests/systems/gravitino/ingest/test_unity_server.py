@@ -142,7 +142,7 @@ def test_a_server_as_catalogs(unstarted: SparkSession, tmp_path: Path) -> None:
         f"external main.shop.people of {EVE}: owner who came later: {later}",
         "view main.shop.totals of gone@corp.test: user who is gone: the server has no user of"
         " this name",
-        "SELECT of gone@corp.test on managed main.shop.orders: user who is gone: the server has no"
+        "SELECT of gone@corp.test on external main.shop.orders: user who is gone: the server has no"
         " user of this name",
         f"schema:lk:main.shop: MODIFY to {BEN}: it lacks SELECT",
         f"schema:lk:main.shop: the owner {ANA}: who owns a schema owns nothing in it",

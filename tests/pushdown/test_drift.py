@@ -80,6 +80,7 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
         for view in sorted(role.views):
             yield from _of_view(made, view.path, name, rng)
         yield "ours", sql.SQL("GRANT pg_read_all_data TO {}").format(_id(name))
+        yield "ours", sql.SQL("ALTER ROLE {} LOGIN").format(_id(name))
         yield from _by_others(name, role, rng.choice(users), rng.choice(tables), database, rng)
     grantor, user = rng.sample(users, 2)
     for path in tables[:1]:

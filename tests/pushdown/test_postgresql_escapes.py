@@ -275,6 +275,25 @@ def test_the_account_that_pushes_is_told_nothing(
         own.execute(sql.SQL("ALTER DATABASE {} OWNER TO CURRENT_USER").format(database))
 
 
+def test_what_the_realm_allows_and_a_push_leaves_out_is_not_adopted(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    """It needs no statement; the plan says why it is left out."""
+    ending = made.with_facts(facts(replace(READS, valid_until=NOW + 5)))
+    own.execute("GRANT SELECT ON s.orders TO bo; CREATE ROLE team; GRANT team TO ana, bo;"
+                " GRANT SELECT ON s.secret TO team")  # fmt: skip
+    try:
+        with connected(ending.address) as database:
+            proposed = push.proposal(database, ending.state, ending.target, NOW)
+        left = {one.grantee: one.why for one in proposed.left}
+        assert left["bo"].startswith("the realm allows it")
+        assert "team" not in left
+        given = [one.scope for one in proposed.statements.values()]
+        assert given == [On(CATALOG), On(SCHEMA), On(SECRET)]
+    finally:
+        own.execute("DROP OWNED BY team; DROP ROLE team")
+
+
 def as_account(made: Estate, name: str) -> Estate:
     """The same target, told by another account."""
     url = sa.make_url(made.address.url).set(username=name, password=None)
@@ -325,6 +344,21 @@ def test_a_role_that_is_called_public_is_not_everybody(
         assert all(one.principals != {members_of("m")} for one in proposed.statements.values())
     finally:
         own.execute('DROP OWNED BY "PUBLIC"; DROP ROLE "PUBLIC"')
+
+
+@pytest.mark.parametrize("options", ["LOGIN", "LOGIN SUPERUSER"])
+def test_nobody_may_log_in_as_a_role(
+    made: Estate, own: psycopg.Connection[Any], options: str
+) -> None:
+    before, name = made.held(), sql.Identifier(role(made))
+    own.execute(sql.SQL("ALTER ROLE {} " + options).format(name))
+    found = drift(made, before)
+    assert [one.grant.privilege for one in found.differences if one.grant] == ["LOGIN"]
+    assert not [one for one in found.foreign if one.grant.privilege.startswith("MEMBER OF")]
+    made.push(before)
+    assert made.held() == before
+    ((may,),) = own.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname ~ '^lw_pg_'").fetchall()
+    assert not may
 
 
 def test_members_own_nothing_as_a_role(made: Estate) -> None:

@@ -21,6 +21,7 @@ from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import wanted
+from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import facts_of, state_of
 from tests.pushdown.frozen_process import frozen
@@ -193,6 +194,12 @@ def test_a_schema_of_our_name_that_is_not_ours(made: Estate) -> None:
         fails(made, plan, BadInput, "already exists")
         own.execute("DROP SCHEMA lw_pg_masked")
     made.push()
+
+
+def test_a_realm_whose_setting_is_off(made: Estate) -> None:
+    off = replace(made.state, system=load_system("gravitino", {}))
+    with connected(made.address) as database, pytest.raises(BadInput, match=r"`on`.*push reset"):
+        push.plan(database, off, made.target, NOW)
 
 
 def test_a_clock_that_is_set_back(made: Estate) -> None:

@@ -57,6 +57,15 @@ def test_a_push_under_way_is_no_failure() -> None:
     assert looks(watch, 60.0) == [("pg", "", False)]
 
 
+def test_one_that_was_removed_is_waited_for_no_more() -> None:
+    away = Away("one", "two")
+    watch = PushWatch(away, 60.0)  # type: ignore[arg-type]
+    looks(watch, 0.0)
+    away.names = ("two",)
+    assert looks(watch, 60.0) == [("two", "the target is away", False)]
+    assert watch.seconds_until_due(60.0) == 60.0
+
+
 def test_only_what_is_named_is_looked_at() -> None:
     away = Away("one", "two")
     assert looks(PushWatch(away, 60.0, ("two",)), 0.0)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ MOST: Final = 2_000
 """So many grants are looked at in one proposal; those beyond are listed."""
 
 _NO_PRIVILEGE: Final = "nothing in the realm's model says it"
+_LEFT_OUT: Final = "the realm allows it, and a push leaves it out; the plan of one says why"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -225,6 +226,8 @@ class _Proposal:
         needs: set[Need] = set()
         for user in one.denied:
             request = Request(self._user(user), operation.name, entities[0], self._now)
+            if self._realm.matrix.decide(request).allow:
+                continue
             ways = [
                 _Opening(way, alike | self._opened(way) - held)
                 for way in explain(self._realm.matrix, request).ways
@@ -233,7 +236,7 @@ class _Proposal:
             if fitting is None:
                 return self._nothing(one, _why(ways))
             needs.update(fitting.needs)
-        return frozenset(needs)
+        return frozenset(needs) if needs else self._nothing(one, _LEFT_OUT)
 
     def _alike(self, operation: Operation, type: str) -> set[str]:
         """The acts that have the same rule: whatever allows one of them allows all."""

@@ -64,7 +64,7 @@ WHERE of.rolname = ANY(%s)
 
 def holdings(rows: Rows, ours: Mapping[int, str], masking: Collection[Path]) -> Holdings:
     """What is granted to others than our roles, and reached by others than our masking views."""
-    ids = list(ours)
+    ids, names = list(ours), {*ours.values()}
     members: dict[str, set[str]] = {}
     accounts: set[str] = set()
     for of, member, is_account in rows(_OTHER_MEMBERS, [ids]):
@@ -74,9 +74,9 @@ def holdings(rows: Rows, ours: Mapping[int, str], masking: Collection[Path]) -> 
     everyone = EVERYONE.lower() if EVERYONE in role_names(rows) else EVERYONE
     found = rows(_FOREIGN, {"ids": ids, "everyone": everyone})
     granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what, _ in found]
-    beyond = list(powers(rows, everyone))
+    beyond = list(powers(rows, everyone, names))
     beyond += held_through(ways(rows, everyone, masking), granted)
-    own = {*ours.values()} & {grantee for grantee, _ in beyond}
+    own = names & {grantee for grantee, _ in beyond}
     for of, member in rows(_MEMBERS_OF, [sorted(own)]):
         members.setdefault(of, set()).add(member)
     return Holdings(

@@ -12,7 +12,7 @@ from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Path, Role, Role
 from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.postgresql_grants import HeldGrant, held_grants
 from lakewarden.pushdown.postgresql_powers import Rows
-from lakewarden.pushdown.postgresql_statements import ODD_MEMBER
+from lakewarden.pushdown.postgresql_statements import LOGIN, ODD_MEMBER
 from lakewarden.pushdown.postgresql_views import MaskingViews
 
 _ROLES: Final = """
@@ -21,6 +21,12 @@ WHERE shobj_description(oid, 'pg_authid') = %(mark)s
    OR shobj_description(oid, 'pg_authid') = %(old)s AND rolname = ANY(%(known)s)
 """
 """Our roles, and whether each has our mark; those that are known may have an old one."""
+
+_LOGINS: Final = """
+SELECT r.rolname FROM pg_roles r JOIN pg_roles me ON me.rolname = current_user
+WHERE r.oid = ANY(%s) AND r.rolcanlogin AND (me.rolsuper OR NOT r.rolsuper)
+"""
+"""Roles that somebody may log in as; of superusers it can be taken away by others alone."""
 
 _MEMBERS: Final = """
 SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s),
@@ -91,6 +97,8 @@ class OurRoles:
         views = self._views.held()
         for one in self._granted(ours, is_whole=True):
             grants[one.role].add(one.grant)
+        for (name,) in self._rows(_LOGINS, [list(ours)]):
+            grants[name].add(Grant((), LOGIN))
         policies = self._policies(frozenset(ours.values()))
         return Roles(
             {

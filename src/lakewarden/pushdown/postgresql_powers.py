@@ -5,7 +5,7 @@ No grant of ours shows it, and it opens more than any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 from lakewarden.pushdown.drift import MEMBER_OF, TO_COME, UNLIMITED
@@ -48,10 +48,14 @@ def lent(rows: Rows) -> Iterator[tuple[str, str]]:
     yield from rows(_LENT)
 
 
-def powers(rows: Rows, everyone: str) -> Iterator[tuple[str, Grant]]:
-    """Who has what opens more than a grant on an object, as grants on the database or a schema."""
+def powers(rows: Rows, everyone: str, ours: Collection[str]) -> Iterator[tuple[str, Grant]]:
+    """Who has what opens more than a grant on an object, as grants on the database or a schema.
+
+    Being a member of roles of `ours` is none of it, whether or not somebody may log in as one.
+    """
     about = {"powers": sorted(UNLIMITED), "everyone": everyone, "to_come": TO_COME}
     for grantee, path, power in rows(_POWERS, about):
         yield grantee, Grant(tuple(path), power)
     for of, member in lent(rows):
-        yield member, Grant((), MEMBER_OF + of)
+        if of not in ours:
+            yield member, Grant((), MEMBER_OF + of)

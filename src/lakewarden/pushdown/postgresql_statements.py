@@ -41,6 +41,9 @@ ODD_MEMBER: Final = f"{MEMBER}WITH "
 """A membership in a role of ours with other options than a push gives it is a grant of this, on
 the role and the member."""
 
+LOGIN: Final = "LOGIN"
+"""That somebody may log in as a role of ours is a grant of this, on the database."""
+
 _LEFT_BYTES: Final = 10
 """So many bytes are for what ends the name of a role that stays."""
 
@@ -181,13 +184,16 @@ class Statements:
     # --- privileges ---
 
     def _revoke(self, grants: Sequence[Grant], role: str) -> Iterator[sql.Composed]:
-        """Takes away memberships of a kind, or one privilege; see `_alike`."""
+        """Takes away memberships of a kind, the log-in, or one privilege; see `_alike`."""
         privilege = grants[0].privilege
         if privilege.startswith(NESTED_IN):
             yield from self._revoke_membership(privilege.removeprefix(NESTED_IN), role)
             return
         if privilege.startswith(ODD_MEMBER):
             yield from self._revoke_membership(*grants[0].path)
+            return
+        if privilege == LOGIN:
+            yield sql.SQL("ALTER ROLE {} NOLOGIN").format(sql.Identifier(role))
             return
         plain = []
         for one in grants:

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from lakewarden.engines.mapping import of_model
+from lakewarden.engines.mapping import EngineMapping, of_model
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import USER
 from lakewarden.pushdown import mariadb, postgresql
@@ -35,7 +35,7 @@ from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, TargetObjects, stored_paths, wanted
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.preview import matrix_with_draft
-from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target import PushTarget, switched_off
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 
@@ -223,7 +223,7 @@ def _said(database: Database, made: PushPlan) -> PushPlan:
 def _plan(
     database: Database, realm: RealmState, target: PushTarget, now: float, objects: TargetObjects
 ) -> PushPlan:
-    mapping = of_model(realm.realm.model)[target.kind]
+    mapping = _mapping(realm, target)
     scope = Scope(target.metalake, target.catalog)
     wish = wanted(realm, mapping, scope, objects, now)
     style = style_of(realm.realm.model, target.kind, target.style)
@@ -243,6 +243,14 @@ def _plan(
         is_journalled=not database.is_transactional,
         anew=replaced(database.stuck(held), whole),
     )
+
+
+def _mapping(realm: RealmState, target: PushTarget) -> EngineMapping:
+    """The rules of the realm for the target; raises `BadInput` where their setting is off."""
+    why = switched_off(target, realm)
+    if why:
+        raise BadInput(f"{why}; `lakewarden push reset {target.name}` takes back what was pushed")
+    return of_model(realm.realm.model)[target.kind]
 
 
 def _coming(target: PushTarget) -> Mapping[str, Any]:
@@ -320,7 +328,7 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
     current = _plan(database, realm, target, now, objects)
     pushed = from_data(target.pushed)
     users = (objects.users | objects.unlimited) & users_of(realm)
-    acts = of_model(realm.realm.model)[target.kind].engine.acts
+    acts = _mapping(realm, target).engine.acts
     allowed, limited = current.wanted.holders(), current.wanted.limited()
     others = foreign(database.holdings(), users, allowed, acts, limited)
     return Drift(
@@ -343,7 +351,7 @@ def proposal(database: Database, realm: RealmState, target: PushTarget, now: flo
         drift(database, realm, target, now),
         _plan(database, realm, target, now, objects),
     )
-    mapping, everyone = of_model(realm.realm.model)[target.kind], database.holdings().everyone
+    mapping, everyone = _mapping(realm, target), database.holdings().everyone
     scope = Scope(target.metalake, target.catalog)
     others = GrantedByOthers(found.foreign, everyone)
     made = adoption(realm, mapping, scope, target.name, others, now)
@@ -401,7 +409,7 @@ class Session:
     def _paths(self, realm: RealmState) -> frozenset[Path]:
         """Where in the database the catalog's schemas and tables are to lie."""
         target = self._target
-        mapping = of_model(realm.realm.model)[target.kind]
+        mapping = _mapping(realm, target)
         return stored_paths(realm, mapping, Scope(target.metalake, target.catalog))
 
 

@@ -7,7 +7,7 @@ holds the entry for a while; an entry that is changed meanwhile stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
@@ -122,9 +122,11 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
     """Enters the targets that the write leaves behind.
 
     They follow renamed catalogs, and what was pushed to those of plug-ins goes with the catalog.
+    One whose setting is off is behind, too: until it is on again nobody tells it anything.
     """
     _follow_places(transaction)
     before = list(before)
+    before += _switched(transaction, {one.target.name for one in before})
     if not before or not transaction.effects:
         return
     changed = {scope for scope, effect in transaction.effects if _counts(effect)}
@@ -137,9 +139,22 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
         ):
             continue
         # The write itself may have made the entry anew, as where the address was changed.
-        pending = written.get(one.target.name, one.pending)
-        entry = replace(pending or Pending(0, transaction.now), revision=revision)
+        own = written.get(one.target.name)
+        entry = own or one.pending or Pending(0, transaction.now)
+        why = own.error if own else push_target.switched_off(one.target, realm)
+        entry = replace(entry, revision=revision, error=why or entry.error)
         transaction.change(one.target.realm, put(one.target, entry))
+
+
+def _switched(transaction: Changing, known: Container[str]) -> Iterator[Followed]:
+    """The other followed targets of realms with new settings, by which they may be told again."""
+    scopes = {scope for scope, effect in transaction.effects if isinstance(effect, RealmChanged)}
+    for scope in sorted(scopes & transaction.state.realms.keys()):
+        targets = [one for one in push_target.briefly(transaction.store, scope) if one.follow]
+        entries = pending(transaction.store, targets)
+        yield from (
+            Followed(one, entries.get(one.name)) for one in targets if one.name not in known
+        )
 
 
 def _entries(effects: Iterable[Scoped]) -> Iterator[tuple[str, Pending]]:

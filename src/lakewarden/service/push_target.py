@@ -471,9 +471,26 @@ def _check(new: PushTarget, realm: RealmState) -> None:
         message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
         raise BadInput(message, where="realm")
     _check_style(new, realm)
-    if realm.system.model.settings.get(new.kind) != ON:
-        message = f"set `{new.kind}` to `on` for the realm `{new.realm}`"
-        raise BadInput(message, where="realm")
+    _check_setting(new, realm)
+
+
+def _check_setting(new: PushTarget, realm: RealmState) -> None:
+    why = switched_off(new, realm)
+    if why:
+        raise BadInput(why, where="realm")
+
+
+def switched_off(target: PushTarget, realm: RealmState) -> str:
+    """Which setting of the realm has to be on for the target; "" where it is, or there is none."""
+    if target.kind not in (RANGER, *engines.told().values()):
+        return ""
+    kinds = [target.kind]
+    if target.kind == RANGER:
+        kinds = [one for one in ENGINES_OF_RANGER if one in of_model(realm.realm.model)]
+    if any(realm.system.model.settings.get(one) == ON for one in kinds):
+        return ""
+    message = f"set `{'`, `'.join(kinds)}` to `on` for the realm `{realm.realm.name}`"
+    return f"{message}: those that Ranger has services of" if target.kind == RANGER else message
 
 
 def _check_style(new: PushTarget, realm: RealmState) -> None:
@@ -483,11 +500,8 @@ def _check_style(new: PushTarget, realm: RealmState) -> None:
 
 
 def _check_ranger(new: PushTarget, realm: RealmState) -> None:
-    known = [one for one in ENGINES_OF_RANGER if one in of_model(realm.realm.model)]
-    if not known:
+    if of_model(realm.realm.model).keys().isdisjoint(ENGINES_OF_RANGER):
         message = f"the model `{realm.realm.model}` has no mapping for engines of Ranger"
         raise BadInput(message, where="realm")
     _check_style(new, realm)
-    if not any(realm.system.model.settings.get(one) == ON for one in known):
-        message = f"set `{'`, `'.join(known)}` to `on` for the realm `{new.realm}`: those that"
-        raise BadInput(f"{message} Ranger has services of", where="realm")
+    _check_setting(new, realm)

@@ -88,6 +88,8 @@ class PushWatch:
             if name not in targets:
                 raise Unknown("target", name, "`lakewarden push targets` lists them")
         named = sorted(self.names or targets)
+        for gone in self._schedules.keys() - targets.keys():
+            del self._schedules[gone]
         return [targets[name] for name in named if self._schedule(name).due <= now]
 
     def has_failed(self, target: PushTarget) -> bool:
@@ -96,7 +98,9 @@ class PushWatch:
 
     def seconds_until_due(self, now: float) -> float:
         """How long nothing is due; at most as long as it takes for a new target to be seen."""
-        due = min((one.due for one in self._schedules.values()), default=now + self.every_seconds)
+        # Looks in other threads may still be at one that is gone.
+        schedules = list(self._schedules.values())
+        due = min((one.due for one in schedules), default=now + self.every_seconds)
         return min(max(due - now, 0.0), self.every_seconds)
 
     def look(self, target: PushTarget, now: float) -> Look:

@@ -121,12 +121,17 @@ def hooked(folder: Path, postgres_url: str, *, on: bool = True) -> Iterator[Hook
                     own.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
 
 
-def switch_on(wire: Wire, kind: str = "postgresql") -> None:
-    """The realm's setting for targets of that kind."""
+def switch(wire: Wire, value: str, kind: str = "postgresql") -> None:
+    """The realm's setting for targets of that kind, `on` or `off`."""
 
     def write(transaction: Any) -> None:
         before = transaction.realm(REALM).realm
-        settings = {**before.settings, kind: "on"}
+        settings = {**before.settings, kind: value}
         transaction.change(REALM, RealmChanged(REALM, replace(before, settings=settings)))
 
     wire.service.write(SYSTEM, write)
+
+
+def switch_on(wire: Wire, kind: str = "postgresql") -> None:
+    """The realm has targets of that kind."""
+    switch(wire, "on", kind)

@@ -19,6 +19,7 @@ from tests.systems.gravitino.push.hooked import (
     PASSWORD,
     Hooked,
     hooked,
+    switch,
     switch_on,
 )
 
@@ -297,3 +298,21 @@ def test_a_realm_without_the_setting_says_so_with_the_target(
         switch_on(made.wire)
         assert made.delivery().deliver_due() == 1
         assert made.may()
+
+
+def test_what_changes_while_the_setting_is_off_arrives_when_it_is_on_again(hook: Hooked) -> None:
+    """Meanwhile the target keeps what it holds, and it is said that it is behind."""
+    hook.grant()
+    assert hook.delivery().deliver_due() == 1
+    assert hook.may()
+    switch(hook.wire, "off")
+    hook.grant("revoke")
+    ((target, entry),) = hook.targets()
+    assert push_outbox.state_of(target, entry) == "failing"
+    assert entry is not None
+    assert entry.error == "set `postgresql` to `on` for the realm `gravitino`"
+    assert hook.delivery().deliver_due() == 0
+    switch_on(hook.wire)
+    assert hook.delivery().deliver_due() == 1
+    assert not hook.may()
+    assert hook.targets()[0][1] is None

@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
+from lakewarden.pipeline.version_folder import locked
 from tests.cli.realms import Cli
 from tests.pipeline import spared
 
@@ -130,3 +131,14 @@ def test_a_directory_is_read_back_from_its_tables(cli: Cli, source: Path, kind: 
     ingested(cli, source, "--table-format", kind, *catalog)
     assert cli("pipeline", *words).code == 0
     assert "lk:c.s.t" in names_in(copy)
+
+
+@pytest.mark.parametrize("options", [(), ("--table-format", "delta")])
+def test_a_folder_on_which_another_process_works_can_be_tried_again(
+    cli: Cli, source: Path, options: tuple[str, ...]
+) -> None:
+    lake = ingested(cli, source)
+    said = ("--source", "csv", "--model", "gravitino", "--out", str(lake))
+    with locked(lake):
+        found = cli("pipeline", "ingest", str(source), *said, *options)
+    assert (found.code, f"another process works on `{lake}`" in found.err) == (3, True)

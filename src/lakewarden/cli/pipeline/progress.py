@@ -11,6 +11,7 @@ from lakewarden.cli.outcome import complain
 from lakewarden.cli.pipeline.ingest_sources import Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.status_line import bars, is_quiet
+from lakewarden.kernel.errors import Conflict, Unavailable
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
 from lakewarden.pipeline.job_spans import traced
@@ -20,7 +21,7 @@ from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.session import Session
-    from lakewarden.pipeline.table_formats.target import Committed, Target
+    from lakewarden.pipeline.table_formats.target import Target
 
 _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
 
@@ -48,7 +49,7 @@ def running(
         recorded(verb, reads, out, warn=complain) as run_id,
         traced(verb, out, run_id, warn=complain),
     ):
-        _say_committed(verb, target, target.commit(out))
+        _commit(verb, target, out)
         with (
             session(
                 f"lakewarden {verb}", spark.master, spark.remote, spark.event_log, spark.conf
@@ -56,10 +57,15 @@ def running(
             shown(title or verb, stages) as progress,
         ):
             yield running_session, progress
-        _say_committed(verb, target, target.commit(out))
+        _commit(verb, target, out)
 
 
-def _say_committed(verb: str, target: Target, committed: Committed | None) -> None:
+def _commit(verb: str, target: Target, out: Location) -> None:
+    """Raises `Unavailable` while another process works on the folder, as a session does."""
+    try:
+        committed = target.commit(out)
+    except Conflict as error:  # it can be tried again
+        raise Unavailable(str(error)) from error
     if committed is not None and committed.tables and not is_quiet():
         what = f"version {committed.version} in {len(committed.tables)} tables"
         print(f"{verb}: {target.format}: {what}", file=sys.stderr)

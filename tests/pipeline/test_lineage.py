@@ -84,6 +84,16 @@ def test_a_job_that_fails_says_why(
     assert "surname" in failed["run"]["facets"]["errorMessage"]["message"]
 
 
+@pytest.mark.parametrize(("verb", "option"), [("lint", "--from"), ("review", "--used")])
+def test_what_is_read_beside_the_index_is_an_input(
+    tmp_path: Path, log: Path, unstarted: object, verb: str, option: str
+) -> None:
+    index, beside, out = (str(tmp_path / name) for name in ("index", "beside", "out"))
+    assert main(["pipeline", verb, index, option, beside, "--out", out]) == 2
+    started, _ = events(log)
+    assert [one["name"] for one in started["inputs"]] == [index, beside]
+
+
 def test_no_secret_is_told(tmp_path: Path, log: Path, unstarted: object) -> None:
     sqlite3.connect(tmp_path / "empty.db").close()
     url = "postgresql://ana:s3cret-word@127.0.0.1:1/estate?password=s3cret-word"

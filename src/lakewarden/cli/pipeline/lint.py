@@ -46,7 +46,8 @@ def linting(
     from lakewarden.pipeline.lint.run import STAGES, lint_index, read_findings
 
     rules = which.rules
-    with running("lint", spark, names_of(STAGES), reads=[index], out=out, tables=tables) as (
+    reads = [index] if from_ is None else [index, from_]
+    with running("lint", spark, names_of(STAGES), reads=reads, out=out, tables=tables) as (
         session,
         progress,
     ):

@@ -72,7 +72,8 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
     from lakewarden.pipeline.job import names_of
     from lakewarden.pipeline.review.run import STAGES, make_review
 
-    with running("review", spark, names_of(STAGES), reads=[index], out=out, tables=tables) as (
+    reads = [index] if used is None else [index, used]
+    with running("review", spark, names_of(STAGES), reads=reads, out=out, tables=tables) as (
         session,
         progress,
     ):

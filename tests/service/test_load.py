@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,9 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import Scoped
 from lakewarden.service.statements import MARK
 from lakewarden.service.system import System, load_system
+from lakewarden.service.write_health import Deadlocked
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.store.writing import SqlWriting
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
@@ -345,6 +347,36 @@ def mind(service: DecisionService, monkeypatch: pytest.MonkeyPatch, *more: Scope
 
     monkeypatch.setattr(loads, "load_difference", meanwhile)
     return revisions
+
+
+def test_what_another_stores_during_a_load_too_is_no_conflict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as service:
+        system = service.state.realm(LAKE).system
+        facts = lake(system, "schema:lk:c.s")
+        first = facts.entities[0]
+        revisions = mind(service, monkeypatch, (LAKE, EntityAdded(*first)))
+        assert load(service, facts).gap.counts["entities"] == Count(2, 0, 0)
+        assert len(revisions) == 2
+
+
+def test_a_load_that_waited_for_another_write_and_that_for_it_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, told = SqlWriting.apply, list[str]()
+
+    def applied(writing: SqlWriting, scope: str, effects: Sequence[Effect]) -> None:
+        if not told:
+            told.append(scope)
+            raise Deadlocked("deadlock detected")
+        real(writing, scope, effects)
+
+    with opened(tmp_path) as service:
+        facts = lake(service.state.realm(LAKE).system, "schema:lk:c.s")
+        monkeypatch.setattr(SqlWriting, "apply", applied)
+        assert load(service, facts).gap.counts["entities"] == Count(3, 0, 0)
+    assert told == [LAKE]
 
 
 HELD = {"id": "eve", "privileges": ["MANAGE_REALM"], "to": ["user:eve"], "on": f"realm:{LAKE}"}

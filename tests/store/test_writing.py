@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from lakewarden.service.audit import AuditRow, first_fault
 from lakewarden.service.effect import DocumentChanged, TokenChanged, canonical
 from lakewarden.service.ports import FeedGone
 from lakewarden.service.realm import Token
+from lakewarden.service.write_health import Deadlocked
 from lakewarden.store import SqlStore, engine, open_store
 from tests.store.lake import (
     CATALOG,
@@ -35,6 +38,15 @@ from tests.store.lake import (
 )
 
 WRITERS, WRITES = 8, 12
+
+
+@contextmanager
+def suppress_to(told: list[Exception]) -> Iterator[None]:
+    """Keeps the error of a write that waited for another in the list."""
+    try:
+        yield
+    except Deadlocked as error:
+        told.append(error)
 
 
 def named(count: int) -> list[Entity]:
@@ -230,6 +242,29 @@ def test_a_late_write_to_a_server_holds_nobody_up_before_its_end(server_store: S
     with store.reading() as reading:
         assert [row.revision for row in reading.feed(1)] == [2] + [3] * 1001
         assert [row.seq for row in reading.feed(2)] == list(range(1001))
+
+
+def test_of_a_late_write_and_another_that_wait_for_each_other_one_is_told_so(
+    server_store: SqlStore,
+) -> None:
+    with_realm(server_store)
+    has_lock, told = threading.Event(), list[Exception]()
+
+    def other() -> None:
+        with suppress_to(told), server_store.writing() as writing:
+            has_lock.set()
+            writing.apply(REALM, [EntityDropped(SCHEMA)])
+            writing.commit(())
+
+    with suppress_to(told), server_store.writing(late=True) as late:
+        late.apply(REALM, [EntityDropped(SCHEMA)])
+        waiting = threading.Thread(target=other)
+        waiting.start()
+        assert has_lock.wait(60)
+        late.commit(())
+    waiting.join()
+    assert len(told) == 1
+    assert server_store.revision() == 2
 
 
 def test_a_late_write_is_at_the_newest_revision_once_it_is_locked(store: SqlStore) -> None:

@@ -50,6 +50,7 @@ from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, people_of
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.statements import MARK, check_storable
 from lakewarden.service.system import System
+from lakewarden.service.write_health import Deadlocked
 from lakewarden.service.write_transaction import WriteTransaction
 
 Row = TypeVar("Row")
@@ -174,8 +175,12 @@ def _loaded(
                 ),
                 late=True,
             )
-        except _ConcurrentChange:
+        except (_ConcurrentChange, Deadlocked):
             continue
+        except Conflict:
+            if first:
+                raise
+            continue  # what came meanwhile is not in what the rows were compared with
         if isinstance(difference, Denied):
             return difference
         return LoadResult(difference, prune, service.state.revision)

@@ -15,6 +15,13 @@ class Unwritable(Unavailable):
     public: ClassVar[str] = "the store is not writable"
 
 
+class Deadlocked(Unavailable):
+    """Another write waited for what this one had changed, and it for the other; it may be redone.
+
+    That happens to writes that lock late: what they change is theirs before the others are held up.
+    """
+
+
 class WriteHealth:
     """Why writes fail, by the last attempt. Thread-safe."""
 

@@ -24,7 +24,7 @@ from sqlalchemy.exc import (
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.service.cancellation import check, is_cancelled
-from lakewarden.service.write_health import Unwritable
+from lakewarden.service.write_health import Deadlocked, Unwritable
 from lakewarden.store.compatibility import application_name
 
 WAIT_SECONDS = 30
@@ -193,7 +193,7 @@ def translated_errors() -> Iterator[None]:
 
     `Conflict` for a row that is there already, `ConnectionLost` for a dead connection,
     `Cancelled` for an interrupted request, `Unwritable` for a disk that is full or read-only,
-    `Unavailable` for everything else.
+    `Deadlocked` for two writes that waited for each other, `Unavailable` for everything else.
     """
     try:
         yield
@@ -203,8 +203,11 @@ def translated_errors() -> Iterator[None]:
         check()
         if isinstance(error, DBAPIError) and _is_unwritable(error.orig):
             raise Unwritable(f"the store cannot be written: {_reason(error)}") from None
-        is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
-        kind = ConnectionLost if is_lost else Unavailable
+        kind: type[Unavailable] = Unavailable
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            kind = ConnectionLost
+        elif isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", "") == _DEADLOCK:
+            kind = Deadlocked
         raise kind(f"the store does not answer: {_reason(error)}") from None
 
 
@@ -216,6 +219,9 @@ _UNWRITABLE = (
     "58030",  # io_error
 )
 """Names of SQLite's errors, more exact ones begin alike; codes of PostgreSQL's."""
+
+
+_DEADLOCK: Final = "40P01"
 
 
 def _is_unwritable(error: object) -> bool:

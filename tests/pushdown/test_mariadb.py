@@ -296,7 +296,7 @@ def test_a_push_that_is_over_keeps_no_other_one_out(made: MariadbEstate) -> None
 def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
     with connected(made.address) as one, connected(made.address) as two:
         one.lock()
-        with pytest.raises(Conflict, match="another push"):
+        with pytest.raises(Conflict, match=f"another push .* in the connection {one.process} "):
             two.lock()
     with connected(made.address) as two:
         two.lock()
@@ -324,6 +324,8 @@ def edits(made: MariadbEstate) -> Iterator[str | tuple[str, ...]]:
             yield f"GRANT TRIGGER ON {'.'.join(map(quoted, table))} TO {whom} WITH GRANT OPTION"
             yield f"GRANT SELECT (region) ON {'.'.join(map(quoted, table))} TO {whom}"
             yield f"GRANT FILE, SELECT ON *.* TO {whom}"
+            yield f"GRANT SET USER ON *.* TO {whom}"
+            yield f"GRANT CONNECTION ADMIN, READ_ONLY ADMIN ON *.* TO {whom}"
             yield f"GRANT EXECUTE ON FUNCTION {quoted(table[0])}.answer TO {whom}"
         return
 

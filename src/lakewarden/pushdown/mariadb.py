@@ -33,7 +33,7 @@ from lakewarden.pushdown.mariadb_engines import Reached, merging, reached
 from lakewarden.pushdown.mariadb_held import HeldRoles
 from lakewarden.pushdown.mariadb_names import MAX_PATTERN, Marks, pattern, place
 from lakewarden.pushdown.mariadb_owners import expanded, ways
-from lakewarden.pushdown.mariadb_powers import CREATES, powers, server_ways
+from lakewarden.pushdown.mariadb_powers import CREATES, server_ways
 from lakewarden.pushdown.mariadb_statements import Statements
 from lakewarden.pushdown.mariadb_views import MaskingViews, view_marks
 from lakewarden.pushdown.owners_rights import held_through
@@ -200,8 +200,10 @@ class Database:
         (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [self._lock])
         self._read = None
         if row["is_ours"] != 1:
+            (row,) = self._rows("SELECT IS_USED_LOCK(%s) AS number", [self._lock])
             message = f"another push to the target `{self._address.target}` is under way"
-            raise Conflict(f"{message}; try again when it is over")
+            whose = f" in the connection {row['number']} of the server" if row["number"] else ""
+            raise Conflict(f"{message}{whose}; try again when it is over")
 
     def unlock(self) -> None:
         """Lets other pushes in, which a server does by itself some time after the end."""
@@ -287,8 +289,6 @@ class Database:
         ours = self._ours(catalog)
         by_host = ours.granted_by_host()
         granted = [*ours.granted_to_others(), *sorted(by_host)]
-        beyond, names = powers(self._rows, is_mysql=self._is_mysql), ours.grantees
-        granted += [(names[account], grant) for account, grant in beyond if account in names]
         return Holdings(
             grants=[*granted, *self._held_through(catalog, granted)],
             members=ours.members_of_others(),

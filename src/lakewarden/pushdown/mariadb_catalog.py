@@ -11,6 +11,7 @@ from lakewarden.names.mysql_account import Account
 from lakewarden.pushdown.drift import ON_PATTERN
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.mariadb_names import database_of, place, quoted
+from lakewarden.pushdown.mariadb_powers import powers
 
 Rows = Callable[[str], list[dict[str, Any]]]
 """The rows of a query, by the names of its columns."""
@@ -119,7 +120,7 @@ def read(rows: Rows) -> Catalog:
             Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
             for row in rows("SELECT * FROM mysql.roles_mapping")
         ),
-        grants=privileges_of(rows, users),
+        grants=privileges_of(rows, users, powers(rows, is_mysql=False)),
     )
 
 
@@ -149,13 +150,15 @@ def lent_by(
 
 
 def privileges_of(
-    rows: Rows, users: Iterable[Mapping[str, Any]]
+    rows: Rows, users: Iterable[Mapping[str, Any]], beside: Iterable[tuple[Account, Grant]]
 ) -> dict[Account, frozenset[Grant]]:
     """The privileges of accounts and roles, by their names in the system's tables.
 
-    `users` are the rows of `mysql.user`.
+    `users` are the rows of `mysql.user`, and `beside` is what these do not have.
     """
     grants: dict[Account, set[Grant]] = {}
+    for account, grant in beside:
+        grants.setdefault(account, set()).add(grant)
     for row in users:
         _add(grants, Account(row["User"], row["Host"]), (), _flags(row))
     for row in rows("SELECT * FROM mysql.db"):

@@ -1,4 +1,4 @@
-"""What opens more in MariaDB and MySQL than grants on objects, and no grant on one shows."""
+"""What opens more in MariaDB and MySQL than grants on objects, and no column of a table shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Final
 import pymysql
 
 from lakewarden.names.mysql_account import Account
-from lakewarden.pushdown.drift import UNLIMITED
 from lakewarden.pushdown.grants import READ, Grant
 from lakewarden.pushdown.owners_rights import Way
 
@@ -19,10 +18,19 @@ CREATES: Final = "CREATE"
 _BITS: Final[Mapping[str, int]] = {
     "SET USER": 30,
     "FEDERATED ADMIN": 31,
+    "CONNECTION ADMIN": 32,
+    "READ_ONLY ADMIN": 33,
     "REPLICATION SLAVE ADMIN": 34,
+    "REPLICATION MASTER ADMIN": 35,
+    "BINLOG ADMIN": 36,
     "BINLOG REPLAY": 37,
+    "SLAVE MONITOR": 38,
+    "SHOW CREATE ROUTINE": 39,
 }
-"""Where MariaDB keeps privileges of accounts and roles that have no column of their own."""
+"""Where MariaDB keeps privileges of accounts and roles that have no column of their own.
+
+SOURCE: MariaDB/server:sql/privilege.h.
+"""
 
 _OF_MARIADB: Final = """
 SELECT User AS user, Host AS host, CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED) AS bits
@@ -34,10 +42,9 @@ _NO_SUCH_TABLE: Final = 1146
 
 
 def powers(rows: Query, *, is_mysql: bool) -> Iterator[tuple[Account, Grant]]:
-    """Who has what opens everything and is in no table of grants, as grants on the server."""
+    """Who has which privileges on the server that have no columns of their own."""
     for row, power in _of_mysql(rows) if is_mysql else _of_mariadb(rows):
-        if power in UNLIMITED:
-            yield Account(row["user"], row["host"]), Grant((), power)
+        yield Account(row["user"], row["host"]), Grant((), power)
 
 
 def _of_mysql(rows: Query) -> Iterator[tuple[Mapping[str, Any], str]]:

@@ -7,6 +7,7 @@ it; a push takes that for itself, and what it made and could not take yet is an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -23,10 +24,14 @@ from lakewarden.pushdown.mariadb_catalog import (
     proxies_of,
 )
 from lakewarden.pushdown.mariadb_names import Marks
+from lakewarden.pushdown.mariadb_powers import powers
 
 _EDGES: Final = "SELECT * FROM mysql.role_edges"
 _DEFAULTS: Final = "SELECT * FROM mysql.default_roles"
 _MANDATORY: Final = "SELECT @@mandatory_roles AS roles"
+_NAME: Final = r"""`(?:[^`]|``)*`|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\s@,`'"]+"""
+_IN_LIST: Final = re.compile(rf"(?P<user>{_NAME})(?:\s*@\s*(?P<host>{_NAME}))?")
+"""A role in a list of roles."""
 
 
 def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
@@ -45,7 +50,7 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
         defaults.setdefault(Account(row["USER"], row["HOST"]), []).append(name)
     granted = {_from(row) for row in edges}
     roles = {one for one, row in users.items() if one in granted or _cannot_log_in(row)}
-    found = privileges_of(rows, users.values())
+    found = privileges_of(rows, users.values(), powers(rows, is_mysql=True))
     accounts = {
         one: _default(defaults.get(one, ()), marks)
         for one, row in users.items()
@@ -117,10 +122,26 @@ def _with_unmarked(
     return replace(catalog, edges=(*catalog.edges, *edges), unmarked=frozenset(unmarked))
 
 
+def _listed(roles: str) -> Iterator[Account]:
+    """The accounts of a list of roles, such as of the variable `mandatory_roles`.
+
+    >>> [*_listed("a, `b`@'h', c@%")]
+    [Account(user='a', host='%'), Account(user='b', host='h'), Account(user='c', host='%')]
+    """
+    for found in _IN_LIST.finditer(roles):
+        user, host = (_unquoted(found[name]) for name in ("user", "host"))
+        yield Account(user, host or EVERY_HOST)
+
+
+def _unquoted(name: str | None) -> str:
+    quote = (name or "")[:1]
+    return (name or "")[1:-1].replace(quote * 2, quote) if quote in ("`", "'", '"') else name or ""
+
+
 def _with_mandatory(catalog: Catalog, rows: Rows) -> Catalog:
     """The catalog in which everybody has what roles give that all have."""
     (row,) = rows(_MANDATORY)
-    todo = [one.split("@")[0].strip(" `'\"") for one in (row["roles"] or "").split(",")]
+    todo = [_role(one) for one in _listed(row["roles"] or "")]
     everybody: set[Grant] = set()
     seen: set[str] = set()
     while todo:

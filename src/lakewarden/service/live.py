@@ -85,7 +85,10 @@ def source_of(url: str, user: str = "", password: str = "") -> Source:
     """
     if not url.startswith(_PREFIX):
         raise BadInput(f"a JDBC address begins with `{_PREFIX}`")
-    parts = urlsplit(url.removeprefix(_PREFIX))
+    try:
+        parts = urlsplit(url.removeprefix(_PREFIX))
+    except ValueError:
+        raise BadInput("the address is invalid") from None
     if parts.scheme not in PORTS:
         raise BadInput(f"expected one of the engines: {', '.join(sorted(PORTS))}")
     try:

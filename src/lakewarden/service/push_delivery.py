@@ -38,6 +38,10 @@ RENEW_SECONDS = LEASE_SECONDS / 3
 BUSY_SECONDS = 2.0
 """The pause where another push to the target is under way."""
 
+BUSY_TOO_LONG_SECONDS = 300.0
+"""So long a target may be behind for that without an error: whoever can log in there could take the
+lock, and keep a grant from being revoked."""
+
 DeliveryListener = Callable[[PushTarget, int, str], None]
 """Hears of each delivery: how many statements it took, or why it failed."""
 
@@ -100,9 +104,8 @@ class Delivery:
         self._leases[key] = _Lease(target, entry.until)
         try:
             count = self._push(target)
-        except (_Busy, StaleSnapshot):
-            due = self.service.clock() + BUSY_SECONDS
-            self._put_back(target, replace(entry, due=due, holder="", until=0.0))
+        except (_Busy, StaleSnapshot) as error:
+            self._wait(target, entry, str(error))
             return False
         except WardenError as error:
             self._failed(target, entry, str(error))
@@ -166,8 +169,8 @@ class Delivery:
                 address, store = self._address(target), self._store()
                 reads = partial(reading_of, self.service)
                 session = stack.enter_context(self.connect(target, address, store, reads))
-            except Conflict:
-                raise _Busy from None
+            except Conflict as error:
+                raise _Busy(str(error)) from None
             yield session
 
     def _address(self, target: PushTarget) -> str:
@@ -204,6 +207,15 @@ class Delivery:
 
     def _failed(self, target: PushTarget, entry: Pending, error: str) -> None:
         self._put_back(target, push_outbox.failed(entry, error, self.service.clock()))
+        if error != entry.error:
+            self.told(target, 0, error)
+
+    def _wait(self, target: PushTarget, entry: Pending, why: str) -> None:
+        """Leaves a target to whoever pushes to it; that is an error once it takes too long."""
+        now = self.service.clock()
+        error = why if now - entry.since > BUSY_TOO_LONG_SECONDS else entry.error
+        due = now + BUSY_SECONDS
+        self._put_back(target, replace(entry, due=due, error=error, holder="", until=0.0))
         if error != entry.error:
             self.told(target, 0, error)
 

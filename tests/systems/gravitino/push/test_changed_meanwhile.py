@@ -14,10 +14,10 @@ import pytest
 
 from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.errors import Conflict, Unknown
-from lakewarden.service import people, push_target, realms
+from lakewarden.service import people, push_outbox, push_target, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.push import Connect, Pushing
-from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_delivery import BUSY_TOO_LONG_SECONDS, Delivery
 from lakewarden.service.push_target import PushTarget, declared
 from lakewarden.service.push_watch import KINDS
 from lakewarden.service.realm import DIRECTORY
@@ -270,6 +270,29 @@ def test_a_failure_takes_nothing_from_an_address_that_was_changed(followed: Foll
     assert followed.deliver(before(changed)) == 0
     followed.ranger.status = 0
     assert followed.delivery().deliver_due() == 1  # at once, and not after a pause
+    assert followed.users() == {"ana"}
+
+
+def test_a_lock_that_somebody_keeps_is_an_error_of_the_target(followed: Followed) -> None:
+    """Any account of a database can take the lock of a target, and who is to lose access may."""
+
+    def locked(*_: Any) -> Any:
+        raise Conflict("another push is under way")
+
+    def states() -> list[tuple[str, int, str]]:
+        followed.delivery(locked).deliver_due()
+        with followed.wire.service.reading() as reading:
+            (entry,) = push_outbox.pending(reading, followed.targets).values()
+        assert entry.attempts == 0
+        state = push_outbox.state_of(followed.target, entry)
+        return [(state, int(entry.due - followed.now), entry.error)]
+
+    assert states() == [("behind", 2, "")]
+    followed.now += BUSY_TOO_LONG_SECONDS + 1
+    assert states() == [("failing", 2, "another push is under way")]
+    assert states() == [("failing", 2, "another push is under way")]
+    assert followed.told == [("rg", 0, "another push is under way")]
+    assert followed.deliver() == 1
     assert followed.users() == {"ana"}
 
 

@@ -158,11 +158,19 @@ def test_a_name_that_the_database_has_already_is_left_to_others(name: str) -> No
 
 @pytest.mark.parametrize("name", ["pg_reader", "lw_pg_1", "Public", "none", "é" * 32])
 def test_a_name_that_no_role_there_can_have_is_left_out(name: str) -> None:
+    wish, made = divided(with_role(name), there())
+    assert name not in made.named
+    assert holders(made) == holders(wish)
+
+
+def with_role(name: str) -> Facts:
+    """The small realm, in which the role `readers` is called otherwise."""
+
     def renamed(one: Principal) -> Principal:
         return Principal(one.kind, f"lk:{name}") if one.name == "lk:readers" else one
 
     facts = small()
-    facts = replace(
+    return replace(
         facts,
         principals=[renamed(one) for one in facts.principals],
         memberships=[MembershipRow(one.member, renamed(one.of)) for one in facts.memberships],
@@ -171,9 +179,6 @@ def test_a_name_that_no_role_there_can_have_is_left_out(name: str) -> None:
             for one in facts.statements
         ],
     )
-    wish, made = divided(facts, there())
-    assert name not in made.named
-    assert holders(made) == holders(wish)
 
 
 # --- a real database ---

@@ -29,6 +29,7 @@ from tests.systems.gravitino.push.test_database_roles import (
     numbered,
     small,
     there,
+    with_role,
 )
 
 GOLDEN = Path(__file__).parents[3] / "golden/push/gravitino-mariadb.json"
@@ -114,6 +115,15 @@ def test_a_role_that_somebody_made_is_left_to_them(mariadb_url: str) -> None:
                 held = database.held()
         assert name in objects.roles
         assert name not in held.roles
+
+
+def test_a_name_with_a_sign_that_the_server_lacks_is_left_out() -> None:
+    """Names of roles have three bytes for a sign there, and a push would end at such a one."""
+    state, objects = state_of(with_role("readers🦊"), "mysql"), there()
+    wish = wanted(state, MAPPING, SCOPE, objects, NOW)
+    made = roles(MARIADB, state, SCOPE, wish, objects)
+    assert "readers🦊" not in made.named
+    assert holders(made) == holders(wish)
 
 
 def test_what_is_altered_has_a_word_there() -> None:

@@ -170,6 +170,21 @@ def test_a_wrong_property_is_refused(message: str) -> None:
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize(
+    ("provider", "key", "address"),
+    [
+        ("jdbc", "authorization.jdbc.url", "jdbc:mysql://[::1/shop"),
+        ("jdbc", "authorization.jdbc.url", "jdbc:mysql://db.example:port/shop"),
+        ("ranger", "authorization.ranger.admin.url", "http://[::1"),
+        ("ranger", "authorization.ranger.admin.url", "http://ranger.example:port"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(provider: str, key: str, address: str) -> None:
+    every = {"jdbc": JDBC, "ranger": RANGER}
+    with pytest.raises(BadInput, match="address"):
+        plugins(provided(provider, {**every[provider], key: address}))
+
+
 @pytest.mark.parametrize("path", [f"{ML}/catalogs", f"{ML}/catalogs/testConnection"])
 def test_so_it_is_over_the_wire(lake: Wire, path: str) -> None:
     properties = provided("jdbc", JDBC, "authorization.jdbc.url")

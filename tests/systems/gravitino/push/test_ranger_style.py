@@ -26,7 +26,7 @@ from tests.pushdown.ranger.admin_server import PASSWORD, USER, Ranger, serving
 from tests.pushdown.ranger.worlds import Told, ranger_of, told
 from tests.systems.gravitino.http.wire import REALM, Wire
 from tests.systems.gravitino.push.hooked import GRANT, LAKE, READ, switch_on
-from tests.systems.gravitino.push.test_database_roles import small
+from tests.systems.gravitino.push.test_database_roles import small, with_role
 from tests.systems.gravitino.push.test_ranger_policies import GOLDEN, compact, state_of
 
 EVERYTHING: Final = json.loads((GOLDEN / "gravitino-ranger-hive.json").read_text())
@@ -120,6 +120,21 @@ def test_names_that_others_have_are_left_to_them(ranger: Ranger, one: Told) -> N
     assert "Ranger cannot have a role of that name for it" in why
     one.reset()
     assert {*users(ranger)} == {"GRAVITINO_readers", "GRAVITINO_OWNER_ROLE"}
+
+
+def test_of_two_roles_that_differ_in_case_one_is_told(ranger: Ranger, one: Told) -> None:
+    """A Ranger on MySQL has no second role of such a name, and would refuse the push."""
+    realm = state_of(with_role("WRITERS"))
+    assert one.push(realm) > 0
+    assert {name.casefold() for name in users(ranger)} > {"gravitino_writers"}
+    assert len({name.casefold() for name in users(ranger)}) == len(users(ranger))
+    why = {
+        residue.principal
+        for residue in one.plan(realm).residues
+        if "role of that name" in residue.why
+    }
+    assert why <= {"role:lk:WRITERS", "role:lk:writers"}
+    assert len(why) == 1
 
 
 def now_of(realm: Any) -> Mapping[Grant, frozenset[str]]:

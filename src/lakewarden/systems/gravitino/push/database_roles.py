@@ -14,6 +14,7 @@ apache/gravitino:authorizations/authorization-common/…/jdbc/JdbcSecurableObjec
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -41,12 +42,13 @@ class Dialect:
     """What privileges become in a kind of database, on schemas or on tables.
 
     `unsaid` is what of a privilege has no word there. Names of roles have none of the `taken`
-    beginnings.
+    beginnings, and no sign beyond the `last_sign`.
     """
 
     privileges: Mapping[str, tuple[int, tuple[str, ...]]]
     unsaid: Mapping[str, str]
     taken: tuple[str, ...]
+    last_sign: str = chr(sys.maxunicode)
 
 
 POSTGRESQL: Final = Dialect(
@@ -74,6 +76,7 @@ MARIADB: Final = Dialect(
         "CREATE_SCHEMA": "the right to make a database is one on all databases there",
     },
     taken=("lw_",),
+    last_sign="\uffff",
 )
 """The same, and there is a right to alter a table; whoever has any right in a database uses it."""
 
@@ -234,6 +237,7 @@ class _Division:
             and name.lower() not in _RESERVED
             and not name.startswith(self._dialect.taken)
             and name == name.strip()
+            and max(name, default="") <= self._dialect.last_sign
             and len(name.encode()) <= self._objects.longest_role
         )
 

@@ -9,9 +9,10 @@ RangerAuthorizationProperties, JdbcAuthorizationProperties and RangerAuthorizati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import push_target
@@ -123,11 +124,7 @@ def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
     type = properties["authorization.ranger.service.type"].upper()
     if type not in SERVICES:
         raise BadInput(f"Unsupported service type: {type}")
-    admin = urlsplit(properties["authorization.ranger.admin.url"])
-    if admin.scheme not in ("http", "https") or not admin.hostname or "@" in admin.netloc:
-        raise BadInput(
-            "authorization.ranger.admin.url is not an address: expected `http(s)://HOST`"
-        )
+    admin = _admin(properties["authorization.ranger.admin.url"])
     user = quote(properties["authorization.ranger.username"], safe="")
     password = quote(properties["authorization.ranger.password"], safe="")
     service = quote(properties["authorization.ranger.service.name"], safe="")
@@ -138,6 +135,16 @@ def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
         place += options
     address = f"{RANGER}+{admin.scheme}://{user}:{password}@{place}"
     return Plugin(name, push_target.RANGER, address, place, SERVICES[type], unready)
+
+
+def _admin(url: str) -> SplitResult:
+    """The address of a Ranger admin; raises `BadInput` for what is none."""
+    with suppress(ValueError):
+        admin = urlsplit(url)
+        is_whole = admin.hostname and admin.port != 0 and "@" not in admin.netloc
+        if admin.scheme in ("http", "https") and is_whole:
+            return admin
+    raise BadInput("authorization.ranger.admin.url is not an address: expected `http(s)://HOST`")
 
 
 def _file_system(properties: Mapping[str, str]) -> tuple[str, str]:

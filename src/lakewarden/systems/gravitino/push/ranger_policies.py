@@ -176,12 +176,15 @@ class _Form:
         """Policies and roles in order of their names."""
         self._hold()
         roles: dict[str, frozenset[str]] = {}
+        # Some databases of Ranger take two names that differ in case alone for one.
+        taken = {one.casefold() for one in self._taken}
         covered: dict[Key, set[str]] = {}
         for role in self._roles():
             name = self._role_name(role)
-            if name in roles or name in self._taken or not self._may_be(name):
+            if name.casefold() in taken or not self._may_be(name):
                 self._leave_out("Ranger cannot have a role of that name for it", of=role)
                 continue
+            taken.add(name.casefold())
             kept, members = self._kept(role, name)
             roles[name] = members
             for on, keys in kept.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,18 @@ def test_csv_files_hold_the_tables_in_parts_that_are_small(made: tuple[Path, Mat
     shown = (place / "access.html").read_text("utf-8")
     assert shown.startswith("<!doctype html>")
     assert "<script" not in shown
+
+
+def test_folders_may_have_names_that_databases_take_for_more_than_a_name(
+    made: tuple[Path, Matrix], tmp_path: Path
+) -> None:
+    folder, _ = made
+    odd = tmp_path / "it's [1], *?"
+    shutil.copytree(folder / "export", odd / "export")
+    before = report(odd / "export", odd / "out")
+    assert before.manifest.tables == report(folder / "export", folder / "plain").manifest.tables
+    again = report(odd / "export", odd / "out", before=odd / "out")
+    assert again.manifest.tables["changes"].rows == 0
 
 
 def test_the_page_says_first_when_its_index_ends(tmp_path: Path) -> None:

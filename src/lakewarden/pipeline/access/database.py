@@ -33,6 +33,7 @@ from lakewarden.pipeline.export.schemas import DUCKDB, VIEWS
 from lakewarden.pipeline.full_disk import of_full_disk
 from lakewarden.pipeline.review.labels import DOMAINS, TAGS, TERMS, Sensitive
 from lakewarden.pipeline.review.question import OPERATION
+from lakewarden.pipeline.storage.location import for_duckdb
 
 if TYPE_CHECKING:
     import duckdb
@@ -112,11 +113,9 @@ class Database:
         self._database.close()
 
     def _declare(self) -> None:
-        self._database.execute("SET file_search_path = ?", [str(self._inputs.export)])
-        self._run((self._inputs.export / DUCKDB).read_text("utf-8"))
-        self._run(_text("digests.sql"))
+        self._run(self._placed((self._inputs.export / DUCKDB).read_text("utf-8")))
+        self._run(self._placed(_text("digests.sql")))
         self._run((self._inputs.export / VIEWS).read_text("utf-8"))
-        # The files are found by that path when they are read, so it stays as it is.
         self._put("ways", "way VARCHAR, type VARCHAR, matter INTEGER", self._ways())
         acts = [(way, name) for way in WAYS for name in self._inputs.model.access.get(way, ())]
         self._put("acts", "way VARCHAR, operation VARCHAR", acts)
@@ -125,6 +124,11 @@ class Database:
         self._log()
         for name, table in _FOUND_BEFORE.items():
             self._earlier(name, table)
+
+    def _placed(self, text: str) -> str:
+        """The text with files by their whole path: a search path cannot have all characters."""
+        folder = for_duckdb(self._inputs.export).replace("'", "''")
+        return text.replace("read_parquet('", f"read_parquet('{folder}/")
 
     def _ways(self) -> list[tuple[str, str, int]]:
         """The matter of each access level and type; raises `BadInput` where it was not exported."""
@@ -174,8 +178,7 @@ class Database:
         self._view(name, self._inputs.earlier / table)
 
     def _view(self, name: str, folder: Path) -> None:
-        # Relative places would be looked for in the folder of the export.
-        self._database.read_parquet(str(folder.absolute() / "*.parquet")).create_view(name)
+        self._database.read_parquet(f"{for_duckdb(folder)}/*.parquet").create_view(name)
 
     def exists(self, selector: str, value: str) -> bool:
         """Whether there is what a side of a combination names."""

@@ -15,6 +15,7 @@ Location: TypeAlias = Path | RemotePath
 _LOCAL: Final = "file://"
 _S3: Final = "s3://"
 _GLOB: Final = re.compile(r"([{}\[\]*?\\])")
+_DUCKDB_GLOB: Final = re.compile(r"([\[*?])")
 
 
 def location(text: str) -> Location:
@@ -41,6 +42,15 @@ def written_to(place: Location) -> str:
 def read_from(place: Location) -> str:
     """The place as Spark takes it to read, where some characters would be wildcards."""
     return _GLOB.sub(r"\\\1", written_to(place))
+
+
+def for_duckdb(place: Path) -> str:
+    """The place as DuckDB takes it to read, where some characters would be wildcards.
+
+    >>> for_duckdb(Path("/lake[1]/a*b"))
+    '/lake[[]1]/a[*]b'
+    """
+    return _DUCKDB_GLOB.sub(r"[\1]", str(place.absolute()))
 
 
 def uri_of(place: Location) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.pipeline.storage.files import here
+from lakewarden.pipeline.storage.location import for_duckdb
 from lakewarden.pipeline.storage.object_store import Tag
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.table_formats.library import need
@@ -120,7 +121,7 @@ def _digest_in(file: Path) -> str | None:
 def _fill(connection: duckdb.DuckDBPyConnection, version: Version) -> None:
     for name in version.tables:
         with here(version.folder / name) as folder:
-            files = [str(folder / file.name) for file in version.files(name)]
+            files = [for_duckdb(folder / file.name) for file in version.files(name)]
             connection.read_parquet(files).create(f'"{name}"')
     views = version.folder / _VIEWS
     if views.is_file():

@@ -381,6 +381,10 @@ def test_the_rules_are_listed(cli: Cli) -> None:
     table = json.loads(cli("lint", "--list-rules", "--format", "json").out)
     assert [one["rule"] for one in table] == list(RULES)
     assert all(one["why"] and one["mend"] and one["source"] for one in table)
+    errors = cli("lint", "--list-rules", "--severity", "error", "--format", "json")
+    assert [one["rule"] for one in json.loads(errors.out)] == [
+        one["rule"] for one in table if one["severity"] == "error"
+    ]
 
 
 @pytest.mark.parametrize("id", RULES)

@@ -227,6 +227,11 @@ def test_one_place_to_ask_is_named(cli: Cli) -> None:
     assert (found.code, "--realm" in found.err) == (2, True)
 
 
+def test_a_name_that_basic_cannot_carry_is_refused() -> None:
+    with pytest.raises(BadInput, match="--user: expected a name without `:`, got `urn:ana`"):
+        Server("http://h", user="urn:ana")
+
+
 def test_a_refused_address_is_told_without_its_password() -> None:
     with pytest.raises(BadInput, match=r"--server: expected http://HOST:PORT .* got `h`$"):
         Server("ftp://ana:s3cret@h")

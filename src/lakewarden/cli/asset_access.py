@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from lakewarden.cli.cross_realm import NOWHERE, PAGE, CrossRealm, Home, Wherever, note_other_realms
 from lakewarden.cli.outcome import NO, YES, note, show, show_csv, show_json, show_table
-from lakewarden.cli.question import AsRows
+from lakewarden.cli.question import AsRows, Way
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import WAYS
-
-Way = Literal["see", "read", "change"]
 
 
 def access(

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from lakewarden.cli.demo_server import ENGINE, database, token_of
-from lakewarden.cli.outcome import note, show
+from lakewarden.cli.outcome import note, show, table_lines
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.sample.part import EnginePart, SamplePart
 from lakewarden.service.toml_text import lines
@@ -154,11 +154,7 @@ def _show(engine: str, part: EnginePart, query: str, read: Read) -> None:
 
 
 def _table(headings: Sequence[str], rows: Rows) -> Iterator[str]:
-    cells = [list(headings), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(headings))]
-    for row in cells:
-        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(padded).rstrip()
+    return table_lines(headings, ([str(cell) for cell in row] for row in rows))
 
 
 def _query(name: Sequence[str]) -> str:

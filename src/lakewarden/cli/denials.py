@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from msgspec import to_builtins
 
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName
+from lakewarden.cli.moment import shown
 from lakewarden.cli.outcome import YES, note, show_json, show_table
 from lakewarden.cli.question import As
 
@@ -104,12 +105,10 @@ def answer_of(at: At, realm: str, id: str) -> tuple[Any, System]:
 
 def as_json(denial: Any) -> dict[str, Any]:
     """A denial as the API has it."""
-    from datetime import UTC, datetime
-
     decision = denial.decision
     return {
         "decision": decision.id,
-        "at": datetime.fromtimestamp(denial.time, UTC).isoformat().replace("+00:00", "Z"),
+        "at": shown(denial.time),
         "revision": denial.revision,
         "principal": decision.principal,
         "operation": decision.operation,

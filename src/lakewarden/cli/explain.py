@@ -40,8 +40,10 @@ from lakewarden.service.question_text import validity_notes
 from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakewarden.cli.remote import RemoteRealm
-from lakewarden.service.system import System
+    from lakewarden.service.system import System
 
 
 def explain(  # noqa: PLR0913 — each is an option
@@ -117,20 +119,31 @@ def _explained_remotely(
     remote: RemoteRealm, asking: dict[str, object]
 ) -> tuple[Explanation, ExplanationContext, list[str], object]:
     """The explanation of a server, what it takes to word it, its notes, and what binds a read."""
-    from lakewarden.cli.remote import chains
+    answer = remote.ask("explain", asking)
+    explanation_of_check, context = _read(answer, remote.system, remote.name, asking)
+    # A server of an earlier release says nothing of limits.
+    return explanation_of_check, context, answer["notes"], answer.get("limits")
+
+
+def _read(
+    answer: dict[str, Any], system: System, realm: str, question: Mapping[str, object]
+) -> tuple[Explanation, ExplanationContext]:
+    """The explanation that an answer of the API spells, and what it takes to word it.
+
+    `question` has the principal, the operation and the entity, or None, that it is about.
+    """
+    from lakewarden.cli.remote import chains, statements
     from lakewarden.cli.remote import explanation as read_explanation
 
-    answer, system = remote.ask("explain", asking), remote.system
-    principal, entity = asking["principal"], asking["entity"]
+    entity = question["entity"]
     request = Request(
-        system.principal(str(principal)),
-        str(asking["operation"]),
+        system.principal(str(question["principal"])),
+        str(question["operation"]),
         system.entity(None if entity is None else str(entity)),
     )
-    known, over = remote.statements(answer), chains(answer)
+    known, over = statements(answer, system, realm), chains(answer)
     context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
-    # A server of an earlier release says nothing of limits.
-    return read_explanation(answer, system), context, answer["notes"], answer.get("limits")
+    return read_explanation(answer, system), context
 
 
 def _explain_decision(where: Wherever, id: str, format: str, *, full: bool) -> int:
@@ -152,17 +165,9 @@ def _explain_decision(where: Wherever, id: str, format: str, *, full: bool) -> i
 def _show_decision(
     denial: dict[str, Any], reasons: dict[str, Any], system: System, *, full: bool
 ) -> None:
-    from lakewarden.cli.remote import chains, statements
-    from lakewarden.cli.remote import explanation as read_explanation
-
-    entity = denial["entity"]
-    request = Request(
-        system.principal(denial["principal"]), denial["operation"], system.entity(entity)
-    )
-    over, known = chains(reasons), statements(reasons, system, "realm")
-    context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
+    explained_denial, context = _read(reasons, system, "realm", denial)
     show(f"denied {denial['at']} at revision {denial['revision']}: {denial['reason']}", "")
-    show(*explanation(read_explanation(reasons, system), context, full=full))
+    show(*explanation(explained_denial, context, full=full))
     show_notes(reasons["notes"])
 
 
@@ -180,14 +185,8 @@ def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, 
 
 def _show_part(part: dict[str, Any], system: System, principal: str, *, full: bool) -> None:
     """What one realm answered, and why."""
-    from lakewarden.cli.remote import chains, statements
-    from lakewarden.cli.remote import explanation as read_explanation
-
-    reasons = part["explanation"]
-    request = Request(system.principal(principal), part["operation"], system.entity(part["entity"]))
-    explained_part, over = read_explanation(reasons, system), chains(reasons)
-    known = statements(reasons, system, part["realm"])
-    context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
+    reasons, question = part["explanation"], {**part, "principal": principal}
+    explained_part, context = _read(reasons, system, part["realm"], question)
     show(f"in {part['realm']}", *explanation(explained_part, context, full=full), "")
     show_notes(reasons["notes"])
 

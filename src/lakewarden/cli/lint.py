@@ -49,6 +49,11 @@ class Which:
         """The rules; raises `Unknown`."""
         return chosen(self.rule, self.ignore)
 
+    @property
+    def least(self) -> Severity:
+        """The lowest severity that is shown."""
+        return Severity[self.severity.upper()]
+
 
 @Parameter("*")
 @dataclass(frozen=True)
@@ -110,15 +115,14 @@ def lint(
     if instead.explain is not None:
         return _explain(rule(instead.explain), format)
     if instead.list_rules:
-        return _list(which.rules, format)
+        return _list([one for one in which.rules if one.severity >= which.least], format)
     return show_findings(list(_linted(from_, at, realm, which.rules, since)), which, format)
 
 
 def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> int:
     """Shows the wanted findings and returns the exit code."""
-    least = Severity[which.severity.upper()]
     shown_findings = [
-        finding for of in realms for finding in of.findings if finding.severity >= least
+        finding for of in realms for finding in of.findings if finding.severity >= which.least
     ]
     if format == "sarif":
         from lakewarden.analysis.lint.sarif import sarif

@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from lakewarden.kernel.errors import (
@@ -121,11 +121,17 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if sys.stdout.isatty():
         _show_wrapped(headings, cells)
         return
-    table = [list(headings), *cells]
+    for line in table_lines(headings, cells):
+        print(line)
+
+
+def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The rows under their headings, a line each, with columns as wide as their widest cell."""
+    table = [headings, *rows]
     widths = [max(len(row[at]) for row in table) for at in range(len(headings))]
     for row in table:
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(padded).rstrip())
+        yield "  ".join(padded).rstrip()
 
 
 def _show_wrapped(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

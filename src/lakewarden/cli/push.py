@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import RealmName, done, opened, operator, url_of
+from lakewarden.cli.formatting import some
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "LAKEWARDEN_TARGET_URL"
 SHOWN = 20
+NAMES_SHOWN = 4
 STATEMENT_CHARACTERS = 1_000
 
 Target = Annotated[str, Parameter(help="Name of the target.")]
@@ -400,7 +402,7 @@ def _show_script(script: Sequence[dict[str, Any]], limit: int) -> None:
 
 def _show_access(access: Sequence[dict[str, Any]]) -> None:
     for change in access[:SHOWN]:
-        sign, who = "+" if change["gained"] else "-", _some(change["users"])
+        sign, who = "+" if change["gained"] else "-", some(change["users"], NAMES_SHOWN)
         show(f"  {sign} {who}: {change['privilege']} on {change['objects']}, such as"
              f" {'.'.join(change['example']) or 'the database'}")  # fmt: skip
     if len(access) > SHOWN:
@@ -423,7 +425,7 @@ def _show_adoption(name: str, table: dict[str, Any]) -> None:
     for one in statements:
         show(f"{' '.join(one['privileges'])} on {one['on']} to {' '.join(one['to'])}")
     for one in table["gained"][:SHOWN]:
-        show(f"  + {_some(one['users'])}: {one['privilege']} on"
+        show(f"  + {some(one['users'], NAMES_SHOWN)}: {one['privilege']} on"
              f" {'.'.join(one['path']) or 'the database'}, which they do not hold now")  # fmt: skip
     for one in table["left"][:SHOWN]:
         where = ".".join(one["grant"]["path"]) or "the database"
@@ -453,8 +455,9 @@ def difference_text(one: Difference) -> str:
 
 def foreign_text(one: ForeignGrant) -> str:
     """One grant of others, in a line."""
-    who = f", which the realm denies {_some(one.denied)}" if one.denied else ""
-    return f"of others: {_grant(one.grant)} to {one.grantee}, for {_some(one.users)}{who}"
+    users, denied = (some(names, NAMES_SHOWN) for names in (one.users, one.denied))
+    who = f", which the realm denies {denied}" if denied else ""
+    return f"of others: {_grant(one.grant)} to {one.grantee}, for {users}{who}"
 
 
 def _grant(one: Grant) -> str:
@@ -463,7 +466,3 @@ def _grant(one: Grant) -> str:
 
 def _policy(one: RowPolicy) -> str:
     return f"the row policy on {'.'.join(one.path)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

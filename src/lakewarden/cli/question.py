@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -33,6 +33,9 @@ On = Annotated[
 ]
 As = Annotated[Format, Parameter("--format", help="Output format.")]
 AsRows = Annotated[RowFormat, Parameter("--format", help="Output format.")]
+
+Way = Literal["see", "read", "change"]
+"""The access levels that every model has operations for."""
 
 _LIST = Parameter(show_default=False)
 Texts = Annotated[tuple[str, ...], _LIST]

@@ -89,10 +89,6 @@ class RemoteRealm:
             if not token:
                 return {**answer, "users": users}
 
-    def statements(self, explained: Json) -> dict[str, Statement]:
-        """By id: the statements that an explanation names."""
-        return statements(explained, self.system, self.name)
-
 
 def statements(explained: Json, system: System, realm: str) -> dict[str, Statement]:
     """By id: the statements that a realm's explanation names."""

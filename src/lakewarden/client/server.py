@@ -122,6 +122,8 @@ _JSON = {"Content-Type": "application/json"}
 
 def _authorization(token: str | None, user: str | None) -> dict[str, str]:
     if user is not None:
+        if ":" in user:
+            raise BadInput(f"expected a name without `:`, got `{user}`", where="--user")
         pair = base64.b64encode(f"{user}:".encode()).decode("ascii")
         return {"Authorization": f"Basic {pair}"}
     if token is None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.formatting import principal_name
 from lakewarden.cli.outcome import NO, YES, note, show_csv, show_json, show_table
-from lakewarden.cli.question import AsRows
+from lakewarden.cli.question import AsRows, Way
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.pipeline.storage.location import Location
-
-Way = Literal["see", "read", "change"]
 
 KIND: Final = "review"
 

@@ -240,6 +240,26 @@ def test_a_column_that_is_dropped_takes_the_rows_along_that_a_filter_on_it_left(
     assert amounts(some) == []
 
 
+@pytest.mark.parametrize("is_native", [True, False])
+def test_row_security_that_was_there_stays(
+    made: Estate, own: psycopg.Connection[Any], is_native: bool
+) -> None:
+    """Without any policy it closes the table to whoever others granted it."""
+    own.execute(f"GRANT CONNECT ON DATABASE {own.info.dbname} TO ana")
+    own.execute("GRANT USAGE ON SCHEMA s TO ana; GRANT SELECT ON s.orders TO ana")
+    if is_native:
+        own.execute("ALTER TABLE s.orders ENABLE ROW LEVEL SECURITY")
+    for state in (filtered(made), made, filtered(made), made.with_facts(facts())):
+        state.push()
+        is_filtered = any(one.policies for one in state.held().roles.values())
+        with made.as_user(ANA) as connection:
+            seen = connection.execute("SELECT FROM s.orders").fetchall()
+        assert bool(seen) is not (is_native or is_filtered)
+        with connected(made.address) as database:
+            closed = [one for one in database.warnings() if "DISABLE ROW LEVEL SECURITY" in one]
+        assert bool(closed) == (is_native and state is made)
+
+
 def test_policies_of_before_are_made_anew(made: Estate, own: psycopg.Connection[Any]) -> None:
     """The one that let the role in had no condition."""
     some = filtered(made)

@@ -24,7 +24,12 @@ from lakewarden.pushdown.postgresql_account import AccountRights
 from lakewarden.pushdown.postgresql_foreign import holdings
 from lakewarden.pushdown.postgresql_held import OurRoles
 from lakewarden.pushdown.postgresql_objects import found_objects, role_names
-from lakewarden.pushdown.postgresql_statements import Statements, TargetState, left_by
+from lakewarden.pushdown.postgresql_statements import (
+    Statements,
+    TargetState,
+    left_by,
+    was_secured,
+)
 from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
@@ -53,9 +58,13 @@ JOIN pg_roles grantor ON grantor.oid = m.grantor
 WHERE of.rolname = ANY(%s) ORDER BY 1, 2, 3
 """
 _ALL_POLICIES: Final = """
-SELECT n.nspname, c.relname, p.polname FROM pg_policy p
-JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT n.nspname, c.relname, c.relrowsecurity, p.polname, obj_description(p.oid, 'pg_policy')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_policy p ON p.polrelid = c.oid
+WHERE c.relrowsecurity OR p.oid IS NOT NULL
 """
+"""Tables with row security, or with policies, and each policy with its comment."""
+
 _USED_ELSEWHERE: Final = """
 SELECT DISTINCT r.rolname FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid,
   (SELECT oid, current_setting('is_superuser')::boolean AS is_super FROM pg_database
@@ -224,7 +233,8 @@ class Database:
 
     def warnings(self) -> list[str]:
         """What the account may beyond that, and what it cannot take away."""
-        return [*self._rights.warnings(self._ours.not_plain().values())]
+        granted = self._ours.not_plain().values()
+        return [*self._rights.warnings(granted, self._ours.ids())]
 
     def acts_as(self, account: ServerAccount) -> bool:
         """Whether the account that pushes is that one, or may act as it, such as a superuser."""
@@ -243,9 +253,14 @@ class Database:
         grantors: dict[tuple[str, str], list[str]] = {}
         for of, member, grantor in self._rows(_GRANTORS, [sorted(left)]):
             grantors.setdefault((of, member), []).append(grantor)
-        policies: dict[Path, set[str]] = {}
-        for schema, table, name in self._rows(_ALL_POLICIES):
-            policies.setdefault((schema, table), set()).add(name)
+        policies: dict[Path, dict[str, str | None]] = {}
+        secured: set[Path] = set()
+        for schema, table, is_secured, name, comment in self._rows(_ALL_POLICIES):
+            own = policies.setdefault((schema, table), {})
+            if name is not None:
+                own[name] = comment
+            if is_secured:
+                secured.add((schema, table))
         elsewhere = self._rows(_USED_ELSEWHERE, [[*self._ours.ids()]])
         not_plain = self._ours.not_plain()
         stuck = {one.role for one in not_plain.values() if one.is_stuck}
@@ -255,6 +270,7 @@ class Database:
             unmarked=self._ours.to_mark(),
             grantors=grantors,
             policies={path: frozenset(own) for path, own in policies.items()},
+            secured=frozenset(path for path in secured if was_secured(policies[path].values())),
             used_elsewhere=frozenset(name for (name,) in elsewhere) | stuck,
             not_plain=not_plain,
             views=self._views.found(),

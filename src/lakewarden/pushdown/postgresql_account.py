@@ -39,6 +39,14 @@ WHERE r.oid = ANY(%s) AND NOT pg_has_role(r.oid, 'MEMBER WITH ADMIN OPTION') ORD
 """
 """Roles that the account does not administer, each with the account that made it, if known."""
 
+_CLOSED: Final = """
+SELECT ARRAY[n.nspname::text, c.relname::text]
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relrowsecurity AND NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid)
+  AND EXISTS (SELECT FROM aclexplode(c.relacl) acl WHERE acl.grantee = ANY(%s)) ORDER BY 1
+"""
+"""Tables of which our roles see no rows, whatever they are granted."""
+
 _MAY_IDENTIFY: Final = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
 _ACTS_AS: Final = """
 SELECT 1 FROM pg_control_system() server JOIN pg_roles own ON pg_has_role(own.oid, 'MEMBER')
@@ -87,8 +95,11 @@ class AccountRights:
                 gives = f"GRANT {self._quoted(maker)} TO {me}"
             yield f"{what} {self._quoted(roles[0])}: {gives}"
 
-    def warnings(self, granted: Iterable[HeldGrant]) -> Iterator[str]:
-        """What it may beyond that, and what it cannot revoke of what our roles are `granted`."""
+    def warnings(self, granted: Iterable[HeldGrant], ours: Collection[int]) -> Iterator[str]:
+        """What it may beyond that, and what it cannot revoke of what our roles are `granted`.
+
+        Then what these are granted in vain.
+        """
         if self._is_super:
             what = "the account is a superuser, and a push needs none"
             yield f"{what}: give the target its own one"
@@ -101,6 +112,12 @@ class AccountRights:
             example = f"{own[0].privilege} on {own[0].kind} {own[0].object} to `{own[0].role}`"
             follows = "a push makes the role anew, and the one from before stays without members"
             yield f"{what}, such as {example}: {follows}"
+        closed = [self._quoted(*path) for (path,) in self._rows(_CLOSED, [[*ours]])]
+        if closed:
+            what = f"nobody but owners sees rows of {len(closed)} tables that our roles are granted"
+            why = "row security is on, and there is no policy"
+            gives = f"ALTER TABLE {closed[0]} DISABLE ROW LEVEL SECURITY"
+            yield f"{what}, such as {closed[0]}, as {why}; if that is not meant: {gives}"
 
     def acts_as(self, account: ServerAccount) -> bool:
         """Whether it is that account, or may act as it, such as a superuser."""

@@ -7,10 +7,12 @@ PostgreSQL alone can say, such as its own text of a condition, a statement asks 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count, groupby
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from psycopg import sql
 from psycopg.abc import AdaptContext
 
@@ -47,6 +49,9 @@ LOGIN: Final = "LOGIN"
 _LEFT_BYTES: Final = 10
 """So many bytes are for what ends the name of a role that stays."""
 
+_SECURED: Final = "secured"
+"""What the note on a policy has where row security of the table was there before."""
+
 _KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
 
 
@@ -56,7 +61,8 @@ class TargetState:
 
     Roles of ours that are `unmarked` have a mark as it was before marks had a store.
     `grantors` are those of memberships, by the role and the member; `policies` the names of all
-    row policies of a table, whoever made them. Roles `used_elsewhere` have something that goes
+    row policies of a table, whoever made them. Row security was there before ours on the `secured`
+    tables, so it stays. Roles `used_elsewhere` have something that goes
     with no role, such as what is in another database. `not_plain` are grants of ours, by role and
     name, that take more than a REVOKE of that name.
     """
@@ -66,6 +72,7 @@ class TargetState:
     unmarked: Sequence[str] = ()
     grantors: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     policies: Mapping[Path, frozenset[str]] = field(default_factory=dict)
+    secured: frozenset[Path] = frozenset()
     used_elsewhere: frozenset[str] = frozenset()
     not_plain: Mapping[tuple[str, Grant], HeldGrant] = field(default_factory=dict)
     views: ViewsFound = field(default_factory=ViewsFound)
@@ -249,13 +256,19 @@ class Statements:
             yield self._comment(policy, name)
 
     def _comment(self, policy: RowPolicy, name: str) -> sql.Composed:
-        """Our own text of the condition, and what PostgreSQL made of it: it tells alterations."""
+        """Our own text of the condition, and what PostgreSQL made of it: it tells alterations.
+
+        It says where row security was there before, too.
+        """
         table = sql.Identifier(*policy.path)
+        more = sql.SQL(f", '{_SECURED}', true" if policy.path in self._found.secured else "")
         note = sql.SQL(
-            "SELECT json_build_object('condition', {}::text, 'is', pg_get_expr(polqual, polrelid))"
+            "SELECT json_build_object('condition', {}::text,"
+            " 'is', pg_get_expr(polqual, polrelid){})"
             "::text FROM pg_policy WHERE polname = {} AND polrelid = {}::regclass"
         ).format(
             sql.Literal(policy.condition),
+            more,
             sql.Literal(name),
             sql.Literal(table.as_string(self._context)),
         )
@@ -264,7 +277,7 @@ class Statements:
 
     def _drop_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
         yield from self._drop_names(policy, role)
-        if not self._policies.get(policy.path):
+        if not self._policies.get(policy.path) and policy.path not in self._found.secured:
             yield self._unlimit(sql.Identifier(*policy.path))
 
     def _unlimit(self, table: sql.Identifier) -> sql.Composed:
@@ -290,6 +303,24 @@ class Statements:
             yield sql.SQL("DROP POLICY IF EXISTS {} ON {}").format(
                 sql.Identifier(name), sql.Identifier(*policy.path)
             )
+
+
+def was_secured(comments: Iterable[str | None]) -> bool:
+    """Whether row security of a table was there before ours, by the comments of its policies.
+
+    >>> was_secured([]), was_secured(['{"condition": "true", "is": "true"}'])
+    (True, False)
+    """
+    notes = [note for one in comments for note in _noted(one)]
+    return not notes or any(note.get(_SECURED) for note in notes)
+
+
+def _noted(comment: str | None) -> Iterator[Mapping[str, Any]]:
+    """What the comment of a policy of ours says, of whichever target and store."""
+    with suppress(msgspec.DecodeError):
+        note = msgspec.json.decode(comment or "")
+        if isinstance(note, dict) and {"condition", "is"} <= note.keys():
+            yield note
 
 
 def left_by(step: Step) -> Iterator[str]:

@@ -23,8 +23,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts, OwnerRow, RelationRow
 from lakewarden.service import realms
+from lakewarden.service.effect import FeedRow, LinkChanged, encode
+from lakewarden.service.link import Asset, link
 from lakewarden.service.ports import FeedGone
-from lakewarden.service.replay import Disagreement, ScopeTables, compare
+from lakewarden.service.replay import Disagreement, Replay, ScopeTables, compare
 from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.opened_services import (
     ADMIN,
@@ -109,6 +111,16 @@ def test_a_rename_takes_along_what_names_it_and_walks_over_no_other_rows() -> No
     assert rows.owners == {a: {OwnerRow(a, ana)}}
     assert rows.attributes == {a: {"status": ("old",)}}
     assert walked.walks == 1
+
+
+def test_a_link_is_added_without_a_look_at_all_others() -> None:
+    ends = [Asset(LAKE, Entity("table", f"lk:c.s.t{number}")) for number in range(3)]
+    replay, kept = Replay(), list[object]()
+    for number, pair in enumerate((link(ends[0], ends[1]), link(ends[1], ends[2]))):
+        replay.take(FeedRow(1, number, "@main", *encode(LinkChanged(pair, ""))))
+        kept.append(replay.links.ends)
+    assert kept[0] is kept[1]
+    assert replay.links.same(ends[0]) == tuple(ends)
 
 
 def test_a_feed_that_was_pruned_is_not_compared(tmp_path: Path) -> None:

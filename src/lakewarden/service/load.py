@@ -125,6 +125,10 @@ class _ConcurrentChange(Exception):
     """Another write changed the realm while the rows were compared."""
 
 
+LOADING: Final = "realm.import"
+"""The operation that a load is."""
+
+
 def load_rows(
     service: DecisionService,
     actor: Actor,
@@ -197,7 +201,7 @@ def _load_once(
     prune: bool,
     lock_first: bool,
 ) -> LoadDifference | Denied:
-    refused = control.refused_in(transaction, "realm.import", realm, **details)
+    refused = control.refused_in(transaction, LOADING, realm, **details)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)

@@ -31,10 +31,10 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.statement import Statement
 from lakewarden.service.effect import Effect, FeedRow, RealmChanged, decode
-from lakewarden.service.link import Links
+from lakewarden.service.link import LinkChanges, Links
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm, people_of
-from lakewarden.service.state import links_after
+from lakewarden.service.state import change_links
 from lakewarden.service.system import System, load_system
 
 Values = dict[str, tuple[str, ...]]
@@ -208,12 +208,18 @@ class Replay:
     realms: dict[str, Realm] = field(default_factory=dict)
     systems: dict[str, System] = field(default_factory=dict)
     scopes: dict[str, ScopeTables] = field(default_factory=dict)
-    links: Links = field(default_factory=Links)
+    # COST: one for all rows, each of which would else look at all links.
+    _links: LinkChanges = field(default_factory=lambda: LinkChanges(Links()))
+
+    @property
+    def links(self) -> Links:
+        """The links; they change with the next row."""
+        return self._links.links()
 
     def take(self, row: FeedRow) -> None:
         """The next row of the feed."""
         effect = decode(row, self.systems.get(row.scope))
-        self.links = links_after(self.links, [(row.scope, effect)])
+        change_links(self._links, row.scope, effect)
         if not isinstance(effect, RealmChanged):
             self.scopes.setdefault(row.scope, ScopeTables()).take(effect)
         elif effect.realm is None:

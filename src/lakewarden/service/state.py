@@ -253,18 +253,23 @@ def links_after(links: Links, effects: Sequence[Scoped]) -> Links:
     """The links after the effects: those that these change, and that go with an entity or realm."""
     changes = LinkChanges(links)
     for scope, effect in effects:
-        match effect:
-            case LinkChanged(link, None):
-                changes.drop(link)
-            case LinkChanged(link, keeper) if keeper is not None:
-                changes.put(link, keeper)
-            case EntityDropped(entity):
-                changes.drop_asset(Asset(scope, entity))
-            case EntityRenamed(entity, name):
-                changes.rename_asset(Asset(scope, entity), Asset(scope, Entity(entity.type, name)))
-            case RealmChanged(name, None):
-                changes.drop_realm(name)
+        change_links(changes, scope, effect)
     return changes.links()
+
+
+def change_links(changes: LinkChanges, scope: str, effect: Effect) -> None:
+    """Changes links as one effect does; see `links_after`."""
+    match effect:
+        case LinkChanged(link, None):
+            changes.drop(link)
+        case LinkChanged(link, keeper) if keeper is not None:
+            changes.put(link, keeper)
+        case EntityDropped(entity):
+            changes.drop_asset(Asset(scope, entity))
+        case EntityRenamed(entity, name):
+            changes.rename_asset(Asset(scope, entity), Asset(scope, Entity(entity.type, name)))
+        case RealmChanged(name, None):
+            changes.drop_realm(name)
 
 
 def _bounded(state: State) -> State:

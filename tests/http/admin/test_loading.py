@@ -51,7 +51,12 @@ def test_rows_that_cannot_be_are_refused(api: Api, change: dict[str, object], sa
 
 
 def test_loading_needs_the_right_to(api: Api) -> None:
-    assert api.ask("POST", PATH, ROWS, user="eve").status == 403
+    """Nor is anything worked out for who has not; each no is in the trail."""
+    for rows in (ROWS, {**ROWS, "model": "nope"}):
+        assert api.ask("POST", PATH, rows, user="eve").status == 403
+    query = {"realm": "gravitino", "operation": "realm.import"}
+    kept = [row["event"] for row in api.must("GET", "/audit", query=query)["rows"]]
+    assert [(event["actor"], event["outcome"]) for event in kept] == [("eve", "deny")] * 2
 
 
 def test_the_trail_keeps_what_the_pipeline_rejected(api: Api) -> None:

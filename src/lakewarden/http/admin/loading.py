@@ -26,9 +26,11 @@ from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.models import own
 from lakewarden.names.canonical import check_segment, check_text
+from lakewarden.service import control
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.load import (
+    LOADING,
     MAX_QUARANTINED,
     LoadResult,
     Quarantine,
@@ -103,6 +105,11 @@ class LoadResponse(ResponseBody, kw_only=True):
 def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     """Loads rows into a realm, as one revision."""
     name = exchange.params["realm"]
+    if control.denied_in(exchange.state, exchange.actor, LOADING, name, exchange.now) is not None:
+        # COST: nobody has a million rows read who may not load them; the no is audited.
+        refused = exchange.write(lambda write: control.refused_in(write, LOADING, name))
+        if refused is not None:
+            return refused
     text = None if body.model_text is UNSET else own.of_text(body.model_text, "model_text")
     system = load_system(body.model, body.settings, text)
     facts = _facts(body, system)

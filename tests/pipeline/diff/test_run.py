@@ -255,6 +255,13 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
     assert triples(tmp_path / "policies", tree, tree) == differing
     holds_together(tmp_path / "policies", differing)
     agrees_with_plan(tmp_path / "policies", before, planned)
+    (file,) = files
+    table: Any = file[1]
+    reordered = [(file[0], {"statement": table["statement"][::-1]})]
+    again = difference_of_policies(
+        index, reordered, tmp_path / "policies", spark=spark, only=True, now=NOW
+    )
+    assert not again.is_new
     with pytest.raises(BadInput, match="the index holds until 20"):
         difference_of_policies(index, files, tmp_path / "late", spark=spark, now=before.table.end)
 

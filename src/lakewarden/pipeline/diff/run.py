@@ -92,7 +92,7 @@ def difference_of_policies(
     about = turned_on(before, later, index.system.model)
     description = [
         {
-            "statements": [write_statement(policy.statements[id]) for id in policy.statements],
+            "statements": [write_statement(s) for _, s in sorted(policy.statements.items())],
             "roles": sorted(map(principal_text, policy.roles)),
             "members": sorted(map(list, ((*row.member, *row.of) for row in policy.members))),
             "interval": interval(policy.statements.values(), now),

@@ -155,6 +155,16 @@ def test_files_of_a_run_that_refused_one_are_read_again(
     assert [(tmp_path / name).exists() for name in (run._SPARKS, run._REFUSED)] == [stays, False]
 
 
+def test_what_goes_to_a_connect_server_names_places_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    step = run._Step(Path("index"), Path("point"), whole=True, now=None, keep=None)
+    cells = [cell.cell_contents for cell in step.portable(Path("archive.zip")).__closure__ or ()]
+    places = {cell for cell in cells if isinstance(cell, str)}
+    assert places == {str(tmp_path / name) for name in ("archive.zip", "index", "point")}
+
+
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [

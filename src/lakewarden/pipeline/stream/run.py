@@ -187,7 +187,8 @@ class _Step:
 
         A Connect server gives what a session was sent to the tasks, but not to this process.
         """
-        path, out, place = str(archive), str(self.out), str(self.place)
+        # The process there works in another folder.
+        path, out, place = (str(one.resolve()) for one in (archive, self.out, self.place))
         whole, now, keep = self.whole, self.now, self.keep
 
         # It travels as its code and these values: so it must not name anything of this module.

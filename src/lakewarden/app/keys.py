@@ -16,6 +16,8 @@ from typing import Final
 
 from lakewarden.app.shared_revision import sqlite_file
 from lakewarden.config.settings import PREFIX, Settings, load
+from lakewarden.config.values import is_secret_key
+from lakewarden.kernel.errors import BadInput, Unavailable
 
 KEYS: Final = f"{PREFIX}SECRET_KEYS"
 """The variable that holds the keys."""
@@ -40,19 +42,37 @@ def keys_of(database: str) -> tuple[str, ...]:
 
 
 def _stored_keys(path: Path) -> str:
-    """The key in the file, which is created if it does not exist; of two writers one wins."""
+    """The key in the file, which is created if it does not exist; of two writers one wins.
+
+    Raises `BadInput` for a file that holds none, `Unavailable` where it cannot be made.
+    """
     with suppress(FileNotFoundError):
-        return path.read_text(encoding="ascii").strip()
+        return _read(path)
+    try:
+        _make(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Unavailable(f"the key file `{path}` cannot be created: {reason}") from None
+    return _read(path)
+
+
+def _read(path: Path) -> str:
+    key = path.read_text(encoding="latin-1").strip()
+    if not is_secret_key(key):
+        raise BadInput(f"`{path}` holds no key; put back the one that it held to read secrets")
+    return key
+
+
+def _make(path: Path) -> None:
     # By no number of a process: in a container that was killed here, the next has the same one.
     file, name = mkstemp(prefix=f"{path.name}-", dir=path.parent)
     fresh = Path(name)
-    with os.fdopen(file, "wb") as out:
-        out.write(urlsafe_b64encode(os.urandom(32)) + b"\n")
-        out.flush()
-        os.fsync(out.fileno())
     try:
+        with os.fdopen(file, "wb") as out:
+            out.write(urlsafe_b64encode(os.urandom(32)) + b"\n")
+            out.flush()
+            os.fsync(out.fileno())
         with suppress(FileExistsError):
             os.link(fresh, path)
     finally:
         fresh.unlink()
-    return path.read_text(encoding="ascii").strip()

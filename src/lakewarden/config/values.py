@@ -19,6 +19,8 @@ from lakewarden.service.realm import check_realm_name
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 
+_KEY_BYTES = 32
+
 _CERTIFICATE_NAME = re.compile(r"(CN=|DNS:|URI:|email:).+")
 
 
@@ -48,14 +50,17 @@ def realm_name(value: str) -> str:
 
 def secret_key(value: SecretStr) -> SecretStr:
     """The value, if it can be a key that seals secrets; raises `ValueError`."""
-    text = value.get_secret_value()
-    try:
-        size = len(base64.urlsafe_b64decode(text.encode("ascii")))
-    except (binascii.Error, UnicodeEncodeError):
-        size = 0
-    if size != 32:
+    if not is_secret_key(value.get_secret_value()):
         raise ValueError("expected 32 bytes in base64url")
     return value
+
+
+def is_secret_key(text: str) -> bool:
+    """Whether the text is a key that seals secrets: 32 bytes in base64url."""
+    try:
+        return len(base64.urlsafe_b64decode(text.encode("ascii"))) == _KEY_BYTES
+    except (binascii.Error, UnicodeEncodeError):
+        return False
 
 
 def host_name(value: str) -> str:

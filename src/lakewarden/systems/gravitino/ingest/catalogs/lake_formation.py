@@ -172,16 +172,21 @@ class Pages:
 
     def _here(self, item: Section, key: str = "CatalogId") -> bool:
         """Whether an item is in this catalog, as what names none is. Raises for one of another."""
+        if not self.takes_others:
+            self._of_catalog(item, key)
+            return True
+        return item.text(key, "") in ("", self.catalog_id)
+
+    def _of_catalog(self, item: Section, key: str = "CatalogId") -> None:
         catalog = item.text(key, "") or self.catalog_id
         if self.catalog_id and catalog != self.catalog_id:
-            if self.takes_others:
-                return False
-            first = f"`{self.catalog_id}` ({self._named_at})"
-            message = f"two catalogs, {first} and `{catalog}`: export each by itself"
+            first = f" ({self._named_at})" if self._named_at else ""
+            message = (
+                f"two catalogs, `{self.catalog_id}`{first} and `{catalog}`: export each by itself"
+            )
             raise BadInput(message, where=item.where)
         self._named_at = self._named_at if self.catalog_id else item.where
         self.catalog_id = catalog
-        return True
 
     def _database(self, item: Section) -> Iterator[Record]:
         tagged = item.take("Database")
@@ -190,7 +195,7 @@ class Pages:
             if self._here(database):
                 self.tags.add_database(database.text("Name"), item.tables("LFTags"))
             return
-        self._here(item)
+        self._of_catalog(item)
         kind = _LINK if item.take(LINKED_DATABASE) else "DATABASE"
         yield Exists(Securable(kind, (item.text("Name"),)), item.where)
 
@@ -201,7 +206,7 @@ class Pages:
             if self._here(table):
                 self.tags.add_table((table.text("DatabaseName"), table.text("Name")), item)
             return
-        self._here(item)
+        self._of_catalog(item)
         database, name = item.text("DatabaseName"), item.text("Name")
         is_link = item.take(_LINKED_TABLE)
         kind = _LINK if is_link else item.text("TableType", "") or "TABLE"

@@ -317,6 +317,11 @@ def test_a_missing_library_is_named(
         read(tmp_path / "out", unstarted)
 
 
+def test_a_library_without_an_operation_is_named() -> None:
+    with pytest.raises(Unavailable, match="botocore is too old and has no `list_all`"):
+        aws_glue._operation(object(), "list_all")
+
+
 @pytest.mark.parametrize(
     "address", ["eu-central-1", "aws://", "https://glue.host", "aws://A:s3cret@b"]
 )

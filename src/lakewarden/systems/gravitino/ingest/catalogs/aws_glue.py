@@ -145,7 +145,8 @@ class _Account:
         lake = self._permissions
         for page in self._asked(lake.list_permissions, PERMISSIONS, **self._catalog):
             yield from self._read(page, "ListPermissions")
-        for page in self._asked_if_served(lake.list_rls_policy_attachments, ATTACHMENTS):
+        attachments = _operation(lake, "list_rls_policy_attachments")
+        for page in self._asked_if_served(attachments, ATTACHMENTS):
             yield from self._read(page, "ListRLSPolicyAttachments")
         yield from self._named()
         yield from self._pages.rest()
@@ -240,6 +241,15 @@ def _clients(region: str) -> Callable[[str], Any]:
         read_timeout=_SECONDS,
     )
     return lambda service: _answer(session.create_client, service, config=config)
+
+
+def _operation(client: object, name: str) -> Ask:
+    """An operation that a client of an older library has not. Raises `Unavailable`."""
+    found: Ask | None = getattr(client, name, None)
+    if found is None:
+        message = f"botocore is too old and has no `{name}`: pip install -U botocore"
+        raise Unavailable(message)
+    return found
 
 
 def _account_of(sts: Any) -> str:

@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from lakewarden.engines import ranger_service
+from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.grants import Grant, RowPolicy
 from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
+from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.places import Naming
+from lakewarden.service.state import RealmState
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import MAPPING
@@ -40,7 +45,7 @@ ALWAYS, NOT_YET, OVER = (None, None), (NOW + 5, None), (NOW - 9, NOW - 5)
 UNTIL, WHILE = (None, NOW + 5), (NOW + 5, NOW + 9)
 
 
-def told(*statements: Statement) -> Wanted:
+def realm_of(kind: str, *statements: Statement) -> RealmState:
     rows = [(LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG), (TABLE, SCHEMA)]
     column = EntityRow(Entity("column", f"{TABLE.name}.region"), TABLE)
     facts = Facts(
@@ -49,7 +54,12 @@ def told(*statements: Statement) -> Wanted:
         memberships=[MembershipRow(one, members_of("m")) for one in (ANA, BO)],
         statements=statements,
     )
-    return wanted(state_of(facts, "postgresql"), MAPPING, Scope("m", "c"), THERE, NOW)
+    return state_of(facts, kind)
+
+
+def told(*statements: Statement) -> Wanted:
+    realm = realm_of("postgresql", *statements)
+    return wanted(realm, MAPPING, Scope("m", "c"), THERE, NOW)
 
 
 def within(statement: Statement, window: tuple[float | None, float | None]) -> Statement:
@@ -95,3 +105,20 @@ def test_it_is_left_out_for_whom_it_is_about(whose: Principal) -> None:
     made = told(within(replace(READS, principals=frozenset({whose})), UNTIL))
     left = {(one.principal, one.access) for one in made.residues}
     assert left == {(f"user:{whose.name}", act) for act in ("CONNECT", "USAGE", "SELECT")}
+
+
+@pytest.mark.parametrize("whose", [ANA, BO], ids=["ana", "bo"])
+def test_policies_of_ranger_without_an_end_are_for_whom_no_bar_is_to_come(whose: Principal) -> None:
+    """Nothing but the DENY that is still to begin tells the two users apart."""
+    both = replace(READS, principals=frozenset({members_of("m")}))
+    deny = within(replace(BARS["deny"], principals=frozenset({whose})), NOT_YET)
+    realm, hive = realm_of("hive", both, deny), ranger_service.load("hive")
+    made = documents(realm, of_model("gravitino")["hive"], hive, Naming("hv", "m", {}, "c"), NOW)
+    names = {role["name"]: {one["name"] for one in role["users"]}
+             for role in made.roles["rangerRoles"]}  # fmt: skip
+    always = [one for one in made.policies["policies"] if not one.get("validitySchedules")]
+    items = [item for one in always for item in one["policyItems"]]
+    having = {user for item in items for user in item["users"]}.union(
+        *(names[role] for item in items for role in item["roles"])
+    )
+    assert having == {"ana", "bo"} - {whose.name}

@@ -35,7 +35,8 @@ UNLIMITED = frozenset(
 """What a target lets some do whatever they are granted; no realm allows it."""
 
 TO_COME = " ON TABLES TO COME"
-"""What a privilege ends with that is given on tables as soon as somebody makes them."""
+SCHEMAS_TO_COME = " ON SCHEMAS TO COME"
+"""What a privilege ends with that is given on what somebody makes as soon as it is there."""
 
 ON_PATTERN: Final = " ON PATTERN"
 """What a privilege ends with on a pattern of databases that is no single one."""
@@ -178,5 +179,5 @@ def _is_decided(privilege: str, privileges: Collection[str]) -> bool:
     """Whether the realm says who may have it."""
     if privilege.startswith((MEMBER_OF, PROXY_OF)) or privilege == OWNER:
         return True
-    plain = privilege.removesuffix(TO_COME).removesuffix(ON_PATTERN)
+    plain = privilege.removesuffix(TO_COME).removesuffix(SCHEMAS_TO_COME).removesuffix(ON_PATTERN)
     return privilege in UNLIMITED or plain in privileges

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
-from lakewarden.pushdown.drift import MEMBER_OF, TO_COME, UNLIMITED
+from lakewarden.pushdown.drift import MEMBER_OF, SCHEMAS_TO_COME, TO_COME, UNLIMITED
 from lakewarden.pushdown.grants import Grant
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -33,10 +33,10 @@ FROM pg_roles, LATERAL (VALUES
 UNION ALL
 SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
        CASE WHEN n.oid IS NULL THEN ARRAY[]::text[] ELSE ARRAY[n.nspname::text] END,
-       acl.privilege_type || %(to_come)s
+       acl.privilege_type || CASE d.defaclobjtype WHEN 'r' THEN %(tables)s ELSE %(schemas)s END
 FROM pg_default_acl d
 LEFT JOIN pg_namespace n ON n.oid = d.defaclnamespace, aclexplode(d.defaclacl) acl
-WHERE d.defaclobjtype = 'r' AND acl.grantee <> d.defaclrole
+WHERE d.defaclobjtype IN ('r', 'n') AND acl.grantee <> d.defaclrole
 """
 
 
@@ -53,7 +53,12 @@ def powers(rows: Rows, everyone: str, ours: Collection[str]) -> Iterator[tuple[s
 
     Being a member of roles of `ours` is none of it, whether or not somebody may log in as one.
     """
-    about = {"powers": sorted(UNLIMITED), "everyone": everyone, "to_come": TO_COME}
+    about = {
+        "powers": sorted(UNLIMITED),
+        "everyone": everyone,
+        "tables": TO_COME,
+        "schemas": SCHEMAS_TO_COME,
+    }
     for grantee, path, power in rows(_POWERS, about):
         yield grantee, Grant(tuple(path), power)
     for of, member in lent(rows):

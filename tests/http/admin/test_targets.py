@@ -165,6 +165,12 @@ def test_an_address_never_comes_back(server: Api) -> None:
     assert all("s3cret" not in str(answer.body) for answer in answers)
 
 
+def test_one_that_is_to_follow_is_behind_at_first(server: Api) -> None:
+    added = server.must("PUT", TARGET, {"catalog": "lk.sales", "url": AWAY, "follow": True})
+    assert added["state"] in ("behind", "failing")  # by then somebody may have tried
+    assert added["behind_since"] is not None
+
+
 def test_a_server_that_lists_no_hosts_takes_no_targets(api: Api) -> None:
     answer = api.ask("PUT", TARGET, {"catalog": "lk.sales", "url": AWAY})
     assert answer.status == 400

@@ -297,7 +297,11 @@ def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
     new = push_target.declared(name, realm, body.catalog, body.url, body.style, follow=body.follow)
     hosts = exchange.services.push_hosts
     denied = pushing(exchange).add(new, body.url, hosts)
-    return denied if denied is not None else _target(new)
+    if denied is not None:
+        return denied
+    with exchange.service.reading() as reading:
+        entries = push_outbox.pending(reading, [new])
+    return _target(new, entry=entries.get(new.name))
 
 
 def remove(exchange: Exchange) -> HandlerResult:

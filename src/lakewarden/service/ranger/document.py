@@ -104,13 +104,15 @@ class _Builder:
         self._now = Allowed(realm.matrix, mapping, service, self._places, now)
         self._later: Allowed | None = None
         self._starting = BitMap()
+        snapshots = [snapshot]
         if self._end != float("inf"):
             later = lasting(snapshot)
             self._later = Allowed(Matrix(later), mapping, service, self._places, now)
             self._starting = touched(later, snapshot)
-        self._readers = alike_users(
-            named_users(realm, self._residues), realm.matrix.snapshot, single=self._now.personal
-        )
+            # What is still to begin tells users apart, too.
+            snapshots.append(later)
+        users = named_users(realm, self._residues)
+        self._readers = alike_users(users, *snapshots, single=self._now.personal)
         self._limits = Limits(realm, service, self._residues, now, types)
         self._bound: dict[int, dict[str, Bound]] = {}
         self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}

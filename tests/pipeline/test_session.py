@@ -285,4 +285,9 @@ def test_a_session_that_does_nothing_any_more_is_lost() -> None:
         def range(self, _: int) -> None:
             raise ConnectionRefusedError
 
-    assert session.is_lost(cast("SparkSession", Gone()))
+        def stop(self) -> None:
+            raise ConnectionRefusedError
+
+    gone = cast("SparkSession", Gone())
+    assert session.is_lost(gone)
+    session._stop(gone)  # says nothing: what failed before is what is told

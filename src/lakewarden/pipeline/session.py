@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
@@ -228,7 +228,9 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
 def _stop(session: SparkSession) -> None:
     if _is_remote(session):
         _retry(session, 0)  # a server that is gone is not waited for
-    session.stop()
+    # One that is gone already must not hide why the job failed.
+    with suppress(ConnectionError, *_errors_of_spark()):
+        session.stop()
 
 
 def _retry(session: SparkSession, times: int) -> None:

@@ -149,6 +149,7 @@ def edits(made: MariadbEstate) -> Iterator[str]:
             yield f"GRANT SELECT (region) ON {'.'.join(map(quoted, table))} TO {whom}"
             yield f"GRANT FILE, SELECT ON *.* TO {whom}"
             yield f"GRANT SET_USER_ID ON *.* TO {whom}"
+            yield f"ALTER USER {whom} ACCOUNT UNLOCK"
         return
 
 

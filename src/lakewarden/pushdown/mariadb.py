@@ -65,7 +65,7 @@ _LONGEST_ROLE: Final = 128
 _LONGEST_ROLE_OF_MYSQL: Final = 32
 """Characters of the name of a role."""
 
-_TAKING: Final = ("REVOKE ", "DROP ", "DELETE ", "SET DEFAULT ROLE NONE ")
+_TAKING: Final = ("REVOKE ", "DROP ", "DELETE ", "ALTER USER ", "SET DEFAULT ROLE NONE ")
 """How statements begin that take away."""
 
 _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 1698})

@@ -20,6 +20,9 @@ ON_ROUTINE: Final = " ON "
 """Before `FUNCTION` or `PROCEDURE`, of a privilege on a routine."""
 
 GRANT_OPTION: Final = "GRANT OPTION"
+LOGIN: Final = "LOGIN"
+"""That somebody may log in as a role of ours, which is an account in MySQL, is a grant of this."""
+
 EVERYONE: Final = Account("PUBLIC", "")
 
 _NAMES: Final = {

@@ -17,6 +17,7 @@ from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Role, Roles
 from lakewarden.pushdown.mariadb_catalog import (
     EVERYONE,
     GRANT_OPTION,
+    LOGIN,
     ON_ROUTINE,
     Catalog,
 )
@@ -124,6 +125,8 @@ class HeldRoles:
     def _may_revoke(self, grant: Grant) -> bool:
         """Whether the account holds it with the right to grant it, there or on all around it."""
         catalog = self._catalog
+        if grant == Grant((), LOGIN):
+            return True  # who makes roles may lock them
         if grant.privilege.startswith(NESTED_IN):
             return grant.privilege.removeprefix(NESTED_IN) in catalog.administered
         given = catalog.given(catalog.me)

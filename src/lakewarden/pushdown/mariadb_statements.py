@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from lakewarden.names.mysql_account import Account, account_of
+from lakewarden.names.mysql_account import EVERY_HOST, Account, account_of
 from lakewarden.pushdown.grants import NESTED_IN, Grant, MaskingView
-from lakewarden.pushdown.mariadb_catalog import Catalog, spelled
+from lakewarden.pushdown.mariadb_catalog import LOGIN, Catalog, spelled
 from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, quoted
 from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.plan import Act, Step
@@ -165,16 +165,25 @@ class Statements:
         """
         by_place: dict[tuple[str, str, str], dict[str, None]] = {}
         for step in sorted(steps, key=_granted):
+            if _is_log_in(step):
+                continue
             privilege, on = _spelled(_grant(step))
             alone = "" if on else privilege
             by_place.setdefault((on, alone, self._grantee(step)), {})[privilege] = None
         whom: dict[tuple[str, str], list[str]] = {}
         for (on, _, one), privileges in by_place.items():
             whom.setdefault((", ".join(privileges), on), []).append(one)
+        yield from self._locked(steps)
         is_given = bool(steps) and steps[0].act is Act.GRANT
         verb, to = ("GRANT", "TO") if is_given else ("REVOKE", "FROM")
         for (said, on), grantees in whom.items():
             yield from _each(f"{verb} {said}{on} {to}", grantees)
+
+    @staticmethod
+    def _locked(steps: Iterable[Step]) -> Iterator[str]:
+        """Has nobody log in as these roles any more."""
+        for step in filter(_is_log_in, steps):
+            yield f"ALTER USER {grantee(Account(step.role, EVERY_HOST))} ACCOUNT LOCK"
 
     def _grantee(self, step: Step) -> str:
         if step.act is Act.REVOKE_FOREIGN:
@@ -198,6 +207,10 @@ def _grant(step: Step) -> Grant:
     if step.grant is None:
         raise ValueError(f"a step `{step.act}` of `{step.role}` without a grant")
     return step.grant
+
+
+def _is_log_in(step: Step) -> bool:
+    return step.act is Act.REVOKE and step.grant == Grant((), LOGIN)
 
 
 def _granted(step: Step) -> tuple[str, Grant]:

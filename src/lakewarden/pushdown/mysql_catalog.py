@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.mariadb_catalog import (
     EVERYONE,
+    LOGIN,
     Catalog,
     Edge,
     Rows,
@@ -50,7 +52,15 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
         defaults.setdefault(Account(row["USER"], row["HOST"]), []).append(name)
     granted = {_from(row) for row in edges}
     roles = {one for one, row in users.items() if one in granted or _cannot_log_in(row)}
-    found = privileges_of(rows, users.values(), powers(rows, is_mysql=True))
+    log_ins = (
+        (one, Grant((), LOGIN))
+        for one in granted
+        if one.host == EVERY_HOST
+        and _is_named(one.user, marks, claimed)
+        and users.get(one, {}).get("account_locked") == "N"
+    )
+    beside = chain(powers(rows, is_mysql=True), log_ins)
+    found = privileges_of(rows, users.values(), beside)
     accounts = {
         one: _default(defaults.get(one, ()), marks)
         for one, row in users.items()
@@ -104,6 +114,10 @@ def _edges(rows: Iterable[Mapping[str, Any]], roles: Collection[Account]) -> Ite
             yield Edge(to, role, is_admin)
 
 
+def _is_named(role: str, marks: Marks, claimed: Collection[str]) -> bool:
+    return marks.is_personal(role) or marks.is_shared(role) or role in claimed
+
+
 def _with_unmarked(
     catalog: Catalog, roles: Collection[Account], marks: Marks, claimed: Collection[str]
 ) -> Catalog:
@@ -114,7 +128,7 @@ def _with_unmarked(
         for one in roles
         if one.host == EVERY_HOST
         for name in (one.user,)
-        if (marks.is_personal(name) or marks.is_shared(name) or name in claimed)
+        if _is_named(name, marks, claimed)
         and name not in known
         and not catalog.given(Account(name, ""))
     }

@@ -103,6 +103,11 @@ def test_more_pairs_than_asked_for_make_nothing(made: tuple[Path, Matrix]) -> No
     none = report(folder / "export", folder / "most", Options(pairs="none", most=count - 1))
     assert none.manifest.tables["access"].rows == 0
     assert none.manifest.tables["people_lists"].rows > 0
+    shown = (folder_of(folder / "most", none.manifest) / "access.html").read_text("utf-8")
+    for name in ("Who can do what", "By tag", "Toxic combinations", "Access never used"):
+        assert f"{name} (not asked for)</h2>" in shown
+    assert "with the reason. See --pairs.</p>" in shown
+    assert "None.</p>" not in shown  # nobody has no access
 
 
 def test_pairs_of_sensitive_assets_are_those_with_the_labels(made: tuple[Path, Matrix]) -> None:
@@ -117,6 +122,8 @@ def test_pairs_of_sensitive_assets_are_those_with_the_labels(made: tuple[Path, M
         (r["asset"], r["user"]) for r in tagged if label in r["tags"]
     }
     assert all(label in row["sensitive"] for row in found)
+    shown = (folder_of(folder / "sensitive", result.manifest) / "access.html").read_text("utf-8")
+    assert "with the reason. Sensitive assets alone." in shown
 
 
 def test_access_without_use_is_listed_and_used_access_is_not(

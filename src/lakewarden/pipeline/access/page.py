@@ -5,17 +5,19 @@ It loads nothing and runs no script. Every name on it was written by others and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakewarden.pipeline.access.schemas import (
     ACCESS,
+    BY_OWNER,
+    BY_TAG,
     CHANGES,
     COMBINATIONS,
     JOINERS_LEAVERS,
@@ -36,14 +38,34 @@ _SECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
     (NEVER_USED, "Access never used", "Classes of assets of which a user used none."),
     (PEOPLE, "People", "How many assets each user can see, read and change."),
     ("by_grant", "Grants", "Through what access comes, for how many."),
-    ("by_tag", "By tag", "Who has access to assets with a tag or term."),
-    ("by_owner", "By owner", "Who has access to the assets of an owner."),
+    (BY_TAG, "By tag", "Who has access to assets with a tag or term."),
+    (BY_OWNER, "By owner", "Who has access to the assets of an owner."),
     (ACCESS, "Who can do what", "Every person of every asset, with the reason."),
 )
 
 
-def page(folder: Path, sizes: Mapping[str, int], realm: str, end: str = "") -> str:
-    """The page of the tables in `folder`, which have so many rows; `end` says when they end."""
+class Limit(NamedTuple):
+    """What a table leaves out; not `is_asked`: everything, so that no rows are no answer."""
+
+    says: str
+    is_asked: bool = False
+
+
+_NO_LIMIT: Final = Limit("", is_asked=True)
+_ALL: Final[Mapping[str, Limit]] = {}
+
+
+def page(
+    folder: Path,
+    sizes: Mapping[str, int],
+    realm: str,
+    end: str = "",
+    limits: Mapping[str, Limit] = _ALL,
+) -> str:
+    """The page of the tables in `folder`, which have so many rows; `end` says when they end.
+
+    `limits` are those of tables that do not tell all.
+    """
     title = f"Access in {realm}"
     style = resources.files("lakewarden.pipeline.review").joinpath("page.css").read_text("utf-8")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
@@ -58,25 +80,41 @@ def page(folder: Path, sizes: Mapping[str, int], realm: str, end: str = "") -> s
     links = element(
         "nav",
         *(
-            together(element("a", f"{heading} ({sizes[name]:,})", href=f"#{name}"), " ")
+            together(element("a", _titled(heading, name, sizes, limits), href=f"#{name}"), " ")
             for name, heading, _ in _SECTIONS
         ),
         aria_label="Contents",
     )
-    sections = (_section(folder, *section, sizes[section[0]]) for section in _SECTIONS)
+    sections = (
+        element(
+            "section",
+            element("h2", _titled(heading, name, sizes, limits), id=name),
+            *_told(folder / name, says, sizes[name], limits.get(name, _NO_LIMIT)),
+        )
+        for name, heading, says in _SECTIONS
+    )
     heading = [element("h1", title), *([element("p", end, class_="note")] if end else [])]
     body = element("body", element("main", *heading, links, *sections))
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _section(folder: Path, name: str, heading: str, says: str, size: int) -> Markup:
-    title = element("h2", f"{heading} ({size:,})", id=name)
-    rows = _first(folder / name)
+def _titled(heading: str, name: str, sizes: Mapping[str, int], limits: Mapping[str, Limit]) -> str:
+    is_asked = limits.get(name, _NO_LIMIT).is_asked
+    return f"{heading} ({sizes[name]:,})" if is_asked else f"{heading} (not asked for)"
+
+
+def _told(folder: Path, says: str, size: int, limit: Limit) -> Iterator[Markup]:
+    """What a table tells, and its first rows."""
+    said = f"{says} {limit.says}".rstrip()
     if not size:
-        return element("section", title, element("p", f"{says} None."))
-    more = f" The first {len(rows):,} rows of {size:,}; all are in csv/{name}-00001.csv and on."
-    note = element("p", says + (more if size > len(rows) else ""))
-    return element("section", title, note, element("div", _table(rows), class_="wide"))
+        yield element("p", f"{said} None." if limit.is_asked else said)
+        return
+    rows = _first(folder)
+    more = (
+        f" The first {len(rows):,} rows of {size:,}; all are in csv/{folder.name}-00001.csv and on."
+    )
+    yield element("p", said + (more if size > len(rows) else ""))
+    yield element("div", _table(rows), class_="wide")
 
 
 def _first(folder: Path) -> pa.Table:

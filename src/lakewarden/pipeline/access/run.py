@@ -20,8 +20,18 @@ from lakewarden.kernel.model import WAYS, Model
 from lakewarden.models import own
 from lakewarden.pipeline.access.combinations import Combination, check_names, read_combinations
 from lakewarden.pipeline.access.database import Database, Inputs, no_room
-from lakewarden.pipeline.access.page import page
-from lakewarden.pipeline.access.schemas import ACCESS, SCHEMAS
+from lakewarden.pipeline.access.page import Limit, page
+from lakewarden.pipeline.access.schemas import (
+    ACCESS,
+    BY_OWNER,
+    BY_TAG,
+    CHANGES,
+    COMBINATIONS,
+    JOINERS_LEAVERS,
+    NEVER_USED,
+    SCHEMAS,
+    TOXIC,
+)
 from lakewarden.pipeline.access.split_files import put_csv, put_parquet
 from lakewarden.pipeline.export.run import KIND as EXPORT
 from lakewarden.pipeline.index.validity import currency, end_of
@@ -232,6 +242,22 @@ class _Reporting:
         check_names(combinations, database.exists)
         return combinations
 
+    def _limits(self) -> dict[str, Limit]:
+        """Of what tables do not tell: what nobody asked for must not read as "nobody"."""
+        limits: dict[str, Limit] = {}
+        if "--before" not in self.folders:
+            limits |= dict.fromkeys((CHANGES, JOINERS_LEAVERS), Limit("See --before."))
+        if "--used" not in self.folders:
+            limits[NEVER_USED] = Limit("See --used.")
+        if self.options.combinations is None:
+            limits |= dict.fromkeys((TOXIC, COMBINATIONS), Limit("See --toxic."))
+        if self.options.pairs == "none":
+            limits |= dict.fromkeys((ACCESS, BY_TAG, BY_OWNER), Limit("See --pairs."))
+        if self.options.pairs == "sensitive":
+            sensitive = Limit("Sensitive assets alone.", is_asked=True)
+            limits |= dict.fromkeys((ACCESS, BY_TAG, BY_OWNER), sensitive)
+        return limits
+
     def write(self, place: Location) -> Counts:
         with here(self.job.folder("unroll")) as source, made_here(place) as folder:
             spreadsheets = folder / SPREADSHEETS
@@ -239,7 +265,8 @@ class _Reporting:
             rows = self.options.rows_per_file
             count = sum(put_csv(source / name, spreadsheets, name, rows) for name in SCHEMAS)
             sizes = self.job.counts("unroll")
-            (folder / REPORT).write_text(page(source, sizes, self.realm, self.end), "utf-8")
+            text = page(source, sizes, self.realm, self.end, self._limits())
+            (folder / REPORT).write_text(text, "utf-8")
         return {"files": count + 1}
 
 

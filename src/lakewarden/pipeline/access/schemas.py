@@ -14,6 +14,8 @@ HOLDERS: Final = "holders"
 OWNER_SETS: Final = "owner_sets"
 PEOPLE_LISTS: Final = "people_lists"
 PEOPLE: Final = "people"
+BY_TAG: Final = "by_tag"
+BY_OWNER: Final = "by_owner"
 CHANGES: Final = "changes"
 JOINERS_LEAVERS: Final = "joiners_leavers"
 NEVER_USED: Final = "never_used"
@@ -46,8 +48,8 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         **dict.fromkeys(("assets", "sensitive", "through_ownership", "used"), _N),
         "last_used": _TEXT,
     },
-    "by_tag": {**dict.fromkeys(("tag", "way", "user"), _TEXT), "assets": _N},
-    "by_owner": {**dict.fromkeys(("owner", "way", "user"), _TEXT), "assets": _N},
+    BY_TAG: {**dict.fromkeys(("tag", "way", "user"), _TEXT), "assets": _N},
+    BY_OWNER: {**dict.fromkeys(("owner", "way", "user"), _TEXT), "assets": _N},
     "by_grant": {
         **dict.fromkeys(("way", "through", "statement", "title", "privilege"), _TEXT),
         **dict.fromkeys(("users", "assets"), _N),

@@ -144,6 +144,12 @@ def test_what_relates_an_entity(
     assert accepted_rows(urn, aspect, value) == [("relations", kind, *cells(urn), *cells(target))]
 
 
+@pytest.mark.parametrize("urn", [DATASET, ANA, STAFF])
+def test_what_is_marked_as_removed_has_an_attribute(urn: str) -> None:
+    (row,) = accepted_rows(urn, "status", {"removed": True})
+    assert row[3:] == ("status.removed", "true")
+
+
 @pytest.mark.parametrize(
     ("aspect", "value"),
     [
@@ -221,6 +227,9 @@ def test_structured_properties_are_attributes_with_numbers_as_java_writes_them()
             {"properties": [{"propertyUrn": "urn:li:structuredProperty:x", "values": ["\0"]}]},
             "a NUL is no text",
         ),
+        ("urn:li:dataHubPolicy:p", "status", {"removed": True}, "is not marked as removed"),
+        (READER, "status", {"removed": True}, "is not marked as removed"),
+        ("urn:li:dataHubAccessToken:t", "status", {"removed": True}, "is not marked as removed"),
     ],
 )
 def test_a_bad_name_inside_gives_a_rejected_row(

@@ -36,7 +36,8 @@ from lakewarden.systems.datahub.aspects.policy import policy
 
 Reader = Callable[[Entity, Fields, At], Iterator[Row]]
 
-"""The attribute of an entity that is deleted softly; its value is `true`."""
+_NEVER_MARKED: Final = frozenset({"dataHubPolicy", "dataHubRole", "dataHubAccessToken"})
+"""What gives access, and would go on to give it while it is marked as removed."""
 
 _KIND_WORDS = {USER: "user", GROUP: "group", ROLE: "role"}
 
@@ -140,8 +141,11 @@ def _membership_reader(key: str, kind: str) -> Reader:
 
 
 def _status(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    """Soft deletion. SOURCE: entity-registry.yml, where some types have no `status`."""
     if value.flag("removed"):
-        yield attribute_row(entity, REMOVED, "true", at.place)
+        marked = f"a {quoted(entity.type)} is not marked as removed but deleted"
+        problem = marked if entity.type in _NEVER_MARKED else ""
+        yield _checked_row(attribute_row(entity, REMOVED, "true", at.place), problem)
 
 
 def _properties(entity: Entity, value: Fields, at: At) -> Iterator[Row]:

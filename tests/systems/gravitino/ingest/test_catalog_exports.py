@@ -227,6 +227,7 @@ SNOWFLAKE = {
             "REFERENCES,TABLE,ORDERS,SHOP,RAW,ROLE,READER,false,",
             "OPERATE,WAREHOUSE,WH,,,ROLE,READER,false,",
             "SELECT,TABLE,ORDERS,SHOP,RAW,DATABASE_ROLE,INNER,false,",
+            "USAGE,DATABASE_ROLE,INNER,SHOP,,ROLE,LEAD,false,",
         )
     ),
 }

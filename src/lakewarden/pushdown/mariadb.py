@@ -288,12 +288,14 @@ class Database:
         catalog = self._catalog()
         ours = self._ours(catalog)
         by_host = ours.granted_by_host()
-        granted = [*ours.granted_to_others(), *sorted(by_host)]
+        granted = [*ours.granted_to_others()]
+        granted += sorted({(name, grant) for name, grant, _ in by_host})
         return Holdings(
             grants=[*granted, *self._held_through(catalog, granted)],
             members=ours.members_of_others(),
             everyone=EVERYONE.user,
-            kept=by_host,
+            # Who would lose it by that is not asked about.
+            kept=frozenset((one, grant) for name, grant, to in by_host for one in (name, to)),
         )
 
     def _held_through(

@@ -160,8 +160,8 @@ class HeldRoles:
                 members.setdefault(names[Account(edge.role, "")], set()).add(names[edge.grantee])
         return {of: frozenset(those) for of, those in members.items()}
 
-    def granted_by_host(self) -> frozenset[tuple[str, Grant]]:
-        """What accounts have that was granted to others of the same user, at more hosts.
+    def granted_by_host(self) -> frozenset[tuple[str, Grant, str]]:
+        """What accounts have that was granted to others of the same user, at more hosts; to which.
 
         A server looks for rights on databases, and on what lies in them, by where a user comes
         from, whichever of the accounts they logged in as.
@@ -170,7 +170,7 @@ class HeldRoles:
         for account in self._catalog.accounts.keys() & names.keys():
             of_users.setdefault(account.user, []).append(account)
         return frozenset(
-            (names[other], grant)
+            (names[other], grant, names[account])
             for alike in of_users.values()
             for account, other in product(alike, alike)
             if other != account and may_come_from(other.host, account.host)

@@ -205,7 +205,7 @@ def test_what_is_not_stored_is_denied_in_a_lake() -> None:
     [
         ("fly", T, "operation or privilege `fly`"),
         ("load", "schema:m:c.s", "target type `schema`; `load` is asked about: table"),
-        ("load", None, "target type ``"),
+        ("load", None, "target type `none`; `load` is asked about: table"),
         ("create", T, "target type `table`"),
     ],
 )

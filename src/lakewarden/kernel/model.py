@@ -180,7 +180,8 @@ class Operation:
         rule = self.rule_or_none(type)
         if rule is None:
             expected = ", ".join(sorted(self.rules))
-            raise Unknown("target type", type, f"`{self.name}` is asked about: {expected}")
+            hint = f"`{self.name}` is asked about: {expected}"
+            raise Unknown("target type", type or NONE, hint)
         return rule
 
     @property

@@ -90,6 +90,20 @@ def test_a_bar_that_is_still_to_begin_or_to_end_holds(
 
 
 @pytest.mark.parametrize("window", [ALWAYS, NOT_YET, UNTIL, WHILE, OVER])
+@pytest.mark.parametrize("bar", ["filter", "mask"])
+def test_rows_and_values_that_are_hidden_before_their_time_are_listed(
+    bar: str, window: tuple[float | None, float | None]
+) -> None:
+    left = [
+        one
+        for one in told(READS, within(BARS[bar], window)).residues
+        if one.principal == "user:ana"
+    ]
+    early = [one.access for one in left if "still to begin" in one.why]
+    assert early == ["SELECT"] * (window in (NOT_YET, WHILE))
+
+
+@pytest.mark.parametrize("window", [ALWAYS, NOT_YET, UNTIL, WHILE, OVER])
 def test_access_that_begins_or_ends_is_not_granted(
     window: tuple[float | None, float | None],
 ) -> None:

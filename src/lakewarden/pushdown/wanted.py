@@ -186,6 +186,7 @@ class _Builder:
         self._ids = {path: id for id, path in self._paths.items()}
         self._refused = dict(self._refused_ids())
         self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
+        self._starting = touched(self._snapshot, snapshot) if ends else BitMap()
         self._columns = self._columns_of()
         self._tables = BitMap(self._columns)
         self._column_types = frozenset(
@@ -201,7 +202,7 @@ class _Builder:
             BitMap(), *(self._columns[id] for id in (self._limited | self._above) & self._tables)
         )
         self._given: dict[frozenset[str], _Given] = {}
-        self._reads: dict[tuple[int, Principal], LimitedRead | None] = {}
+        self._reads: dict[tuple[int, Principal, bool], LimitedRead | None] = {}
         self._names: dict[Entity, ColumnNames] = {}
 
     def wanted(self) -> Wanted:
@@ -488,6 +489,9 @@ class _Builder:
         masks, is_masked = read.masks or {}, any((read.masks or {}).values())
         if not (is_masked or read.filters):
             return EVERY_ROW
+        if table in self._starting and self._read(table, principal, self._present) != read:
+            why = "a filter or a mask is still to begin, and holds already"
+            self._leave_out(why, entity, principal, act)
         condition = " AND ".join(f"({each})" for each in read.filters) or EVERY_ROW
         if not all(map(self._objects.can_say, (condition, *filter(None, masks.values())))):
             why = "a filter or a mask has signs that the encoding of the database does not have"
@@ -532,15 +536,19 @@ class _Builder:
             return "it has masked columns" if is_masked else "no row policies limit it"
         return self._objects.no_views if columns else "it has no columns there"
 
-    def _read(self, table: int, principal: Principal) -> LimitedRead | None:
-        key = table, principal
+    def _read(
+        self, table: int, principal: Principal, at: RealmState | None = None
+    ) -> LimitedRead | None:
+        """What the principal may read of the table for ever, or in the realm as it is now."""
+        realm = at or self._realm
+        key = table, principal, realm is self._realm
         if key not in self._reads:
             entity = self._snapshot.coded.tree.entity(table)
             request = Request(principal, "", entity, self._now)
             columns = self._objects.columns[self._paths[table]]
             try:
                 engine = self._mapping.engine.name
-                self._reads[key] = limited_read(self._realm, request, engine, columns)
+                self._reads[key] = limited_read(realm, request, engine, columns)
             except WardenError:
                 self._reads[key] = None
         return self._reads[key]

@@ -128,7 +128,8 @@ def _conninfo(url: str) -> str:
     Raises `BadInput` where the driver would, or would take a part of the password for a host or a
     port: its own errors repeat what they are about.
     """
-    text = f"postgresql://{url.partition('://')[2]}"
+    scheme, is_url, rest = url.partition("://")
+    text = f"{scheme.partition('+')[0]}{is_url}{rest}"
     try:
         parts = conninfo_to_dict(text)
     except psycopg.ProgrammingError:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyroaring import BitMap
 
 from lakewarden.cli.pipeline.diff_summary import files_of, markdown, part, parts_of, sarif
 
@@ -95,14 +96,27 @@ def test_a_log_has_a_result_for_each_part_at_its_file() -> None:
     assert first["partialFingerprints"] != second["partialFingerprints"]
 
 
-def test_the_largest_parts_come_first_and_operations_stay_out(tmp_path: Path) -> None:
+def test_the_largest_parts_come_first_and_operations_tell_of_further_people(
+    tmp_path: Path,
+) -> None:
+    def row(name: str, pairs: int, *users: int, **more: Any) -> dict[str, Any]:
+        bits = BitMap(users).serialize()
+        return {**ROW, "name": name, "pairs": pairs, "class": "c", "users": bits, **more}
+
     rows = [
-        {**ROW, "pairs": 1, "name": "A"},
-        {**ROW, "pairs": 9, "name": "B"},
-        {**ROW, "pairs": 5, "name": "C"},
-        {**ROW, "pairs": 99, "kind": "operation"},
+        row("A", 1, 1, 2),
+        row("B", 9, 3),
+        row("C", 5, 3),
+        row("told", 99, 1, 3, kind="operation"),
+        row("owners", 7, 1, 4, kind="operation"),
+        row("elsewhere", 6, 1, kind="operation", **{"class": "d"}),
+        row("lost", 4, 1, kind="operation", gained=False),
+        row("others", 3, kind="operation", others=True),
     ]
     (tmp_path / "parts").mkdir()
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "parts" / "one.parquet")
-    parts, count = parts_of(tmp_path / "parts", 2)
-    assert ([one.name for one in parts], count) == (["B", "C"], 3)
+    parts, count = parts_of(tmp_path / "parts", 6)
+    assert [one.name for one in parts] == ["B", "owners", "elsewhere", "C", "lost", "others"]
+    assert count == 7
+    pq.write_table(pa.Table.from_pylist(rows[3:4]), tmp_path / "parts" / "one.parquet")
+    assert [one.name for one in parts_of(tmp_path / "parts", 6)[0]] == ["told"]

@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from pyroaring import BitMap
 
 from lakewarden.analysis.lint.sarif import FINGERPRINT, Json, fingerprint, log, physical
 from lakewarden.cli.formatting import entity_text, some
@@ -19,6 +21,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.policy import SECTIONS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PRIVILEGE, OPERATION = "privilege", "operation"
 KINDS: Final = (PRIVILEGE, OPERATION)
@@ -37,6 +42,12 @@ COLUMNS: Final = (
     "pairs",
 )
 """What is read of the table `parts`."""
+
+_CONCERNED: Final = ("class", "users")
+"""What tells whom a part concerns, and where."""
+
+_NOT_STORED: Final = 0
+"""Stands for whoever is not stored: no user of the table `users` has this number."""
 
 ROWS: Final = 20
 """How many parts are shown to people."""
@@ -108,15 +119,37 @@ def part(row: Mapping[str, Any]) -> Part:
 
 
 def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
-    """The parts with the most pairs, of privileges, and how many there are in all."""
-    import pyarrow.compute as pc
+    """The parts with the most pairs, and how many there are in all.
+
+    They are of privileges; of operations only where it concerns people of whom no privilege tells,
+    such as new owners.
+    """
+    import pyarrow as pa
 
     from lakewarden.pipeline.storage.parquet import read_table
 
-    rows = read_table(folder, columns=list(COLUMNS), filters=pc.field("kind") == PRIVILEGE)
+    rows = read_table(folder, columns=[*COLUMNS, *_CONCERNED])
+    places = pa.array(_told_by_no_other(rows), pa.int64())
+    shown = rows.select(list(COLUMNS)).take(places)
     order = [(name, "ascending") for name in ("gained", "name", "type", "example")]
-    largest = rows.sort_by([("pairs", "descending"), *order]).slice(0, most).to_pylist()
-    return [part(row) for row in largest], rows.num_rows
+    largest = shown.sort_by([("pairs", "descending"), *order]).slice(0, most).to_pylist()
+    return [part(row) for row in largest], shown.num_rows
+
+
+def _told_by_no_other(rows: pa.Table) -> list[int]:
+    """The places of the parts of privileges, and of those of operations that say more."""
+    cells = (rows.column(name).to_pylist() for name in ("kind", "gained", *_CONCERNED, "others"))
+    told: dict[tuple[str, bool], BitMap] = {}
+    places, operations = [], []
+    for place, (kind, gained, of_class, users, others) in enumerate(zip(*cells, strict=True)):
+        people = BitMap.deserialize(users) | BitMap([_NOT_STORED] * others)
+        if kind == PRIVILEGE:
+            places.append(place)
+            told[of_class, gained] = told.get((of_class, gained), BitMap()) | people
+        else:
+            operations.append((place, (of_class, gained), people))
+    places += [at for at, key, people in operations if not people <= told.get(key, BitMap())]
+    return places
 
 
 def totals(changes: Mapping[str, Any]) -> str:
@@ -143,7 +176,7 @@ def markdown(changes: Mapping[str, Any], parts: Sequence[Part], count: int) -> s
         lines.append(f"| {kind}s | {gained:,} | {lost:,} |")
     lines += ["", f"Pairs of a user and an entity, {totals(changes)}.", ""]
     if parts:
-        lines += ["| | Who | Privilege | On | Through |", "|---|---|---|---|---|"]
+        lines += ["| | Who | Privilege or operation | On | Through |", "|---|---|---|---|---|"]
         lines += [_row(one) for one in parts]
     if count > len(parts):
         lines += ["", f"And {count - len(parts):,} parts more, in the table `parts`."]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, wraps
 from importlib.resources import files
+from threading import Lock
 from typing import Any, Final
 
 from ariadne import MutationType, ObjectType, QueryType, make_executable_schema
@@ -40,11 +41,17 @@ _PACKAGES: Final = (graphql, pages, search)
 
 _SHARED: Final[Fields] = {**SHARED, **platform.SHARED}
 _QUERY: Final = "query"
+_MAKING: Final = Lock()
+
+
+def schema() -> GraphQLSchema:
+    """The executable schema, made once. Thread-safe: all wait for the first who asks."""
+    with _MAKING:
+        return _schema()
 
 
 @cache
-def schema() -> GraphQLSchema:
-    """The executable schema, made once."""
+def _schema() -> GraphQLSchema:
     executable = make_executable_schema("\n".join(_texts()), *_bindables())
     for type in executable.type_map.values():
         if isinstance(type, GraphQLObjectType):

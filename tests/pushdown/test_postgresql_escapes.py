@@ -20,7 +20,7 @@ from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import ADDED, MISSING, differences
-from lakewarden.pushdown.grants import Roles, as_data
+from lakewarden.pushdown.grants import Grant, Roles, as_data
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import Drift
 from lakewarden.testing.world_draft import NOW
@@ -380,6 +380,23 @@ def test_nobody_may_log_in_as_a_role(
     assert made.held() == before
     ((may,),) = own.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname ~ '^lw_pg_'").fetchall()
     assert not may
+
+
+def test_what_a_role_was_made_the_owner_of_is_taken_over(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    """Its members could grant it to themselves."""
+    before, name = made.held(), sql.Identifier(role(made)).as_string(own)
+    own.execute(f"ALTER TABLE s.secret OWNER TO {name}; CREATE TYPE s.colour AS ENUM ();"
+                f" ALTER TYPE s.colour OWNER TO {name}")  # fmt: skip
+    assert reads(made, BO, "secret")
+    found = [one.grant for one in drift(made, before).differences if one.grant]
+    assert found == [Grant((), "OWNER")]
+    made.push(before)
+    assert made.held() == before
+    assert not reads(made, BO, "secret")
+    with made.as_user(BO) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("GRANT SELECT ON s.secret TO bo")
 
 
 def test_members_own_nothing_as_a_role(made: Estate) -> None:

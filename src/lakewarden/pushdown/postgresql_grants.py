@@ -64,13 +64,14 @@ FROM (
 JOIN pg_roles r ON r.oid = acl.grantee
 JOIN pg_roles grantor ON grantor.oid = acl.grantor
 WHERE acl.grantee = ANY(%(ids)s)
+  AND (acl.grantee <> held.owner OR held.kind IN ('DATABASE', 'TABLESPACE'))
   AND (%(is_whole)s OR held.path IS NULL OR acl.grantor <> held.owner
     OR NOT pg_has_role(held.owner, 'USAGE'))
 """
 """Each grant with its object's name in SQL, whether it is by the owner, whether the account has the
 rights of that one, and whether a REVOKE takes it away that the account does as its grantor: who is
-an owner, too, does not revoke what was granted before. 10 is the superuser of the first hour, who
-stands for the owner of parameters."""
+an owner, too, does not revoke what was granted before. What owners have by that is no grant. 10 is
+the superuser of the first hour, who stands for the owner of parameters."""
 
 
 @dataclass(frozen=True, slots=True)

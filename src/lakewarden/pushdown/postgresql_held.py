@@ -12,7 +12,7 @@ from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Path, Role, Role
 from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.postgresql_grants import HeldGrant, held_grants
 from lakewarden.pushdown.postgresql_powers import Rows
-from lakewarden.pushdown.postgresql_statements import LOGIN, ODD_MEMBER
+from lakewarden.pushdown.postgresql_statements import LOGIN, ODD_MEMBER, OWNS
 from lakewarden.pushdown.postgresql_views import MaskingViews
 
 _ROLES: Final = """
@@ -27,6 +27,15 @@ SELECT r.rolname FROM pg_roles r JOIN pg_roles me ON me.rolname = current_user
 WHERE r.oid = ANY(%s) AND r.rolcanlogin AND (me.rolsuper OR NOT r.rolsuper)
 """
 """Roles that somebody may log in as; of superusers it can be taken away by others alone."""
+
+_OWNERS: Final = """
+SELECT DISTINCT r.rolname FROM pg_shdepend d
+JOIN pg_roles r ON r.oid = d.refobjid
+JOIN pg_database here ON here.oid = d.dbid AND here.datname = current_database()
+WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = ANY(%s) AND d.deptype = 'o'
+  AND d.classid NOT IN ('pg_default_acl'::regclass, 'pg_user_mapping'::regclass)
+"""
+"""Roles that own something here that can be somebody else's."""
 
 _MEMBERS: Final = """
 SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s),
@@ -99,6 +108,8 @@ class OurRoles:
             grants[one.role].add(one.grant)
         for (name,) in self._rows(_LOGINS, [list(ours)]):
             grants[name].add(Grant((), LOGIN))
+        for (name,) in self._rows(_OWNERS, [list(ours)]):
+            grants[name].add(Grant((), OWNS))
         policies = self._policies(frozenset(ours.values()))
         return Roles(
             {

@@ -46,6 +46,10 @@ the role and the member."""
 LOGIN: Final = "LOGIN"
 """That somebody may log in as a role of ours is a grant of this, on the database."""
 
+OWNS: Final = "OWNER"
+"""That a role of ours owns something in the database is a grant of this, on the database: its
+members have the rights of an owner."""
+
 _LEFT_BYTES: Final = 10
 """So many bytes are for what ends the name of a role that stays."""
 
@@ -160,9 +164,7 @@ class Statements:
         database leaves a role that has nothing here, and is not ours any more.
         """
         role = sql.Identifier(name)
-        # Whoever made a role may become a member of it, and has to be one for this.
-        yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
-        yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
+        yield from self._take_over(name)
         yield sql.SQL("DROP OWNED BY {}").format(role)
         if name in self._found.used_elsewhere:
             yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(role)
@@ -173,6 +175,13 @@ class Statements:
             return
         self._roles.discard(name)
         yield sql.SQL("DROP ROLE {}").format(role)
+
+    def _take_over(self, name: str) -> Iterator[sql.Composed]:
+        """Has the account own what the role owns."""
+        role = sql.Identifier(name)
+        # Whoever made a role may become a member of it, and has to be one for this.
+        yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
+        yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
 
     def _name_left(self, name: str) -> str:
         """A free name for a role that stays, so that another one can have its own."""
@@ -201,6 +210,10 @@ class Statements:
             return
         if privilege == LOGIN:
             yield sql.SQL("ALTER ROLE {} NOLOGIN").format(sql.Identifier(role))
+            return
+        if privilege == OWNS:
+            yield from self._take_over(role)
+            yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(sql.Identifier(role))
             return
         plain = []
         for one in grants:

@@ -465,7 +465,7 @@ def test_a_reset_takes_back_what_is_ours(
             "target add two --realm _server --catalog q.c --url postgresql://h/d",
             "no mapping for `postgresql`",
         ),
-        ("apply estate.db", "expected a plan"),
+        ("apply estate.db", "estate.db: expected UTF-8"),
     ],
 )
 def test_bad_input_says_what_to_do(

@@ -45,12 +45,9 @@ def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: in
     for change in changes:
         rows.apply(change)
     rows.refuse_depth()
-    later = None
-    if len(rows.coded.tree.displaced) <= DISPLACED_LIMIT and not _is_overgrown(matrix.snapshot):
-        later = _Rebuild(matrix, rows).matrix(now, revision)
-    if later is None:
-        later = matrix.replaced(renumbered(rows.coded, rows.statements, now, revision))
-    return later
+    if len(rows.coded.tree.displaced) > DISPLACED_LIMIT or _is_overgrown(matrix.snapshot):
+        return matrix.replaced(renumbered(rows.coded, rows.statements, now, revision))
+    return _Rebuild(matrix, rows).matrix(now, revision)
 
 
 def _is_overgrown(snapshot: Snapshot) -> bool:
@@ -74,23 +71,17 @@ class _Rebuild:
         self._stale = stale = rows.stale
         self._all_are_unchanged = not (stale.everybody or stale.lineages or stale.principals)
 
-    def matrix(self, now: float, revision: int) -> Matrix | None:
-        """The matrix over the next snapshot, with every row that still holds.
-
-        None where there came to be too many classes: some may be of no use any more.
-        """
+    def matrix(self, now: float, revision: int) -> Matrix:
+        """The matrix over the next snapshot, with every row that still holds."""
         table, removed, added = self._table(now)
         block = Stored(self._coded)
         bitmaps = self._bitmaps(table, block)
-        classes = self._split(self._before.classes, range(len(bitmaps)), bitmaps)
-        if classes is None and self._before.classes is not None:
-            return None
         snapshot = Snapshot(
             coded=self._coded,
             table=table,
             block=block,
             bitmaps=bitmaps,
-            classes=classes,
+            classes=self._split(self._before.classes, range(len(bitmaps)), bitmaps),
             owned_by=self._rows.owned_by,
             revision=revision,
             decisions=decisions(revision),

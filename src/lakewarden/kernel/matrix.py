@@ -417,10 +417,13 @@ class Matrix:
         `keep` gives of a plan what says so of a subject's row; None: every row of it holds.
         Listings are kept as well, unless entities have `moved` between classes. Rows are numbered
         by class, so they are kept only where the classes of the plan were at most split; a split
-        class has its origin's code until its row is built. A plan without kept rows is made on
-        first use. What is kept counts for the memory budget as what is made.
+        class has its origin's code until its row is built. Where there are now too many classes
+        over all privileges, plans have others. A plan without kept rows is made on first use.
+        What is kept counts for the memory budget as what is made.
         """
         later = self.replaced(snapshot)
+        if (self.snapshot.classes is None) != (snapshot.classes is None):
+            return later
         # Other threads use this matrix meanwhile, and so fill or drop what is read here.
         for (_, type), plan in list(self._plans.items()):
             entries = plan.entries.copy() if plan.shape.paths == ((),) else {}

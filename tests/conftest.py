@@ -136,6 +136,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without a search for garbage: nearly all that is made stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Examples are run where they are documentation, in `src`, and not looked for in tests."""
     collectors = yield
@@ -145,6 +155,7 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests by what they take, and keep the tests of one mark together."""
+    places = []
     for item in items:
         is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if is_property:
@@ -154,15 +165,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in _MARK_BY_FIXTURE:
                 item.add_marker(_MARK_BY_FIXTURE[fixture])
+        marks = {mark.name for mark in item.iter_markers()}
         for mark in _MARK_BY_FIXTURE.values():
-            if item.get_closest_marker(mark):
+            if mark in marks:
                 # What a cluster does is compared with what the local session does, which is warm.
                 group = "spark" if mark == "cluster" else mark
                 item.add_marker(pytest.mark.xdist_group(group))
                 break
+        places.append(_place_in_run(marks))
     by_day.leave_rest_to_the_night(items)
     # What takes longest begins first, so that no worker is left alone with it at the end.
-    items.sort(key=_place_in_run)
+    items[:] = [items[n] for n in sorted(range(len(items)), key=places.__getitem__)]
 
 
 @functools.cache
@@ -170,10 +183,8 @@ def _is_fully_covered(file: Path) -> bool:
     return any(file.is_relative_to(folder) for folder in _FULLY_COVERED)
 
 
-def _place_in_run(item: pytest.Item) -> int:
-    return next(
-        (n for n, mark in enumerate(_LONGEST) if item.get_closest_marker(mark)), len(_LONGEST)
-    )
+def _place_in_run(marks: set[str]) -> int:
+    return next((n for n, mark in enumerate(_LONGEST) if mark in marks), len(_LONGEST))
 
 
 def pytest_collection_finish() -> None:

@@ -31,6 +31,7 @@ from lakewarden.kernel.who import who
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub.search.index import Index
 from tests.app.asgi import AppClient, close, json_of
+from tests.app.serving import PATIENT_LIMITS
 from tests.sample import estate as estates
 
 estate = estates.estate
@@ -63,11 +64,8 @@ def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
     folder = tmp_path_factory.mktemp("agreed")
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, folder)
-    settings = {
-        "database": f"sqlite:///{folder}/lakewarden.db",
-        "limits": {"request_seconds": 120},  # a search of everything, on a busy machine
-    }
-    application = Application(load(None, settings, {}))
+    own = {"database": f"sqlite:///{folder}/lakewarden.db", "limits": PATIENT_LIMITS}
+    application = Application(load(None, own, {}))
     with capture_logs():
         application.open()
         client = AppClient(application, asyncio.new_event_loop())

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from tests.app.forked import Forked
@@ -28,6 +29,9 @@ PATIENCE = {
     "LAKEWARDEN_LIMITS__WAIT_SECONDS": "30",  # later a store counts as away, and answers are stale
 }
 """The machine of the tests may be slow: what is about time limits sets its own."""
+
+PATIENT_LIMITS: Final = {"request_seconds": 120}
+"""The same for a server in the tests' own process."""
 
 
 Process = Forked | subprocess.Popen[str]

@@ -18,7 +18,7 @@ from lakewarden.app import server
 from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings, load
 from lakewarden.http.exchange import Dialect
-from tests.app.serving import Served
+from tests.app.serving import PATIENT_LIMITS, Served
 
 PATIENCE = 120
 
@@ -32,7 +32,8 @@ def threaded(
     What it logs is dropped: standard output belongs to the command that the test runs.
     """
     folder.mkdir(exist_ok=True)
-    given = {"database": f"sqlite:///{folder}/store.db", **settings}
+    own = {"database": f"sqlite:///{folder}/store.db", "limits": PATIENT_LIMITS}
+    given = {**own, **settings}
     with capture_logs(), listening(load(None, given, {}), folder, dialects) as port:
         yield Served(None, f"http://127.0.0.1:{port}", folder / "log")  # type: ignore[arg-type]
 

@@ -165,15 +165,17 @@ def seen(target: Any, user: str) -> list[int]:
         return [amount for (amount,) in own.execute("SELECT amount FROM sales.orders ORDER BY 1")]
 
 
+GoOn = Callable[..., tuple[int, str, str]]
+
+
 @pytest.fixture
-def pushed(target: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """The page followed to its end, and a way to go on."""
+def added(target: Any, capsys: pytest.CaptureFixture[str]) -> GoOn:
+    """The page followed as far as its target, and a way to go on."""
     assert main(["init", "--database", STORE]) == 0
-    for command in page()[:1]:
-        main(shlex.split(command)[1:])
+    first, second, *_ = page()
+    assert main(shlex.split(first)[1:]) == 0
     furnish()
-    for command in page()[1:]:
-        main(shlex.split(command)[1:])
+    assert main(shlex.split(second)[1:]) == 0
     capsys.readouterr()
 
     def go_on(words: str) -> tuple[int, str, str]:
@@ -182,9 +184,15 @@ def pushed(target: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
     return go_on
 
 
-def test_what_others_change_is_told_and_repaired(
-    target: Any, pushed: Callable[..., tuple[int, str, str]]
-) -> None:
+@pytest.fixture
+def pushed(added: GoOn) -> GoOn:
+    """What the page tells was pushed, and watched once, and a way to go on."""
+    for words in ("plan pg --out push.json", "apply push.json", "watch --once"):
+        assert added(words)[0] in (0, 1)
+    return added
+
+
+def test_what_others_change_is_told_and_repaired(target: Any, pushed: GoOn) -> None:
     ((role,),) = target.execute(
         "SELECT r.rolname FROM pg_roles r WHERE starts_with(rolname, 'lw_pg_')"
         " AND has_table_privilege(r.oid, 'sales.orders', 'SELECT')"
@@ -209,7 +217,7 @@ def test_what_others_change_is_told_and_repaired(
 
 
 def test_what_another_store_told_stays(
-    target: Any, pushed: Callable[..., tuple[int, str, str]], capsys: pytest.CaptureFixture[str]
+    target: Any, pushed: GoOn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both have a target `pg`, which is the same database."""
     other = STORE.replace("estate", "other")
@@ -235,7 +243,7 @@ def test_what_another_store_told_stays(
 
 def test_it_is_warned_of_an_account_that_may_act_as_that_of_the_store(
     target: Any,
-    pushed: Callable[..., tuple[int, str, str]],
+    pushed: GoOn,
     postgres_url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -261,7 +269,7 @@ def test_it_is_warned_of_an_account_that_may_act_as_that_of_the_store(
 
 
 def test_a_plan_of_which_less_is_shown_has_all_as_json(
-    pushed: Callable[..., tuple[int, str, str]],
+    pushed: GoOn,
 ) -> None:
     pushed("reset pg")
     whole = json.loads(pushed("plan pg --format json")[1])["script"]
@@ -271,9 +279,7 @@ def test_a_plan_of_which_less_is_shown_has_all_as_json(
     assert f"{len(whole)} statements in all; --limit shows more" in out
 
 
-def test_a_plan_that_the_realm_moved_on_from_is_refused(
-    target: Any, pushed: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_plan_that_the_realm_moved_on_from_is_refused(target: Any, pushed: GoOn) -> None:
     change(StatementRemoved("reads"))
     code, out, _ = pushed("plan pg --out later.json --format json")
     assert code == 1
@@ -287,7 +293,7 @@ def test_a_plan_that_the_realm_moved_on_from_is_refused(
 
 def test_grants_of_others_are_adopted_and_then_revoked(
     target: Any,
-    pushed: Callable[..., tuple[int, str, str]],
+    pushed: GoOn,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     target.execute("GRANT INSERT, UPDATE, DELETE, TRUNCATE ON sales.orders TO bo")
@@ -338,9 +344,7 @@ def may(target: Any, user: str, *privileges: str) -> list[bool]:
     return [target.execute(query, [user, one]).fetchone()[0] for one in privileges]
 
 
-def test_a_watch_tells_drift_once_and_records_it(
-    target: Any, pushed: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> None:
     target.execute("REVOKE USAGE ON SCHEMA public FROM PUBLIC")
     code, out, _ = pushed("watch --once")
     assert (code, out) == (0, "pg: it is as it was pushed\n")
@@ -371,9 +375,7 @@ def test_a_watch_tells_drift_once_and_records_it(
     assert pushed("watch --every 0s")[0] == 2
 
 
-def test_a_watch_goes_on_until_it_is_stopped(
-    target: Any, pushed: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_watch_goes_on_until_it_is_stopped(target: Any, pushed: GoOn) -> None:
     target.execute("GRANT DELETE ON sales.orders TO ana")
     port = free_port()
     words = f"push watch --every 1s --metrics 127.0.0.1:{port} --database {STORE}"
@@ -391,9 +393,7 @@ def test_a_watch_goes_on_until_it_is_stopped(
     assert 'lakewarden_push_failures_total{realm="lake",target="pg"} 0.0' in page
 
 
-def test_a_server_watches_as_it_does_and_one_of_its_processes(
-    target: Any, pushed: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_server_watches_as_it_does_and_one_of_its_processes(target: Any, pushed: GoOn) -> None:
     target.execute("GRANT DELETE ON sales.orders TO ana")
     with opened_service(STORE) as service:
         one, other = (watcher(service) for _ in range(2))
@@ -434,9 +434,7 @@ def noted_counts(**counts: int) -> dict[str, int]:
     return {**dict.fromkeys(KINDS, 0), **counts}
 
 
-def test_a_reset_takes_back_what_is_ours(
-    target: Any, pushed: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_reset_takes_back_what_is_ours(target: Any, pushed: GoOn) -> None:
     target.execute("GRANT CONNECT ON DATABASE " + target.info.dbname + " TO bo")
     assert pushed("reset pg")[0] == 0
     left = target.execute("SELECT count(*) FROM pg_roles WHERE starts_with(rolname, 'lw_')")
@@ -468,22 +466,18 @@ def test_a_reset_takes_back_what_is_ours(
         ("apply estate.db", "estate.db: expected UTF-8"),
     ],
 )
-def test_bad_input_says_what_to_do(
-    pushed: Callable[..., tuple[int, str, str]], words: str, says: str
-) -> None:
-    code, _, error = pushed(words)
+def test_bad_input_says_what_to_do(added: GoOn, words: str, says: str) -> None:
+    code, _, error = added(words)
     assert code == 2
     assert says in error
 
 
-def test_a_database_that_is_away_changes_nothing(
-    pushed: Callable[..., tuple[int, str, str]],
-) -> None:
-    code, _, error = pushed(
+def test_a_database_that_is_away_changes_nothing(added: GoOn) -> None:
+    code, _, error = added(
         "target add gone --realm lake --catalog q.c --url postgresql://keeper:secret@127.0.0.1:1/d"
     )
     assert code == 0, error
-    code, _, error = pushed("plan gone")
+    code, _, error = added("plan gone")
     assert code == 3
     assert "`gone`" in error
     assert "secret" not in error

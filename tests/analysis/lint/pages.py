@@ -89,9 +89,19 @@ GUIDE = (
 """What the policies guide advises, part by part, and the rules that look for it."""
 
 
+def page_names() -> list[str]:
+    """The file name of every page."""
+    return ["index.md", *(f"{id}.md" for id in RULES)]
+
+
 def pages() -> dict[str, str]:
     """Every page, by file name."""
-    return {"index.md": index(), **{f"{id}.md": page(RULES[id]) for id in RULES}}
+    return {name: page_text(name) for name in page_names()}
+
+
+def page_text(name: str) -> str:
+    """The page of a file name."""
+    return index() if name == "index.md" else page(RULES[name.removesuffix(".md")])
 
 
 def index() -> str:

@@ -14,6 +14,7 @@ import httpx
 from lakewarden.app.build import Application
 from lakewarden.config.settings import load
 from lakewarden.service.decision_service import DecisionService
+from tests.app.serving import PATIENT_LIMITS
 
 ADMIN = "admin"
 
@@ -30,8 +31,8 @@ class Api:
     """The server; `ask` sends one request below `/api/v1` as a user."""
 
     def __init__(self, folder: Path, app: Application | None = None, **settings: object) -> None:
-        database = f"sqlite:///{folder}/store"
-        self.app = app or Application(load(None, {"database": database, **settings}, {}))
+        own = {"database": f"sqlite:///{folder}/store", "limits": PATIENT_LIMITS}
+        self.app = app or Application(load(None, {**own, **settings}, {}))
         self.app.open()
         self._runner = asyncio.Runner()
         transport = httpx.ASGITransport(self.app)

@@ -50,6 +50,5 @@ def url(tmp_path: Path) -> Iterator[str]:
         auth="token",
         admin="admin",
         root_token=TOKEN,
-        limits={"request_seconds": 120},  # the client sends much at once
     ) as served:
         yield served.address

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from lakewarden.app.build import Application
 from lakewarden.authn.password import Passwords
-from lakewarden.config.settings import Settings
+from lakewarden.config.settings import Limits, Settings
 from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.actor import SYSTEM
@@ -26,7 +26,7 @@ from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.app.asgi import AppClient, close
-from tests.app.serving import Answer
+from tests.app.serving import PATIENT_LIMITS, Answer
 from tests.http.prepared import prepared
 
 TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
@@ -77,6 +77,7 @@ class Site:
             secret_keys=(SecretStr(KEY),),
             trusted_proxies=("127.0.0.1/32",),
             datahub=DataHubSettings(**datahub),
+            limits=Limits(**PATIENT_LIMITS),
         )
         self.now = now
         self.passwords = Counted()

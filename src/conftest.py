@@ -1,4 +1,4 @@
-"""Examples in documentation are tests; modules without any are not even imported to look for them."""
+"""Examples in documentation are tests; a module without any is not imported to look for them."""
 
 from __future__ import annotations
 

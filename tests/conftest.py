@@ -58,7 +58,7 @@ DEFAULT_SEED = "1"
 # Whether examples are drawn too slowly depends on the machine, what was found before on the run.
 settings.register_profile(
     "day",
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     database=None,
     print_blob=True,

@@ -54,3 +54,13 @@ def test_each_test_has_its_own_and_others_keep_all() -> None:
         *("a.py::test_b[0]", "a.py::test_c[0]"),
         *("a.py::test_d[0]", "a.py::test_d[1]", "a.py::test_d[2]"),
     ]
+
+
+def test_where_tests_of_a_file_take_turns_each_begins_a_row_later() -> None:
+    marker = pytest.mark.by_day(2, turns=True).mark
+    names = ("a.py::test_b", "a.py::test_c", "a.py::test_d", "b.py::test_e")
+    rows = [Row(f"{name}[{n}]", marker) for name in names for n in range(4)]
+    assert by_day(rows) == [
+        *("a.py::test_b[0]", "a.py::test_b[2]", "a.py::test_c[1]", "a.py::test_c[3]"),
+        *("a.py::test_d[0]", "a.py::test_d[2]", "b.py::test_e[0]", "b.py::test_e[2]"),
+    ]

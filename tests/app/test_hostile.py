@@ -29,7 +29,7 @@ from lakewarden.http.strict_json import read
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import split_path
 from tests.app.asgi import AppClient, close
-from tests.app.serving import Answer
+from tests.app.serving import PATIENT_LIMITS, Answer
 
 ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
 HOSTILE = settings(
@@ -247,7 +247,7 @@ def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
 
 def _lake(folder: Path) -> AppClient:
     given = {"database": f"sqlite:///{folder}/store", "auth": "token", "root_token": ROOT}
-    application = Application(load(None, given, {}))
+    application = Application(load(None, {**given, "limits": PATIENT_LIMITS}, {}))
     application.open()
     client = AppClient(application, asyncio.new_event_loop())
 

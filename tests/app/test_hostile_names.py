@@ -23,7 +23,7 @@ from lakewarden.config.settings import load
 from lakewarden.service import toml_text
 from lakewarden.systems.datahub import names as datahub
 from tests.app.asgi import AppClient, close
-from tests.app.serving import Answer
+from tests.app.serving import PATIENT_LIMITS, Answer
 from tests.hostile_names import PIECES, is_name
 
 ROOT = "root-token-of-the-tests-9Kw3Yb7QzP"
@@ -62,7 +62,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A lake with two tables, one of which the role `readers` may load, and a namespace."""
     folder = tmp_path_factory.mktemp("names")
     given = {"database": f"sqlite:///{folder}/store", "auth": "token", "root_token": ROOT}
-    application = Application(load(None, given, {}))
+    application = Application(load(None, {**given, "limits": PATIENT_LIMITS}, {}))
     application.open()
     client = AppClient(application, asyncio.new_event_loop())
     server = Server(client)

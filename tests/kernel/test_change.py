@@ -41,6 +41,9 @@ from tests.kernel.small import LAKE_SYSTEM as LAKE
 from tests.kernel.small import allowed, matrix, question, state, user, world
 from tests.kernel.test_matrix import CAT_FACTS, COLUMN, DATASET, LAKE_FACTS, QUERY, T, U
 
+# Each in one form of the matrix, and all of them between them.
+pytestmark = pytest.mark.by_day(1, turns=True)
+
 PEOPLE = {
     "lake": ("ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred", "new"),
     "catalog": ("ana", "ben", "cid", "typed", "limited", "new"),
@@ -196,6 +199,7 @@ def test_windows_open_and_close_as_time_goes_on() -> None:
     assert outside.snapshot.table.end == float("inf")
 
 
+@pytest.mark.by_day(2, turns=True)
 @pytest.mark.parametrize(
     ("bounds", "before", "after"),
     [({"valid_from": 10.0}, False, True), ({"valid_until": 10.0}, True, False)],
@@ -447,6 +451,7 @@ def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatc
     assert "implied:member:m" in later.snapshot.table.statements
 
 
+@pytest.mark.by_day(3, turns=True)
 def test_scopes_that_nothing_uses_any_more_are_left_out_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -461,6 +466,7 @@ def test_scopes_that_nothing_uses_any_more_are_left_out_in_time(
     assert answers(later, LAKE) == first_answers(lake(), LAKE)
 
 
+@pytest.mark.by_day(3, turns=True)
 def test_classes_that_no_entity_is_in_any_more_are_left_out_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -480,6 +486,7 @@ def test_classes_that_no_entity_is_in_any_more_are_left_out_in_time(
             assert classes is None or classes.count <= most
 
 
+@pytest.mark.by_day(30)
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

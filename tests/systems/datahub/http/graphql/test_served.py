@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakewarden.app.build import Application
-from lakewarden.config.settings import Settings
+from lakewarden.config.settings import Limits, Settings
 from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.actor import SYSTEM
@@ -21,7 +21,7 @@ from lakewarden.systems.datahub.http import DataHub
 from lakewarden.systems.datahub.http.graphql.routes import PATHS
 from lakewarden.systems.gravitino.http import Gravitino
 from tests.app.asgi import AppClient, close
-from tests.app.serving import Answer
+from tests.app.serving import PATIENT_LIMITS, Answer
 from tests.systems.datahub.http.graphql.test_tokens import CREATE, REVOKE, token_input
 
 ME = "{ me { corpUser { urn } platformPrivileges { managePolicies } } }"
@@ -29,7 +29,8 @@ ME = "{ me { corpUser { urn } platformPrivileges { managePolicies } } }"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
-    settings = Settings(database=f"sqlite:///{tmp_path_factory.mktemp('served')}/store")
+    database = f"sqlite:///{tmp_path_factory.mktemp('served')}/store"
+    settings = Settings(database=database, limits=Limits(**PATIENT_LIMITS))
     application = Application(settings, [Gravitino(), DataHub()])
     application.open()
     for name in ("ana", "bob"):

@@ -25,6 +25,24 @@ install_packages() {
     echo "(on Debian or Ubuntu: apt-get install $*)" >&2
 }
 
+pages() {
+    "${PYTHON:-python3}" "$here/build_pages.py" || echo "tests of the pages are skipped" >&2
+}
+
+client() {
+    "$here/$1-client.sh" >/dev/null || echo "the $1 client could not be installed; its tests are skipped" >&2
+}
+
+checker() {
+    "$here/oasdiff.sh" >/dev/null || echo "oasdiff could not be installed; its tests are skipped" >&2
+}
+
+# Side by side: most of each is waiting for downloads. What takes packages of the system comes in turn.
+pages &
+client datahub &
+client gravitino &
+if has go; then checker & fi
+
 packages=
 has curl || packages="curl ca-certificates"
 has mariadbd mariadb-install-db my_print_defaults ||
@@ -37,12 +55,6 @@ has chromium-headless-shell || has chromium || has chromium-browser || has googl
 if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # a word for each package
     install_packages $packages
-fi
-
-"${PYTHON:-python3}" "$here/build_pages.py" || echo "tests of the pages are skipped" >&2
-
-if has go; then
-    "$here/oasdiff.sh" >/dev/null || echo "oasdiff could not be installed; its tests are skipped" >&2
 fi
 
 "$here/promtool.sh" >/dev/null || echo "promtool could not be had; its tests are skipped" >&2
@@ -63,7 +75,4 @@ if has mvn; then
     "$here/install-mysql.sh" >/dev/null || echo "MySQL could not be installed; its tests are skipped" >&2
 fi
 
-for client in datahub gravitino; do
-    "$here/$client-client.sh" >/dev/null ||
-        echo "the $client client could not be installed; its tests are skipped" >&2
-done
+wait

@@ -14,6 +14,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import cycle
 from pathlib import Path
 from typing import Final, TypeVar
 from unittest.mock import patch
@@ -209,11 +210,21 @@ def mysql() -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of this machine that nobody listens on.
+
+    None of those that the system hands out: it may give one to somebody else at once.
+    """
+    for port in _ports:
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("there is always another one")
+
+
+_LOWEST, _HIGHEST = 10_000, 32_000
+_FIRST = _LOWEST + os.getpid() * 97 % (_HIGHEST - _LOWEST)
+_ports: Final[Iterator[int]] = cycle((*range(_FIRST, _HIGHEST), *range(_LOWEST, _FIRST)))
+"""Each process of the tests begins somewhere else."""
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -93,7 +93,7 @@ UNDERSTOOD = list(
 )
 SPARED: Final = ("ingest", "index", "watch")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
-SELDOM: Final = ("access", "export", "unused")
+SELDOM: Final = ("access", "diff", "export", "lint", "people", "review", "unused")
 """Those that keep Spark busiest; by day they run as the tutorial shows them."""
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.app.serving import Answer, Served, basic, server
 from tests.app.threaded import threaded
 from tests.authn.issuer import AUDIENCE, ISSUER, Issuer, forgeries, serving
+from tests.servers import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -323,9 +324,7 @@ def test_no_forgery_comes_in_and_none_makes_the_server_fetch_anything(
 
 
 def test_while_the_store_is_away_it_is_not_ready_and_denies(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     database = f"postgresql://nobody@127.0.0.1:{port}/none"
     with server(tmp_path / "s", database=database, ready=False) as served:
         assert _wait_alive(served) == 200

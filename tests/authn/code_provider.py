@@ -10,7 +10,6 @@ import importlib.util
 import os
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ from urllib.parse import urljoin
 
 import httpx
 import pytest
+
+from tests.servers import free_port
 
 HERE = Path(__file__).parent / "provider"
 ROOT = Path(__file__).parents[2]
@@ -111,9 +112,7 @@ def _filled(
 def provider(redirect_url: str) -> Iterator[Provider]:
     """The provider, while it is needed."""
     node, folder = installed()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(node), "provider.js", str(port), redirect_url]
     process = subprocess.Popen(
         command,

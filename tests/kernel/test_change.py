@@ -550,6 +550,7 @@ def test_memberships_on_a_cycle_can_be_ended() -> None:
     check(again, LAKE, MembershipChanged(MembershipRow(two, one), False))
 
 
+@pytest.mark.by_day(3, turns=True)
 def test_64_levels_lie_above_what_is_moved_and_no_65th() -> None:
     domains = [CAT.entity(f"domain:urn:li:domain:{n:02}") for n in range(66)]
     added = [EntityAdded(d, p) for d, p in zip(domains, [None, *domains], strict=False)]

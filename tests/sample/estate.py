@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import shutil
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -44,15 +48,30 @@ def _identity() -> list[Any]:
 
 @pytest.fixture(scope="session")
 def estate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the three realms, made by the demo itself."""
+    """A folder with the three realms, made by the demo itself; each process has a copy."""
     # Several places import this fixture, and each import is a fixture of its own.
     if not _made:
-        folder = tmp_path_factory.mktemp("estate")
-        with pytest.MonkeyPatch.context() as patch:
-            spared.spare(patch)
-            assert main(["demo", "--once", "--dir", str(folder)]) == 0
+        folder = tmp_path_factory.mktemp("own") / "estate"
+        shutil.copytree(_of_all_processes(tmp_path_factory.getbasetemp()), folder)
         _made.append(folder)
     return _made[0]
+
+
+def _of_all_processes(folder: Path) -> Path:
+    """The estate that is made once for a run, by the process that needs it first."""
+    run = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    made = run / "estate"
+    with (run / "estate-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            with (
+                tempfile.TemporaryDirectory(dir=run) as fresh,
+                pytest.MonkeyPatch.context() as patch,
+            ):
+                spared.spare(patch)
+                assert main(["demo", "--once", "--dir", f"{fresh}/estate"]) == 0
+                Path(fresh, "estate").rename(made)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,15 +15,14 @@ from lakewarden.app.fair_queue import THREADS
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.writing import SqlWriting
+from tests.servers import free_port
 from tests.store.lake import REALM, SCHEMA, TABLE, event, facts, tables, with_realm, write
 
 PASSWORD = "hunter2"
 
 
 def test_a_server_that_does_not_listen_is_unavailable_and_keeps_its_password() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with pytest.raises(Unavailable, match="refused") as away:
         open_store(f"postgresql://ana:{PASSWORD}@127.0.0.1:{port}/lake")
     assert_silent(away.value)

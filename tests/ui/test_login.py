@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.app.serving import Served, server
 from tests.authn.code_provider import Provider, provider
+from tests.servers import free_port
 from tests.ui.browser import VIEWS, Tab, tab
 
 if TYPE_CHECKING:
@@ -163,9 +163,7 @@ def federated(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Served, Provider]]:
     """A server whose people log in at an identity provider, and the provider."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     with provider(f"{address}/ui/login/oidc/callback") as idp:
         settings: dict[str, Any] = {

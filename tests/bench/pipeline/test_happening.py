@@ -45,6 +45,7 @@ def _happened(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path
 
 
+@pytest.mark.by_day(1)
 def test_whatever_is_logged_is_allowed(index: Index, happened: Path) -> None:
     matrix = Matrix(snapshot(index))
     rows = pq.read_table(happened / happening.USAGE).to_pylist()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests.servers import free_port
 
 CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lakewarden"
 MAIN: Final = "org.apache.iceberg.rest.RESTCatalogServer"
@@ -41,9 +42,7 @@ def java_catalog(folder: Path, warehouse: str | None = None, *more_archives: Pat
     assert pyspark is not None
     assert pyspark.origin is not None
     archives = (*more_archives, installed() / "*", Path(pyspark.origin).parent / "jars/*")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {
         **os.environ,
         "CATALOG_REST_PORT": str(port),

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +20,7 @@ from typing import NamedTuple
 import pyspark
 
 from lakewarden.pipeline.java import ensure_java
+from tests.servers import free_port
 
 WORKERS = 2
 _START_SECONDS = 300
@@ -153,7 +153,7 @@ class Cluster:
     @contextmanager
     def connect_server(self) -> Iterator[tuple[str, Process]]:
         """As `connect`, with the process of the server."""
-        port = _free_port()
+        port = free_port()
         words = ["--name", "connect", "--conf", f"spark.connect.grpc.binding.address={_LOOPBACK}"]
         words += ["--conf", f"spark.connect.grpc.binding.port={port}"]
         words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
@@ -181,7 +181,7 @@ def cluster(folder: Path, rehearsal: Sequence[str] = ()) -> Iterator[Cluster]:
     environment = _environment(folder)
     if rehearsal:
         _rehearse(folder, environment, rehearsal)
-    port = _free_port()
+    port = free_port()
     words = ["org.apache.spark.deploy.master.Master", "--host", _LOOPBACK, "--webui-port", "0"]
     words = _class(*words, "--port", str(port))
     with ExitStack() as ends:
@@ -259,10 +259,3 @@ def _bare_python(folder: Path) -> Path:
     program.write_text(_BARE_PYTHON.format(libraries=libraries, python=sys.executable))
     program.chmod(0o755)
     return program
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -119,7 +119,7 @@ def rewritten(facts: Facts, other: Facts, seed: int) -> Facts:
     )
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @every_system
 @few
 @given(seed=seeds)
@@ -138,7 +138,7 @@ def test_other_statements_people_and_owners_differ_as_the_decisions_do(
     check(after, before)
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @every_system
 @few
 @given(seed=seeds)
@@ -156,7 +156,7 @@ def test_asked_only_about_privileges_that_changed_the_same_differs(name: str, se
     assert triples(found, users, before) == triples(whole, users, before)
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @every_system
 @few
 @given(seed=seeds)

@@ -70,7 +70,7 @@ def check(before: Snapshot, after: Snapshot) -> None:
     assert told == split(allowed(before, users), allowed(after, users))
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @every_system
 @few
 @given(seed=seeds)
@@ -85,7 +85,7 @@ def test_changes_of_every_kind_differ_as_the_decisions_do(name: str, seed: int) 
     check(after, before)
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @every_system
 @few
 @given(seed=seeds)

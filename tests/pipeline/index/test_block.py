@@ -25,7 +25,7 @@ seeds = st.integers(0, 2**32 - 1)
 few = a_share_of_the_examples(10)
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 @few
 @given(seed=seeds, bits=st.integers(0, 4))
@@ -46,7 +46,7 @@ def test_the_blocks_of_a_world_lie_in_the_scopes_that_the_whole_lies_in(
         assert found == expected, whole.table.scopes[number]
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(2, turns=True)
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 @few
 @given(seed=seeds)

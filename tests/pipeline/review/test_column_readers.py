@@ -87,7 +87,8 @@ def denying(draft: WorldDraft, column: Entity, number: int) -> Statement:
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize(
-    ("name", "first", "count"), [("gravitino", 9_000, 3), ("datahub", 9_200, 1)]
+    ("name", "first", "count"),
+    [("gravitino", 9_000, 1), ("gravitino", 9_001, 2), ("datahub", 9_200, 1)],
 )
 def test_columns_are_told_with_who_reads_their_values(name: str, first: int, count: int) -> None:
     reviews = [review(world) for world in masked(name, first, count)]
@@ -97,8 +98,9 @@ def test_columns_are_told_with_who_reads_their_values(name: str, first: int, cou
 
 
 @pytest.mark.by_day(1)
-def test_nobody_is_told_to_read_what_a_deny_closes() -> None:
-    found = [told(review(world)) for world in denied(9_300, 3)]
+@pytest.mark.parametrize(("first", "count"), [(9_302, 1), (9_300, 3)])
+def test_nobody_is_told_to_read_what_a_deny_closes(first: int, count: int) -> None:
+    found = [told(review(world)) for world in denied(first, count)]
     bound, closed = map(sum, zip(*found, strict=True))
     assert bound
     assert closed

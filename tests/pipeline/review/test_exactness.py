@@ -27,7 +27,7 @@ LIMIT = 1
 """With so few kinds nearly every matter of a small world has more."""
 
 
-@pytest.mark.by_day(5)
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 @pytest.mark.parametrize("form", ["as shipped", "bitmaps"])
 def test_a_review_is_exact(name: str, form: str) -> None:

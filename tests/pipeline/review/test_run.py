@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=30, goals=20)
 BITS = 4
-MODELS = ("gravitino", "cdap")
+MODELS = ("gravitino", pytest.param("cdap", marks=pytest.mark.nightly))
 """Reviewed by classes; a world of datahub, where most is said of assets, by container."""
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from lakewarden import models
 from lakewarden.kernel.expression import Anyone
-from lakewarden.service.scenarios import Case, read
+from lakewarden.service.scenarios import Case
 from tests.systems.cdap.http.calls import ASKED_WITH, CALLS, FILTERS
 from tests.systems.cdap.http.carried import is_carried
-from tests.systems.cdap.http.test_scenarios import FILES, is_askable
+from tests.systems.cdap.http.test_scenarios import FILES, is_askable, read
 
 NEVER_ALONE: Final = {
     "dataset_type.create": "never refuses what deploying the module allowed",

@@ -20,9 +20,9 @@ import pytest
 
 from lakewarden import models
 from lakewarden.kernel.expression import Anyone
-from lakewarden.service.scenarios import Case, Scenario, read, run
+from lakewarden.service.scenarios import Case, Scenario, run
 from tests.systems.cdap.http.carried import CARRIED, Carriers, is_carried, is_over_authzen
-from tests.systems.cdap.http.test_scenarios import FILES, is_askable
+from tests.systems.cdap.http.test_scenarios import FILES, is_askable, read
 
 REGISTERS: Final = Path(__file__).parents[3] / "register"
 

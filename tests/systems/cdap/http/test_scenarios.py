@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,10 +27,11 @@ from lakewarden.kernel.change import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
+from lakewarden.service import scenarios
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged
-from lakewarden.service.scenarios import Case, Question, Scenario, find, read, run
+from lakewarden.service.scenarios import Case, Question, Scenario, find, run
 from lakewarden.service.state import State
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
@@ -53,6 +55,13 @@ T = TypeVar("T")
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 FILES = [path for model in ("cdap", "cdap_parent_write") for path in find(SCENARIOS / model)]
+
+
+@cache
+def read(path: Path) -> Scenario:
+    """The scenario of a file, which several modules ask for as they are collected."""
+    return scenarios.read(path)
+
 
 PASSED = {200, 201, 202, 204, 207, 404, 409, 501}
 """What is answered after the rule was passed."""

@@ -14,6 +14,7 @@ from typing import Final
 
 from lakewarden.app.dialects import all_dialects
 from lakewarden.cli import main
+from lakewarden.systems.datahub.http.graphql.schema import schema
 from tests import forkserver
 
 _IMPORTED_BY_A_SERVER: Final = (
@@ -26,10 +27,11 @@ _IMPORTED_BY_A_SERVER: Final = (
 
 
 def preload() -> None:
-    """Imports what a server needs; the fork server does it once for all servers."""
+    """Imports and makes what a server needs; the fork server does it once for all servers."""
     for module in _IMPORTED_BY_A_SERVER:
         import_module(module)
     all_dialects()
+    schema()
 
 
 class Forked:

@@ -296,7 +296,7 @@ class Application:
             self._tried.set()
             if self.parts.is_open:
                 self.prepare_rows()
-                await self._aside(self._prepare_search)
+                await self._aside(self._prepare_systems)
                 return
             await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
             tries += 1
@@ -456,13 +456,13 @@ class Application:
             if (step.is_new or not count % _STEPS) and stop.wait(_PAUSE_SECONDS):
                 return
 
-    def _prepare_search(self) -> None:
-        """Saves the first search the work; without it, that search does it."""
+    def _prepare_systems(self) -> None:
+        """Saves the first requests work of their systems; without it, they do it."""
         try:
             for _, start in registry().having("first_start"):
                 start.ready(self.parts.service)
         except Exception as error:  # noqa: BLE001 — the server serves all the same
-            log.get().warning("search index not prepared", exc_info=error)
+            log.get().warning("first requests not prepared", exc_info=error)
 
     async def _aside(self, work: Callable[[], None]) -> None:
         """Does something in a worker thread; that the store is away is no error here."""

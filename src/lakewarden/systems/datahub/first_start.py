@@ -10,7 +10,7 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.service.realm import Realm
 from lakewarden.systems.datahub.root_password import REALM, set_root_password
-from lakewarden.systems.datahub.search.warmth import prepare
+from lakewarden.systems.datahub.search.warmth import MODEL, prepare
 from lakewarden.systems.datahub.settings import DataHubSettings
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ class _FirstStart(FirstStart):
         set_root_password(service, settings.of(DataHubSettings), hashing)
 
     def ready(self, service: DecisionService) -> None:
+        if any(realm.realm.model == MODEL for realm in service.state.realms.values()):
+            # Here, since commands that start no server import this module.
+            from lakewarden.systems.datahub.http.graphql.schema import schema
+
+            schema()
         prepare(service)
 
 

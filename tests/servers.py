@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import cycle
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from unittest.mock import patch
 
 import sqlalchemy as sa
@@ -110,16 +110,20 @@ def _stored(connection: sa.Connection) -> str:
 def _one_tls_context() -> Iterator[None]:
     """Has a driver read the machine's certificates once, not for each connection.
 
-    The servers here have none, so no connection looks at them.
+    A connection that is to look at them brings a context of its own.
     """
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with patch.object(Connection, "_create_ssl_ctx", lambda *_: context):
+
+    def chosen(_: Connection[Any], given: object) -> ssl.SSLContext:
+        return given if isinstance(given, ssl.SSLContext) else context
+
+    with patch.object(Connection, "_create_ssl_ctx", chosen):
         yield
 
 
 @contextmanager
-def mariadb() -> Iterator[str]:
+def mariadb(*options: str) -> Iterator[str]:
     """A MariaDB server of its own; yields the SQLAlchemy URL of an account with every right."""
     server = shutil.which("mariadbd", path=_SBIN)
     installer = shutil.which("mariadb-install-db", path=_SBIN)
@@ -146,7 +150,7 @@ def mariadb() -> Iterator[str]:
             *(server, "--no-defaults", data, f"--tmpdir={place}", *user),
             *(f"--socket={place}/socket", f"--pid-file={place}/pid"),
             *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
-            *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"),
+            *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", *options),
         ]
         log = Path(place, "log")
         with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:

@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 import pymysql
 from pymysql.cursors import DictCursor
@@ -28,6 +27,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import Grant, Known, Path, Roles
 from lakewarden.pushdown.mariadb_account import AccountRights
+from lakewarden.pushdown.mariadb_address import connection_options
 from lakewarden.pushdown.mariadb_catalog import EVERYONE, Catalog
 from lakewarden.pushdown.mariadb_engines import Reached, merging, reached
 from lakewarden.pushdown.mariadb_held import HeldRoles
@@ -60,7 +60,6 @@ _TOO_LONG: Final = "its name is too long for a grant on a database"
 _HAS_BACKSLASH: Final = "a role of MySQL would have a grant on another database by its name"
 _VIEW: Final = "VIEW"
 _LONGEST_LOCK: Final = 64
-_PORT: Final = 3306
 _LONGEST_ROLE: Final = 128
 _LONGEST_ROLE_OF_MYSQL: Final = 32
 """Characters of the name of a role."""
@@ -92,7 +91,7 @@ def connected(
     Raises `Unavailable` where the server cannot be reached, refuses, or does not answer a statement
     in `answer_s`.
     """
-    server = _server(address.url)
+    server = connection_options(address.url)
     own = {
         "autocommit": True,
         "charset": "utf8mb4",
@@ -116,24 +115,6 @@ def connected(
                 connection.close()
     except pymysql.MySQLError as error:
         raise Unavailable(f"the target `{address.target}`: {_said(error)}") from None
-
-
-def _server(url: str) -> dict[str, Any]:
-    """Where the server is, and the account. Raises `BadInput` for what is no such address."""
-    expected = BadInput("expected `mariadb://USER:PASSWORD@HOST:PORT` without options", where="url")
-    try:
-        parts = urlsplit(url)
-        port = parts.port or _PORT
-    except ValueError:
-        raise expected from None
-    if not parts.hostname or parts.query:
-        raise expected
-    return {
-        "host": parts.hostname,
-        "port": port,
-        "user": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-    }
 
 
 def _said(error: pymysql.MySQLError) -> str:

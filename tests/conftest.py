@@ -162,9 +162,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("property")
         elif _is_fully_covered(item.path):
             item.add_marker("coverage_gate")
-        for fixture in getattr(item, "fixturenames", ()):
-            if fixture in _MARK_BY_FIXTURE:
-                item.add_marker(_MARK_BY_FIXTURE[fixture])
+        # A fixture may be asked for by its name, which is a parameter then.
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        asked = {value for value in parameters if isinstance(value, str)}
+        for fixture in _MARK_BY_FIXTURE.keys() & asked.union(getattr(item, "fixturenames", ())):
+            item.add_marker(_MARK_BY_FIXTURE[fixture])
         marks = {mark.name for mark in item.iter_markers()}
         for mark in _MARK_BY_FIXTURE.values():
             if mark in marks:

@@ -132,11 +132,9 @@ def mariadb(*options: str) -> Iterator[str]:
     user = ["--user=root"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(prefix="lakewarden-mariadb-") as place:
         data = f"--datadir={place}/data"
-        subprocess.run(
-            [installer, "--no-defaults", "--skip-test-db", data, *user],
-            check=True,
-            capture_output=True,
-        )
+        # A server that starts clears the folder of temporary tables, also of those of others.
+        own = f"--tmpdir={place}"
+        _install([installer, "--no-defaults", "--skip-test-db", data, own, *user])
         password = secrets.token_hex(16)
         Path(place, "init.sql").write_text(
             "CREATE DATABASE lakewarden CHARACTER SET utf8mb4;\n"
@@ -145,9 +143,8 @@ def mariadb(*options: str) -> Iterator[str]:
             encoding="utf-8",
         )
         port = free_port()
-        # A server that starts clears the folder of temporary tables, also of those of others.
         command = [
-            *(server, "--no-defaults", data, f"--tmpdir={place}", *user),
+            *(server, "--no-defaults", data, own, *user),
             *(f"--socket={place}/socket", f"--pid-file={place}/pid"),
             *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
             *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", *options),
@@ -161,6 +158,13 @@ def mariadb(*options: str) -> Iterator[str]:
             finally:
                 process.terminate()
                 process.wait()
+
+
+def _install(command: list[str]) -> None:
+    """Makes the files of a server. Raises `RuntimeError` with what the command said."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
 _MYSQL: Final = "8.0.12-5"
@@ -185,8 +189,8 @@ def mysql() -> Iterator[str]:
         ):
             files.extractall(f"{place}/mysql", filter="data")
         server = [f"{place}/mysql/bin/mysqld", "--no-defaults", f"--basedir={place}/mysql", *user]
-        server.append(f"--datadir={place}/data")
-        subprocess.run([*server, "--initialize-insecure"], check=True, capture_output=True)
+        server += [f"--datadir={place}/data", f"--tmpdir={place}"]
+        _install([*server, "--initialize-insecure"])
         password = secrets.token_hex(16)
         Path(place, "init.sql").write_text(
             "CREATE DATABASE lakewarden CHARACTER SET utf8mb4;\n"
@@ -198,7 +202,6 @@ def mysql() -> Iterator[str]:
         port = free_port()
         command = [
             *(*server, f"--socket={place}/socket", f"--pid-file={place}/pid", "--mysqlx=OFF"),
-            f"--tmpdir={place}",
             *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
             *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", "--skip-name-resolve"),
         ]

@@ -122,7 +122,7 @@ def _by_others(
                 what=sql.SQL(what), on=on, by=by, to=to
             ),
         )
-    for member in sorted(role.members)[:1]:
+    for member in sorted(role.members - {grantor})[:1]:
         handed = "SET ROLE {member}; GRANT {what} ON {on} TO {by}"
         what = rng.choice(["TRIGGER", "REFERENCES (note)"])
         yield (

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.principal import USER, Principal, members_of
+from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown import push
@@ -361,7 +361,7 @@ def test_a_role_that_is_called_public_is_not_everybody(
         assert found["public"].users == ("ana", "bo")
         with connected(made.address) as database:
             proposed = push.proposal(database, made.state, made.target, NOW)
-        assert {*proposed.policy()["members"]} == {"role:m:pg-PUBLIC"}  # type: ignore[misc]
+        assert {row.of for row in proposed.members} == {Principal(ROLE, "m:pg-PUBLIC")}
         assert all(one.principals != {members_of("m")} for one in proposed.statements.values())
     finally:
         own.execute('DROP OWNED BY "PUBLIC"; DROP ROLE "PUBLIC"')

@@ -232,7 +232,7 @@ def test_policies_of_rows_limit_readers(page: Mapping[str, object], expected: st
         ((attached(by_tags(name="gone")), TAGS), "no reply says which tables have these LF-tags"),
         ((attached({"Database": {"Name": "shop"}}),), "expected a table or LF-tags"),
         ((attached(ALL_TABLES),), "expected a table or LF-tags"),
-        ((attached({"Table": {**lake_table("a")["Table"], "CatalogId": "9"}}),), "two catalogs"),  # type: ignore[dict-item]
+        ((attached(lake_table("a", CatalogId="9")),), "two catalogs"),
     ],
 )
 def test_policies_of_rows_on_something_else_are_refused(

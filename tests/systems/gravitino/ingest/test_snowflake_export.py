@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,12 +40,15 @@ def grants(*rows: str) -> str:
     return "\n".join([HEADER, *(f"2024-01-01,{row}," for row in rows)]) + "\n"
 
 
-def read(folder: Path, spark: SparkSession, files: Export) -> tuple[Warden, set[str]]:
+def read(
+    folder: Path, spark: SparkSession, files: Export, others: Export = SNOWFLAKE
+) -> tuple[Warden, set[str]]:
     """Who answers from an export, and what the report lists."""
-    export = written(folder / "export", {**SNOWFLAKE, **files})
+    export = written(folder / "export", {**others, **files})
     source = opener_of("snowflake-file").open(str(export), "gravitino", {"metalake": "lk"})
-    rows = list(source.read(spark, GRAVITINO, folder, lambda *_: None).rows)  # type: ignore[arg-type]
-    return Warden(GRAVITINO, facts_of(rows)), {
+    rows = source.read(spark, GRAVITINO, folder, lambda *_: None).rows
+    assert isinstance(rows, Sequence)
+    return Warden(GRAVITINO, facts_of([*rows])), {
         ": ".join(row.cells) for row in rows if row.table == "notes"
     }
 
@@ -221,10 +224,7 @@ def test_who_is_in_no_list_of_users_is_nobody(
         (tmp_path / "export" / name).unlink()
     left = {name: text for name, text in SNOWFLAKE.items() if "users" not in name}
     lists = {} if users is None else {"users.csv": users, "grants_to_users.csv": MEMBERS}
-    export = written(tmp_path / "export", {**left, **files, **lists})
-    source = opener_of("snowflake-file").open(str(export), "gravitino", {"metalake": "lk"})
-    found = source.read(unstarted, GRAVITINO, tmp_path, lambda *_: None)
-    warden = Warden(GRAVITINO, facts_of(list(found.rows)))  # type: ignore[arg-type]
+    warden, _ = read(tmp_path, unstarted, {**files, **lists}, left)
     assert readers(warden, "ORDERS") == {"ORDERS": ""}
 
 

@@ -184,11 +184,34 @@ def check(server: str, seed: int, most: int) -> int:
                     ):
                         connection.execute(edit)
                     connection.execute("RESET ROLE")
+            others |= _handed_on(made, connection)
         _is_repaired(made, pushed)
         assert {(one.grantee, one.grant) for one in _foreign(made)} == others
         theirs = {(one.grantee, one.grant.privilege) for one in _foreign(made)}
         assert ("PUBLIC", "DELETE") in theirs
         return len(whole)
+
+
+def _handed_on(made: Estate, connection: psycopg.Connection[Any]) -> set[tuple[str, Grant]]:
+    """What users gave users by an option of their own, which no push may take away."""
+    rows = connection.execute(
+        """
+        WITH lists AS (
+            SELECT oid, NULL AS attname, relacl AS acl FROM pg_class
+            UNION ALL SELECT attrelid, attname, attacl FROM pg_attribute
+        )
+        SELECT n.nspname, c.relname, l.attname, pg_get_userbyid(a.grantee), a.privilege_type
+        FROM lists l JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+        CROSS JOIN LATERAL aclexplode(l.acl) a
+        WHERE pg_get_userbyid(a.grantor) = ANY(%(users)s)
+        AND pg_get_userbyid(a.grantee) = ANY(%(users)s)
+        """,
+        {"users": [made.name(user) for user in made.users()]},
+    )
+    return {
+        (grantee, Grant((schema, table, column) if column else (schema, table), privilege))
+        for schema, table, column, grantee, privilege in rows
+    }
 
 
 def _is_beside(made: Estate, connection: psycopg.Connection[Any]) -> None:

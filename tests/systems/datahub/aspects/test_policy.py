@@ -71,6 +71,13 @@ def test_a_policy_is_one_statement_called_by_its_name() -> None:
     )
 
 
+def test_what_is_no_policy_has_no_statement() -> None:
+    value = Fields({"type": "PLATFORM"}, "p.json")
+    (row,) = policy(Entity("dataset", TABLE), value, At("p.json: line 1", MODEL))
+    assert row.reason == BAD_STATEMENT
+    assert row.detail == f"expected the URN of a policy, got `{TABLE}`"
+
+
 @pytest.mark.parametrize("state", ["INACTIVE", "DRAFT", "active"])
 def test_only_active_is_active(state: str) -> None:
     assert not read_row(state=state).active

@@ -145,6 +145,18 @@ def test_no_way_leads_round_the_guard(small: Wire, way: Send) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_what_is_no_policy_grants_nothing_by_what_a_policy_says(small: Wire, way: Send) -> None:
+    """Whoever may write it, in whatever case its URN has the type of policies."""
+    small.grant("more", "EDIT_ENTITY", "CREATE_ENTITY", to="eve", TYPE=["dataHubpolicy"])
+    revision = small.service.state.revision
+    others = (ORDERS, PRODUCT, "urn:li:dataHubpolicy:mine")
+    assert {urn: way(small, urn, "dataHubPolicyInfo", POLICY) for urn in others} == dict.fromkeys(
+        others, 400
+    )
+    assert small.service.state.revision == revision
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_every_way_leads_where_it_may(small: Wire, way: Send) -> None:
     assert way(small, ORDERS, "datasetProperties", {"name": "orders"}) == 200
     assert small.aspects(ORDERS)["datasetProperties"] == {"name": "orders"}

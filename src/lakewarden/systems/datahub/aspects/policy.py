@@ -31,6 +31,7 @@ from lakewarden.service.source_row import (
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import Fields
 
+_TYPE: Final = "dataHubPolicy"
 _METADATA: Final = "METADATA"
 _PLATFORM: Final = "PLATFORM"
 _PROPERTY: Final = "STRUCTURED_PROPERTY"
@@ -39,7 +40,15 @@ _MATCHES: Final = ("filter", _CONSTRAINTS)
 
 
 def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
-    """The statement of a policy, and notes about what of it has no counterpart."""
+    """The statement of a policy, and notes about what of it has no counterpart.
+
+    INVARIANT: a policy alone has one. Who may write some other entity may not grant by that.
+    """
+    if entity.type != _TYPE:
+        row = statement_row({"id": entity.name}, at.place)
+        message = f"expected the URN of a policy, got {quoted(entity.name)}"
+        yield row.rejected(BAD_STATEMENT, message)
+        return
     notes: list[str] = []
     table: dict[str, object] = {
         "id": entity.name,
@@ -67,7 +76,7 @@ def policy_statement(
     name: str, value: Mapping[str, object], model: Model, where: str
 ) -> dict[str, Any]:
     """The statement of a policy of that URN, as a statement file has it; raises `BadInput`."""
-    entity = datahub.parse("dataHubPolicy", name)
+    entity = datahub.parse(_TYPE, name)
     rows = policy(entity, Fields(value, f"{where}.value"), At(where, model))
     (row,) = (row for row in rows if row.table == STATEMENTS)
     if row.reason:

@@ -209,7 +209,7 @@ def test_hard_deletion_and_references_take_the_right_to_delete(service: Decision
         return remove(transaction, HUB, PII, Switches())
 
     def forget(transaction: WriteTransaction) -> int:
-        return len(referring(transaction, HUB, PII, Switches(), forget=True))
+        return len(referring(transaction, HUB, PII, ANA_URN, Switches(), forget=True))
 
     for task in (drop, forget):
         with pytest.raises(NotAllowed):

@@ -30,6 +30,8 @@ BOX = Entity("container", "urn:li:container:box")
 PRODUCT = Entity("dataProduct", "urn:li:dataProduct:p")
 READER = Entity("dataHubRole", "urn:li:dataHubRole:Reader")
 
+TAG = Entity("tag", "urn:li:tag:pii")
+
 STATED: list[tuple[Entity, Entity, str, dict[str, Any]]] = [
     (SHOP, ORDERS, "domains", {"domains": [SHOP.name]}),
     (SHOP, EU, "domainProperties", {"name": "EU", "parentDomain": SHOP.name}),
@@ -39,6 +41,18 @@ STATED: list[tuple[Entity, Entity, str, dict[str, Any]]] = [
     (ORDERS, PRODUCT, "dataProductProperties", {"assets": [{"destinationUrn": ORDERS.name}]}),
     (STAFF, ORDERS, "ownership", {"owners": [{"owner": STAFF.name, "type": "NONE"}]}),
     (STAFF, ANA, "groupMembership", {"groups": [STAFF.name]}),
+    (
+        *(TAG, ORDERS, "schemaMetadata"),
+        {"fields": {"array": [{"fieldPath": "IBAN", "globalTags": {"tags": [{"tag": TAG.name}]}}]}},
+    ),
+    (
+        *(TERM, ORDERS, "editableSchemaMetadata"),
+        {
+            "editableSchemaFieldInfo": [
+                {"fieldPath": "a.b", "glossaryTerms": {"terms": [{"urn": TERM.name}]}}
+            ]
+        },
+    ),
 ]
 
 
@@ -62,7 +76,7 @@ def test_a_reference_is_found_and_forgotten(
     put(service, source, aspect, value)
     snapshot = service.state.realm(HUB).matrix.snapshot
     assert [(one.source, one.aspect) for one in references(snapshot, target)] == [(source, aspect)]
-    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, target))
+    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, target, ANA))
     assert references(service.state.realm(HUB).matrix.snapshot, target) == []
     with service.reading() as reading:
         found = aspects.read(reading, service.state.realm(HUB), [source])[source]
@@ -73,3 +87,29 @@ def test_roles_are_not_among_them(service: DecisionService) -> None:
     put(service, ANA, "roleMembership", {"roles": [READER.name]})
     put(service, READER, "dataHubRoleInfo", {"name": "Reader"})
     assert references(service.state.realm(HUB).matrix.snapshot, READER) == []
+
+
+def test_columns_keep_what_else_is_said_of_them(service: DecisionService) -> None:
+    """Below the names of Avro types, too; and a tag that comes back is on no column."""
+    gold, other = {"tag": "urn:li:tag:gold"}, {"terms": [{"urn": TERM.name}], "auditStamp": {}}
+    columns: list[dict[str, Any]] = [
+        {"fieldPath": "id"},
+        {
+            "fieldPath": {"string": "IBAN"},
+            "globalTags": {"com.linkedin.common.GlobalTags": {"tags": [{"tag": TAG.name}, gold]}},
+            "glossaryTerms": other,
+        },
+    ]
+    put(service, ORDERS, "schemaMetadata", {"schemaName": "o", "fields": {"array": columns}})
+    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, TAG, ANA))
+    put(service, TAG, "status", {"removed": False})
+    assert references(service.state.realm(HUB).matrix.snapshot, TAG) == []
+    with service.reading() as reading:
+        found = aspects.read(reading, service.state.realm(HUB), [ORDERS])[ORDERS]
+    columns[1]["globalTags"]["com.linkedin.common.GlobalTags"]["tags"] = [gold]
+    kept = {"schemaName": "o", "fields": {"array": columns}}
+    assert found["schemaMetadata"].value == kept
+    put(service, ORDERS, "schemaMetadata", kept)
+    snapshot = service.state.realm(HUB).matrix.snapshot
+    assert references(snapshot, TAG) == []
+    assert [one.source for one in references(snapshot, TERM)] == [ORDERS]

@@ -8,8 +8,9 @@ that; a part of a column counts for the whole column, too, since engines ask for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -28,6 +29,9 @@ ASPECTS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """By aspect: the list of its columns, and the kinds of relation of their tags and terms."""
 
+_LABELS: Final = (("globalTags", "tags", "tag"), ("glossaryTerms", "terms", "urn"))
+"""Of tags and terms: the member of a column, the list in it, and the URN's name in the list."""
+
 _OF_TYPES: Final = re.compile(r"\[[^\[\]]*\]")
 """What a path of version 2 says of types."""
 
@@ -43,8 +47,8 @@ def column_labels(dataset: Entity, aspect: str, value: object, model: Model) -> 
     labels = set[RelationRow]()
     for field in _objects(value, listed):
         path = without_avro_type(field.get("fieldPath"))
-        named = [(tag, urn) for urn in _urns(field, "globalTags", "tags", "tag")]
-        named += [(term, urn) for urn in _urns(field, "glossaryTerms", "terms", "urn")]
+        kinds = zip((tag, term), _LABELS, strict=True)
+        named = [(kind, urn) for kind, label in kinds for urn in _urns(field, *label)]
         targets = [(kind, _target(urn, model.relations[kind].targets)) for kind, urn in named]
         if targets and isinstance(path, str):  # most columns have none: their names are not parsed
             for column in _columns(dataset, path):
@@ -72,6 +76,54 @@ def labelled_parts(aspect: str, value: object) -> dict[str, object]:
     read = ("fieldPath", "globalTags", "glossaryTerms", "nativeDataType")
     parts = ({key: one[key] for key in read if key in one} for one in _objects(value, listed))
     return {listed: [one for one in parts if len(one) > 1]}
+
+
+def without_label(aspect: str, value: Mapping[str, Any], urn: str) -> dict[str, Any]:
+    """The aspect's value without a tag or a term on any of its columns."""
+    listed = ASPECTS[aspect][0]
+
+    def of_columns(columns: object) -> object:
+        if not isinstance(columns, list):
+            return columns
+        return [_within(column, of_column) for column in columns]
+
+    def of_column(column: object) -> object:
+        if not isinstance(column, Mapping):
+            return column
+        stripped = dict(column)
+        for key, members, member in _LABELS:
+            if key in stripped:
+                stripped[key] = _within(
+                    stripped[key], partial(_without_member, members, member, urn)
+                )
+        return stripped
+
+    return {key: _within(of, of_columns) if key == listed else of for key, of in value.items()}
+
+
+def _without_member(key: str, member: str, urn: str, labels: object) -> object:
+    if not isinstance(labels, Mapping):
+        return labels
+
+    def remaining(listed: object) -> object:
+        if not isinstance(listed, list):
+            return listed
+        return [one for one in listed if not _names(without_avro_type(one), member, urn)]
+
+    return {**labels, key: _within(labels.get(key), remaining)}
+
+
+def _names(label: object, member: str, urn: str) -> bool:
+    return isinstance(label, Mapping) and without_avro_type(label.get(member)) == urn
+
+
+def _within(value: object, change: Callable[[object], object]) -> object:
+    """The changed value, below the name of its Avro type where it has one."""
+    inner = without_avro_type(value)
+    if inner is value or not isinstance(value, Mapping):
+        return change(value)
+    (name,) = value
+    return {name: change(inner)}
 
 
 def field_paths(aspect: str, value: object) -> Iterator[str]:

@@ -19,6 +19,7 @@ from lakewarden.systems.datahub.http import (
 )
 from lakewarden.systems.datahub.http.actions import Actions, action_route
 from lakewarden.systems.datahub.http.authorization import (
+    caller,
     check_open,
     check_readable,
     committed,
@@ -157,11 +158,11 @@ def delete_references(exchange: Exchange) -> Reply:
     """Deletes the references to an entity; with `dryRun` only counts them."""
     body = fields(exchange)
     target = entity(body.text("urn"))
-    is_dry = body.flag("dryRun")
+    is_dry, actor = body.flag("dryRun"), caller(exchange)
 
     def forget(transaction: WriteTransaction) -> list[dict[str, object]]:
         references = referring(
-            transaction, exchange.realm, target, switches(exchange), forget=not is_dry
+            transaction, exchange.realm, target, actor, switches(exchange), forget=not is_dry
         )
         if not is_dry:
             count = len(references)

@@ -155,7 +155,7 @@ class Edit:
         logical_parent.check(self._desk, self._realm, writes)
         aspects.write(self._desk, self._realm, writes, self.actor.name)
         for entity in self._dropped:
-            references.forget(self._desk, self._realm, entity)
+            references.forget(self._desk, self._realm, entity, self.actor)
             aspects.drop(self._desk, self._realm, entity)
 
     def _check(self, entity: Entity, put: dict[str, Value]) -> None:

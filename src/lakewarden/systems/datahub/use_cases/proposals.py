@@ -148,15 +148,21 @@ def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: 
 
 
 def referring(
-    transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches, *, forget: bool
+    transaction: WriteTransaction,
+    realm: str,
+    entity: Entity,
+    actor: Entity,
+    switches: Switches,
+    *,
+    forget: bool,
 ) -> list[Reference]:
-    """The references to an entity, for callers who may delete it; `forget`: removes them.
+    """The references to an entity, for an `actor` who may delete it; `forget`: removes them.
 
     Raises `NotAllowed`.
     """
     Guard(transaction, realm, entity, switches).ask("entity.delete")
     if forget:
-        return references.forget(transaction, realm, entity)
+        return references.forget(transaction, realm, entity, actor)
     return references.references(transaction.realm(realm).matrix.snapshot, entity)
 
 

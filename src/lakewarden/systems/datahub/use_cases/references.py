@@ -1,14 +1,15 @@
 """What refers to an entity of DataHub from elsewhere: found, and removed.
 
 A deleted entity leaves references behind, as in the original, where a separate call removes them.
-Roles are not references: policies decide who has one.
+Roles are not references: policies decide who has one. Tags and terms of columns are references of
+their dataset, in its aspects: these lose them too, or they would say what binds no longer.
 
 SOURCE: datahub reference 6.6, `deleteReferences`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from pyroaring import BitMap
@@ -26,6 +27,10 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.service.effect import Effect
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.column_labels import ASPECTS as LABELLING
+from lakewarden.systems.datahub.aspects.column_labels import without_label
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 
 _ASPECTS: Final = {
     "asset": "dataProductProperties",
@@ -40,6 +45,12 @@ _ASPECTS: Final = {
 }
 """The aspect that states a relation."""
 
+_LABELS: Final = {kind: aspect for aspect, (_, *kinds) in LABELLING.items() for kind in kinds}
+"""The aspect of a dataset that states a relation of its columns."""
+
+_CHUNK: Final = 500
+"""So many datasets are read at once."""
+
 _PLACES: Final = {
     "container": "container",
     "domain": "domainProperties",
@@ -53,25 +64,44 @@ class Reference(NamedTuple):
 
     source: Entity
     aspect: str
-    effect: Effect
+    effects: tuple[Effect, ...]
 
 
 def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
     """All references to the entity, in order of their sources."""
     edges = [
         *_edges(snapshot, entity),
+        *_labels(snapshot, entity),
         *_children(snapshot, entity),
         *_of_actor(snapshot, entity),
     ]
     return sorted(edges, key=lambda edge: (edge.source, edge.aspect))
 
 
-def forget(transaction: WriteTransaction, realm: str, entity: Entity) -> list[Reference]:
-    """Removes all references to the entity, and says which they were."""
+def forget(
+    transaction: WriteTransaction, realm: str, entity: Entity, actor: Entity
+) -> list[Reference]:
+    """Removes all references to the entity for `actor`, and says which they were."""
     edges = references(transaction.realm(realm).matrix.snapshot, entity)
     if edges:
-        transaction.change(realm, *(edge.effect for edge in edges))
+        transaction.change(realm, *(effect for edge in edges for effect in edge.effects))
+    labelled = [edge for edge in edges if edge.aspect in LABELLING]
+    for start in range(0, len(labelled), _CHUNK):
+        _unlabel(transaction, realm, labelled[start : start + _CHUNK], entity.name, actor)
     return edges
+
+
+def _unlabel(
+    transaction: WriteTransaction, realm: str, edges: Sequence[Reference], urn: str, actor: Entity
+) -> None:
+    """Takes a tag or a term out of the aspects of datasets that have it on columns."""
+    documents = transaction.store.documents(realm, list({edge.source for edge in edges}))
+    writes = [
+        Write(edge.source, edge.aspect, without_label(edge.aspect, own.value, urn), own.system)
+        for edge in edges
+        if (own := aspects.stored_aspects(documents.get(edge.source)).get(edge.aspect)) is not None
+    ]
+    aspects.write(transaction, realm, writes, actor.name)
 
 
 def _edges(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
@@ -80,9 +110,25 @@ def _edges(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
     if id is None:
         return
     for kind, edges in snapshot.coded.relations.items():
-        for source in edges.sources_of(BitMap([id])):
+        for source in () if kind in _LABELS else edges.sources_of(BitMap([id])):
             row = RelationRow(kind, tree.entity(source), entity)
-            yield Reference(row.source, _ASPECTS.get(kind, kind), RelationChanged(row, False))
+            yield Reference(row.source, _ASPECTS.get(kind, kind), (RelationChanged(row, False),))
+
+
+def _labels(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
+    """The datasets that have the tag or term on some of their columns, in each aspect once."""
+    tree = snapshot.coded.tree
+    id = tree.find(entity)
+    if id is None:
+        return
+    rows: dict[tuple[Entity, str], list[RelationRow]] = {}
+    for kind, aspect in _LABELS.items():
+        for source in snapshot.coded.relations[kind].sources_of(BitMap([id])):
+            column = tree.entity(source)
+            dataset = datahub.parent(column) or column
+            rows.setdefault((dataset, aspect), []).append(RelationRow(kind, column, entity))
+    for (dataset, aspect), own in rows.items():
+        yield Reference(dataset, aspect, tuple(RelationChanged(row, False) for row in own))
 
 
 def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
@@ -97,7 +143,7 @@ def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
         parent = datahub.parent(child)
         if int(tree.parents[below]) == id and parent != entity:
             name = "glossaryTermInfo" if child.type == "glossaryTerm" else aspect
-            yield Reference(child, name, EntityMoved(child, parent))
+            yield Reference(child, name, (EntityMoved(child, parent),))
 
 
 def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
@@ -113,9 +159,9 @@ def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
         for owner, label in coded.owners.of(source):
             if owner == id:
                 row = OwnerRow(owned, actor, coded.ownerships[label])
-                yield Reference(owned, "ownership", OwnerChanged(row, False))
+                yield Reference(owned, "ownership", (OwnerChanged(row, False),))
     for member in coded.memberships.members.get(id, ()) if actor.kind == GROUP else ():
         principal = coded.memberships.principals[member]
         user = Entity("corpuser", principal.name)
         removed = MembershipChanged(MembershipRow(principal, actor), False)
-        yield Reference(user, "groupMembership", removed)
+        yield Reference(user, "groupMembership", (removed,))

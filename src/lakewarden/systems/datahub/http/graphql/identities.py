@@ -238,7 +238,7 @@ def _delete_principal(call: Call, transaction: WriteTransaction, entity: Entity)
         raise missing(entity.name)
     if not aspects.is_there(entity, state.matrix.snapshot):
         raise bad(f"`{entity.name}` is kept by the directory, not here")
-    references.forget(transaction, call.exchange.realm, entity)
+    references.forget(transaction, call.exchange.realm, entity, call.actor)
     aspects.drop(transaction, call.exchange.realm, entity)
 
 

@@ -70,10 +70,10 @@ class Batch:
 
     def _acting(self) -> Truths:
         """Whether the subject with a number acts as the owner with an index."""
-        owners = self._owners.principals
-        acts = np.zeros((len(self._subjects), len(owners) + 2), dtype=bool)
+        places = {owner: place for place, owner in enumerate(self._owners.principals)}
+        acts = np.zeros((len(self._subjects), len(places) + 2), dtype=bool)
         for number, subject in enumerate(self._subjects):
-            acts[number, :-2] = [owner in subject.deny for owner in owners]
+            acts[number, [places[each] for each in subject.deny if each in places]] = True
         acts[:, SEVERAL] = True
         return acts
 

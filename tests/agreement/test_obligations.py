@@ -22,7 +22,7 @@ from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import ROLE, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.statement import OBLIGING, Effect, Statement
+from lakewarden.kernel.statement import OBLIGING, Effect, On, Statement
 from lakewarden.service.system import System
 from lakewarden.testing.changes import after, change
 from lakewarden.testing.statement_generator import StatementGenerator
@@ -79,15 +79,25 @@ def questions(system: System, facts: Facts, draft: WorldDraft) -> list[tuple[Req
     types = {t.name for t in system.model.types.values() if t.filtered or t.masked}
     entities = [row.entity for row in facts.entities if row.entity.type in types]
     entities += [e for type in sorted(types) for e in _unstored(draft, type)]
+    alike = sorted(_alike(system, facts))
     people = [p for p in facts.principals if p.kind == USER]
     roles = [p for p in facts.principals if p.kind == ROLE]
     return [
         (Request(user, "", entity, NOW, roles=active), effect)
         for user in draft.some(people, 4)
-        for entity in draft.some(entities, 6)
+        for entity in (*draft.some(entities, 6), *draft.some(alike, 3))
         for active in (None, frozenset(draft.some(roles, 2, least=0)))
         for effect in EFFECTS
     ]
+
+
+def _alike(system: System, facts: Facts) -> set[Entity]:
+    """What has rows, and the name of something else with rows that a statement lies on."""
+    rows = {t.name for t in system.model.types.values() if t.filtered}
+    scopes = [s.scope for s in facts.statements if s.obliges]
+    limited = {scope.entity for scope in scopes if isinstance(scope, On)}
+    named = {e for e in limited if e.type in rows}
+    return {Entity(type, e.name) for e in named for type in rows - {e.type}}
 
 
 def _unstored(draft: WorldDraft, type: str) -> Iterator[Entity]:

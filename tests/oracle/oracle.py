@@ -71,19 +71,36 @@ class Oracle:
         acts, e = self.acts_as(request.principal, request.groups), request.target
         roles = request.roles
         awake = {p for p in acts if p.kind != people.ROLE or roles is None or p in roles}
-        types, asked = self.model.types, _Question(self, request, acts)
-        kept = [a for a in (e, *self.ancestors(e)) if a.type in types and types[a.type].owned]
-        owned = kept[0] if kept else NO_RESOURCE  # of a column, its table
+        asked = _Question(self, request, acts)
 
-        def binds(s: Statement) -> bool:
+        def binds(s: Statement, at: Entity) -> bool:
+            owned = self._nearest(at, "owned") or NO_RESOURCE  # of a column, its table
             spared = replace(s, principals=s.exceptions, owners=s.except_owners)
             everybody = not s.principals and s.owners is None
             named = everybody or asked.names(s, acts, owned)
             return named and not asked.names(spared, awake, owned)
 
-        found = (s for s in self.statements if s.effect is effect and s.applies(request.now))
-        reached = (s for s in found if self.contains(self._limiting(s.scope), Reach.BELOW, e))
-        return frozenset(s.id for s in reached if binds(s))
+        def lies_on(s: Statement, at: Entity) -> bool:
+            if at != e and at not in self.stored:
+                return s.scope == said.On(at)
+            return self.contains(self._limiting(s.scope), Reach.BELOW, at)
+
+        found = [s for s in self.statements if s.effect is effect and s.applies(request.now)]
+        places = (e, *self._with_the_name(e))
+        return frozenset(s.id for s in found for at in places if lies_on(s, at) and binds(s, at))
+
+    def _with_the_name(self, e: Entity) -> list[Entity]:
+        """What else has rows, and the name of what has them here: a view of a table's name."""
+        rows, types = self._nearest(e, "filtered"), self.model.types
+        if rows is None:
+            return []
+        return [Entity(t, rows.name) for t in types if types[t].filtered and t != rows.type]
+
+    def _nearest(self, e: Entity, flag: str) -> Entity | None:
+        """`e` itself or its nearest ancestor of a type with the flag."""
+        types = self.model.types
+        chain = (a for a in (e, *self.ancestors(e)) if a.type in types)
+        return next((a for a in chain if getattr(types[a.type], flag)), None)
 
     def _limiting(self, scope: said.Scope) -> said.Scope:
         """By the fields by which filters and masks choose."""

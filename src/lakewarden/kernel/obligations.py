@@ -3,22 +3,29 @@
 They are statements, and which of them bind a subject on an entity is worked out as decisions are:
 by role set and entity class, so all columns of a table take as many look-ups as it has classes.
 All of them bind together: one more statement never leaves less to keep to.
+
+To an engine what has rows is one thing of a name, whether it is a table or a view. So what lies on
+one of them binds where the other is read, too: a view that takes the name of a table keeps to its
+filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, cast
 
-from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.grants import Grant, Grants
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.named_place import NamedPlace
-from lakewarden.kernel.reached_inside import reached_inside
+from lakewarden.kernel.reached_inside import namesakes, reached_inside
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.statement import OBLIGING, Effect, Owners, Statement
+from lakewarden.kernel.statement import OBLIGING, Effect, On, Owners, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.kernel.tree import Tree
+
+_NAMING: Final = "filters and masks by what they name"
 
 
 def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
@@ -33,10 +40,12 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
     snapshot = matrix.snapshot
     snapshot.model.check_type(request.target.type)
     subject = matrix.subject(request)
-    place = snapshot.place(request.target)
-    reaching = _reaching(snapshot, subject, effect, place)
-    binding = [grant.statement for grant in reaching if _binds(snapshot, subject, grant, place)]
-    return tuple(sorted(binding, key=lambda statement: statement.id))
+    binding = {
+        grant.statement.id: grant.statement
+        for grant, place in _bearing(snapshot, subject, effect, snapshot.place(request.target))
+        if _binds(snapshot, subject, grant, place)
+    }
+    return tuple(binding[id] for id in sorted(binding))
 
 
 def obligations_anywhere(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
@@ -79,7 +88,7 @@ def _inside(matrix: Matrix, request: Request, effect: Effect) -> Iterator[Statem
     snapshot.model.check_type(request.target.type)
     subject = matrix.subject(request)
     for grant in _of_role_set(snapshot, subject, effect):
-        for place in reached_inside(snapshot, grant, request.target):
+        for place in _reached_inside(snapshot, grant, request.target):
             if _binds(snapshot, subject, grant, place):
                 yield grant.statement
 
@@ -94,8 +103,100 @@ def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
         True
         for effect in OBLIGING
         for grant in snapshot.table.obligations(effect)
-        for _ in reached_inside(snapshot, grant, target)
+        for _ in _reached_inside(snapshot, grant, target)
     )
+
+
+def _reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
+    """As `reached_inside`, and on what else has rows and the target's name."""
+    yield from reached_inside(snapshot, grant, target)
+    for other in namesakes(snapshot, target):
+        id = _stored(snapshot, other)
+        if id is None and grant.statement.scope == On(other):
+            yield snapshot.place(other)
+        elif id is not None and id in snapshot.bitmaps[grant.scope]:
+            yield id
+
+
+def _bearing(
+    snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
+) -> Iterator[tuple[Grant, int | NamedPlace]]:
+    """Those that may bind the role set there, each with the place by which it does.
+
+    That is the place itself, or what else has rows and the name of what has them here: if it is not
+    stored, by what names it alone.
+    """
+    for grant in _reaching(snapshot, subject, effect, place):
+        yield grant, place
+    if not _of_role_set(snapshot, subject, effect):
+        return
+    for other in _alike(snapshot, place):
+        id = _stored(snapshot, other)
+        if id is not None:
+            for grant in _reaching(snapshot, subject, effect, id):
+                yield grant, id
+        else:
+            for grant in _naming(snapshot)[other]:
+                if grant.statement.effect is effect and _may_bind(subject, grant):
+                    yield grant, snapshot.place(other)
+
+
+def _alike(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
+    """What else has rows, and the name of what has them at the place or above it.
+
+    Of what is not stored, what a filter or a mask names. Remembered for what is stored.
+    """
+    types = snapshot.model.types
+    if isinstance(place, NamedPlace):
+        chain = (place.entity, *place.ancestors)
+        rows = (one for one in chain if one.type in types and types[one.type].filtered)
+        return _fresh_alike(snapshot, next(rows, NO_RESOURCE))
+    remembered = snapshot.memos.alike
+    holder = _holder(snapshot, place)
+    found = remembered.get(holder)
+    if found is None:
+        entity = NO_RESOURCE if holder < 0 else snapshot.coded.tree.entity(holder)
+        found = snapshot.memos.add_alike(holder, _fresh_alike(snapshot, entity))
+    return found
+
+
+def _holder(snapshot: Snapshot, id: int) -> int:
+    """What has rows, the place itself or above it; -1 for nothing."""
+    tree, types = snapshot.coded.tree, snapshot.model.types
+    while id >= 0:
+        declared = types.get(tree.kinds[tree.types[id]])
+        if declared is not None and declared.filtered:
+            return id
+        id = -1 if id in tree.looped else int(tree.parents[id])
+    return id
+
+
+def _fresh_alike(snapshot: Snapshot, rows: Entity) -> tuple[Entity, ...]:
+    naming = _naming(snapshot)
+    return tuple(
+        other
+        for other in namesakes(snapshot, rows)
+        if other in naming or _stored(snapshot, other) is not None
+    )
+
+
+def _stored(snapshot: Snapshot, entity: Entity) -> int | None:
+    id = snapshot.coded.tree.find(entity)
+    return id if id is not None and id in snapshot.coded.tree.stored else None
+
+
+def _naming(snapshot: Snapshot) -> Mapping[Entity, Grants]:
+    """The filters and masks in force by what they name; remembered."""
+    found = snapshot.memos.derived.get(_NAMING)
+    if found is None:
+        naming: dict[Entity, Grants] = {}
+        for effect in OBLIGING:
+            for grant in snapshot.table.obligations(effect):
+                scope = grant.statement.scope
+                if isinstance(scope, On):
+                    naming[scope.entity] = (*naming.get(scope.entity, ()), grant)
+        found = snapshot.memos.derived[_NAMING] = naming
+    return cast("Mapping[Entity, Grants]", found)
 
 
 def _reaching(

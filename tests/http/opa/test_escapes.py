@@ -105,6 +105,23 @@ def test_whom_a_mask_binds_calls_no_procedure_on_the_table() -> None:
     assert who(realm, "ExecuteTableProcedure", resource) == "mia"
 
 
+@pytest.mark.parametrize(
+    ("on", "stored"),
+    [("table:lk:c.s.shown", "view:lk:c.s.shown"), ("view:lk:c.s.shown", "table:lk:c.s.shown")],
+)
+def test_what_has_the_name_of_a_table_or_view_with_a_filter_keeps_to_it(
+    on: str, stored: str
+) -> None:
+    """To Trino they are one: a view may be made here by the name of a table that is there."""
+    stated: dict[str, Any] = {"effect": "filter", "on": on, "expression": "id = 1"}
+    realm = lake({**stated, "to": ["user:mia"]}, owns_catalog="mia", more=[stored])
+    resource = Resource(table=table("shown"))
+    for user, filters in (("mia", ['"id" = 1']), ("ana", [])):
+        assert asked(realm, user, "GetRowFilters", resource).row_filters() == filters
+    for act in ("TruncateTable", "RenameTable", "RenameView"):
+        assert not asked(realm, "mia", act, resource).allows()
+
+
 def test_rows_are_not_overwritten_by_a_session_property() -> None:
     realm = lake(owns_catalog="mia")
     for name, expected in (

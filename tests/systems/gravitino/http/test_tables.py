@@ -132,6 +132,44 @@ def test_whom_a_filter_binds_changes_no_columns(lake: Wire, update: Json, query:
     alter(lake, T, {"@type": "updateComment", "newComment": "still"})
 
 
+VIEW: Json = {"name": "v", "representations": [{"dialect": "trino", "sql": "SELECT 1"}]}
+
+
+@pytest.mark.parametrize(
+    ("stated", "path", "bound"),
+    [
+        ({"effect": "filter", "expression": "id = 1"}, T, True),
+        ({"effect": "mask", "on": "column:lk:rel.s.t.gone", "expression": "null"}, T, True),
+        ({"effect": "mask", "where": TAGGED, "expression": "null"}, T, True),
+        ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, REL, True),
+        ({"effect": "filter", "expression": "id = 1"}, ML, True),
+        (
+            {"effect": "filter", "on": "view:lk:rel.s.v", "expression": "id = 1"},
+            f"{S}/views/v",
+            True,
+        ),
+        ({"effect": "filter", "expression": "id = 1"}, f"{S}/views/v", False),
+        ({"effect": "filter", "expression": "id = 1"}, f"{ML}/catalogs/fil", False),
+        ({"effect": "mask", "where": TAGGED, "expression": "null"}, f"{ML}/tags/pii", False),
+        ({"effect": "mask", "on": "metalake:lk", "expression": "null"}, f"{ML}/tags/pii", False),
+    ],
+)
+def test_whom_a_filter_or_mask_binds_renames_neither_the_table_nor_what_it_lies_in(
+    lake: Wire, stated: Json, path: str, bound: bool
+) -> None:
+    """Engines go on calling the table as before, and its old name would have no filter."""
+    tag(lake, "column/rel.s.t.name")
+    lake.good("POST", f"{S}/views", VIEW)
+    limit(lake, **stated)
+    rename = {"updates": [{"@type": "rename", "newName": "renamed"}]}
+    status, found = lake.ask("PUT", f"{path}?force=true", rename)
+    assert status == (403 if bound else 200), found
+    assert not bound or "you may not rename it" in found["message"]
+    limit(lake, **stated, to=["user:bob"])
+    if bound:
+        lake.good("PUT", path, rename)
+
+
 COLUMN = "column:lk:rel.s.t.name"
 REPLACED: list[list[Json]] = [
     [DELETE, ADD],
@@ -218,6 +256,22 @@ def test_a_table_made_again_shows_no_more_than_before(
     assert stored(lake.service.state.realm(REALM))["limit"].scope == On(system.entity(on))
 
 
+def test_a_view_that_takes_the_name_of_a_table_keeps_to_its_filters(lake: Wire) -> None:
+    limit(lake, effect="filter", expression="id = 1")
+    assert lake.good("DELETE", T)["dropped"]
+    lake.good("POST", f"{S}/views", {**VIEW, "name": "t"})
+    assert binding(lake, "view:lk:rel.s.t", "filter") == ["limit"]
+    assert binding(lake, "view:lk:rel.s.v", "filter") == []
+
+
+def test_a_mask_by_a_tag_of_a_view_binds_on_its_columns(lake: Wire) -> None:
+    lake.good("POST", f"{S}/views", VIEW)
+    tag(lake, "view/rel.s.v")
+    limit(lake, effect="mask", where=TAGGED, expression="null")
+    assert binding(lake, "column:lk:rel.s.v.id", "mask") == ["limit"]
+    assert binding(lake, "column:lk:rel.s.t.id", "mask") == []
+
+
 def test_a_mask_on_a_column_binds_the_next_one_of_its_name(lake: Wire) -> None:
     limit(lake, on=COLUMN, effect="mask", expression="null", **{"except": ["owners"]})
     lake.good("PUT", f"{T}?force=true", {"updates": [DELETE]})
@@ -242,7 +296,7 @@ def test_a_mask_by_a_tag_follows_the_tag_and_its_metalake_to_their_new_names(lak
     alter(lake, f"{ML}/tags/pii", {"@type": "rename", "newName": "plain"})
     lake.good("POST", f"{ML}/tags", {"name": "pi"})
     values = [{"field": "TAG", "values": ["lk:gone", "lk:plain", "other:plain"]}]
-    limit(lake, effect="mask", where=values, expression="null")
+    limit(lake, effect="mask", where=values, expression="null", **{"except": ["user:admin"]})
     assert binding(lake, COLUMN, "mask") == ["limit"]
     alter(lake, f"{ML}/tags/plain", {"@type": "rename", "newName": "private"})
     alter(lake, f"{ML}/tags/pi", {"@type": "rename", "newName": "plain"})
@@ -257,7 +311,7 @@ def test_a_mask_by_a_tag_follows_the_tag_and_its_metalake_to_their_new_names(lak
 def test_the_beginning_of_tags_stays_unless_the_metalake_is_renamed(lake: Wire) -> None:
     tag(lake, "column/rel.s.t.name")
     values = [{"field": "TAG", "condition": "STARTS_WITH", "values": ["lk:pii", "lk"]}]
-    limit(lake, effect="mask", where=values, expression="null")
+    limit(lake, effect="mask", where=values, expression="null", **{"except": ["user:admin"]})
     alter(lake, f"{ML}/tags/pii", {"@type": "rename", "newName": "pii_old"})
     alter(lake, ML, {"@type": "rename", "newName": "sea"})
     assert binding(lake, "column:sea:rel.s.t.name", "mask") == ["limit"]
@@ -309,6 +363,7 @@ WORDS = [
     {"partitioning": [{"strategy": "weekly", "fieldName": ["id"]}]},
     {"partitioning": [{"fieldName": ["id"]}]},
     {"distribution": {"strategy": "random", "number": 4}},
+    {"distribution": {"strategy": "hash", "number": True}},
     {"sortOrders": [{"direction": "up"}]},
     {"sortOrders": [{"direction": "ASC", "nullOrdering": "nulls"}]},
 ]
@@ -319,3 +374,17 @@ def test_a_word_that_clients_do_not_know_is_refused(lake: Wire, members: Json) -
     body = {"name": "u", "columns": COLUMNS, **members}
     illegal = (400, 1001, "IllegalArgumentException")
     assert lake.bad("POST", f"{S}/tables", body) == illegal
+
+
+def test_members_that_are_null_are_as_if_they_were_left_out(lake: Wire) -> None:
+    term = {"type": "field", "fieldName": ["id"]}
+    body = {
+        "distribution": {"strategy": None, "number": 4, "funcArgs": None},
+        "sortOrders": [{"sortTerm": term, "direction": None}],
+        "partitioning": [{"strategy": "identity", "fieldName": ["id"], "assignments": None}],
+    }
+    lake.good("POST", f"{S}/tables", {"name": "u", "columns": COLUMNS, **body})
+    shown = lake.good("GET", f"{S}/tables/u")["table"]
+    assert shown["distribution"] == {"strategy": "hash", "number": 4, "funcArgs": []}
+    assert shown["sortOrders"] == [{"sortTerm": term}]
+    assert shown["partitioning"] == [{"strategy": "identity", "fieldName": ["id"]}]

@@ -29,12 +29,17 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import is_stored
 from lakewarden.systems.gravitino.http.errors import exists
+from lakewarden.systems.gravitino.http.object_store import refuse_limited
 
 
 def rename(
     exchange: Exchange, transaction: WriteTransaction, metalake: Entity, name: str
 ) -> Entity:
-    """Renames the metalake; raises `BadInput`, or `Failure` 409 where the name is taken."""
+    """Renames the metalake.
+
+    Raises `BadInput`, or `Failure`: 409 where the name is taken, 403 as `refuse_limited`.
+    """
+    refuse_limited(exchange, transaction, metalake)
     gravitino.check_new_name("metalake", name)
     renamed = gravitino.parse("metalake", name)
     state = transaction.realm(exchange.realm)

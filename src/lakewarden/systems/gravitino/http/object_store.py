@@ -15,7 +15,9 @@ from lakewarden.http.catalog_effects import moved
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.change import EntityAdded, EntityDropped, OwnerChanged
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.relations import OwnerRow
+from lakewarden.kernel.statement import Effect as StatementEffect
 from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
@@ -24,6 +26,7 @@ from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import is_stored
 from lakewarden.systems.gravitino.http.bodies import Json, altered, created
 from lakewarden.systems.gravitino.http.errors import exists, no_such_entity
+from lakewarden.systems.gravitino.http.refusals import names_are_limited
 from lakewarden.systems.gravitino.http.sealing import sealing, split_secrets
 from lakewarden.systems.gravitino.http.updates import Draft
 from lakewarden.systems.gravitino.settings import GravitinoSettings
@@ -141,8 +144,9 @@ def save(exchange: Exchange, transaction: WriteTransaction, entity: Entity, draf
 def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, name: str) -> Entity:
     """Gives an object below a metalake another name; returns the entity.
 
-    Raises `Failure` 409 where the name is taken.
+    Raises `Failure` 409 where the name is taken, and 403 as `refuse_limited`.
     """
+    refuse_limited(exchange, transaction, entity)
     parent = gravitino.parent(entity)
     assert parent is not None  # noqa: S101 — INVARIANT: metalakes have their own way
     renamed = child(parent, entity.type, name)
@@ -150,6 +154,19 @@ def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, na
         raise exists(entity.type, gravitino.full_name(renamed))
     transaction.change(exchange.realm, *moved(transaction.realm(exchange.realm), entity, renamed))
     return renamed
+
+
+def refuse_limited(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> None:
+    """Raises `Failure` 403 where a filter or a mask binds the caller on the object, or inside it.
+
+    They follow its name, and engines go on calling it as before: what is made by that name then
+    would have none.
+    """
+    state = transaction.realm(exchange.realm)
+    request = exchange.actor.request(state.realm, state.system, "", entity, now=transaction.now)
+    has_rows = state.system.model.reaches(StatementEffect.FILTER, entity.type)
+    if has_rows and is_limited(state.matrix, request):
+        raise names_are_limited(entity)
 
 
 def drop(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> bool:

@@ -10,7 +10,8 @@
 | only an owner may                     | requires ownership of table, schema, catalog or …     |
 | only a service administrator may      | requires a service administrator                      |
 
-Whom a row filter or a column mask binds on a table is told so where they would change its columns.
+Whom a row filter or a column mask binds on a table is told so where they would change its columns,
+or give it, or what it lies in, another name.
 
 What is missing is that of the decision itself (`kernel.explain.turning`), never of a second copy
 of its rule. Named as who may grant it are owners alone, and of objects alone that the asker may
@@ -65,6 +66,14 @@ def columns_are_limited() -> Failure:
     return forbidden(
         "a row filter or a column mask binds you on this table: you may not add, rename or delete"
         " its columns"
+    )
+
+
+def names_are_limited(entity: Entity) -> Failure:
+    """The 403 to whom a filter or a mask binds on what they would rename, or inside it."""
+    return forbidden(
+        f"a row filter or a column mask binds you on {_object(entity)}, or inside it: you may not"
+        " rename it"
     )
 
 

@@ -116,16 +116,22 @@ def _transform(transform: Json) -> Json:
 def _distribution(distribution: Json | None) -> Json:
     if distribution is None:
         return UNDISTRIBUTED
-    number, arguments = distribution.get("number", 0), distribution.get("funcArgs") or []
-    if not isinstance(number, int) or not isinstance(arguments, list):
+    given = {key: value for key, value in distribution.items() if value is not None}
+    number, arguments = given.get("number", 0), given.get("funcArgs", [])
+    # In JSON `true` is no number, in Python it is one.
+    if type(number) is not int or not isinstance(arguments, list):
         raise illegal("body: a distribution has a `number` and a list of `funcArgs`")
-    strategy = _lowered({"strategy": "hash", **distribution}, strategy=_STRATEGIES)
+    strategy = _lowered({"strategy": "hash", **given}, strategy=_STRATEGIES)
     return {**strategy, "number": number, "funcArgs": arguments}
 
 
 def _lowered(members: Json, **words: Collection[str]) -> Json:
-    """The object with the words under these keys in lower case; raises `Failure` for others."""
-    named = {key: members[key] for key in words if members.get(key) is not None}
+    """The object with the words under these keys in lower case, without members that are None.
+
+    Raises `Failure` for other words.
+    """
+    members = {key: value for key, value in members.items() if value is not None}
+    named = {key: members[key] for key in words if key in members}
     for key, value in named.items():
         if not isinstance(value, str):
             raise illegal(f"body: expected a word as `{key}`")
@@ -166,7 +172,7 @@ def _columns_altered(
     exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
 ) -> None:
     """Columns come and go, and keep what is tied to them under another name."""
-    _refuse_needed(exchange, transaction.realm(exchange.realm), table, draft)
+    _refuse_needed(exchange, transaction, table, draft)
     for old, new in draft.renamed:
         was, now = _column(table, old), None if new is None else _column(table, new)
         state = transaction.realm(exchange.realm)
@@ -184,14 +190,17 @@ def _columns_altered(
     transaction.change(exchange.realm, *removed, *come)
 
 
-def _refuse_needed(exchange: Exchange, state: RealmState, table: Entity, draft: Draft) -> None:
+def _refuse_needed(
+    exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
+) -> None:
     """Raises `Failure` where a filter or a mask needs a column that goes, or its name.
 
     That may be forced, but not by whom one binds on the table: who changes columns could see more
     afterwards, so they change none.
     """
+    state = transaction.realm(exchange.realm)
     stored, columns = _stored_columns(state, table), set(_columns(table, draft.body))
-    request = exchange.actor.request(state.realm, state.system, "", table, now=exchange.now)
+    request = exchange.actor.request(state.realm, state.system, "", table, now=transaction.now)
     if (draft.renamed or stored != columns) and is_limited(state.matrix, request):
         raise columns_are_limited()
     moved = {_column(table, old) for old, _ in draft.renamed}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.http.strict_json import MAX_DEPTH, MAX_INTEGER, read, read_object
+from lakewarden.http.strict_json import LONG, MAX_DEPTH, MAX_INTEGER, read, read_object
 from lakewarden.kernel.errors import BadInput
 
 
@@ -60,6 +60,14 @@ def test_what_is_at_a_limit_is_read() -> None:
     assert read_object(_nested(MAX_DEPTH))
     assert read_object(b'{"a": %d}' % MAX_INTEGER) == {"a": MAX_INTEGER}
     assert read_object(b'{"a": -%d}' % MAX_INTEGER) == {"a": -MAX_INTEGER}
+
+
+def test_integers_of_64_bits_are_read_where_answers_have_them() -> None:
+    for integer in (LONG, -LONG):
+        assert read(b"[%d]" % integer, longs=True) == [integer]
+        for beyond in (b"[%d]" % integer, b"[%d0]" % integer):
+            with pytest.raises(BadInput):
+                read(beyond, longs=beyond.endswith(b"0]"))
 
 
 def test_many_brackets_side_by_side_are_not_deep() -> None:

@@ -11,7 +11,7 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.listing import Page
-from lakewarden.service import entities, realms
+from lakewarden.service import entities, realms, statements
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.entities import EntityRecord
@@ -89,6 +89,31 @@ def test_what_lies_in_an_entity_by_its_name_is_dropped_with_it(service: Decision
     page = entities.listed(service.state, ADMIN, "app", NOW)
     assert not isinstance(page, Denied)
     assert sorted(f"{one.type}:{one.name}" for one in page.entities) == sorted(kept)
+
+
+def test_grants_go_with_an_entity_where_deletions_take_them_along(
+    service: DecisionService,
+) -> None:
+    inside = ("namespace:sales", "dataset:sales.t", "stream:sales.never")
+    for realm, model in (("older", "cdap_parent_write"), ("later", "cdap")):
+        service.write(ADMIN, partial(realms.create, realm=Realm(realm, model)))
+        for text in ("namespace:sales", "dataset:sales.t", "namespace:system"):
+            service.write(ADMIN, partial(entities.put, realm=realm, text=text))
+        for on in (*inside, "dataset:other.t"):
+            grant = {"id": on, "privileges": ["READ"], "to": ["user:ana", "all-users"], "on": on}
+            service.write(ADMIN, partial(statements.put, realm=realm, table=grant))
+        everywhere = {
+            "id": "*",
+            "privileges": ["READ"],
+            "to": ["user:ana"],
+            "matching": "dataset:*.*",
+        }
+        service.write(ADMIN, partial(statements.put, realm=realm, table=everywhere))
+        before = set(statements.stored(service.state.realm(realm)))
+        service.write(ADMIN, partial(entities.drop, realm=realm, text="namespace:sales"))
+        service.write(ADMIN, partial(entities.drop, realm=realm, text="namespace:system"))
+        after = set(statements.stored(service.state.realm(realm)))
+        assert before - after == (set(inside) if realm == "older" else set())
 
 
 def test_storing_the_same_again_changes_nothing(service: DecisionService) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from math import isfinite
 from typing import Final, NoReturn
 
@@ -21,7 +22,10 @@ MAX_DEPTH: Final = 64
 MAX_INTEGER: Final = 2**53
 """Largest magnitude that every reader of JSON keeps exactly."""
 
-_MOST_DIGITS = 17
+LONG: Final = 2**63 - 1
+"""Largest magnitude of a contract whose own answers hold numbers of 64 bits."""
+
+_MOST_DIGITS = 20
 
 _WHERE = "body"
 
@@ -38,8 +42,11 @@ def read_object(body: bytes) -> dict[str, object]:
     return value
 
 
-def read(body: bytes) -> object:
-    """The one JSON value in `body`, as plain Python values; raises `BadInput`."""
+def read(body: bytes, *, longs: bool = False) -> object:
+    """The one JSON value in `body`, as plain Python values; raises `BadInput`.
+
+    `longs`: integers up to `LONG` are read, for bodies that may send back what was answered.
+    """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -47,7 +54,7 @@ def read(body: bytes) -> object:
     if text.startswith("\ufeff"):
         raise BadInput("a byte order mark is not allowed", where=_WHERE)
     try:
-        value: object = _DECODER.decode(text)
+        value: object = (_LONG_DECODER if longs else _DECODER).decode(text)
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:]
         where = f"{_WHERE}: line {error.lineno}, column {error.colno}"
@@ -72,10 +79,18 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _integer(text: str) -> int:
+    return _bounded(text, MAX_INTEGER, "2^53")
+
+
+def _long(text: str) -> int:
+    return _bounded(text, LONG, "2^63-1")
+
+
+def _bounded(text: str, largest: int, bound: str) -> int:
     # The length first: reading thousands of digits takes time of their square.
-    value = int(text) if len(text) <= _MOST_DIGITS else MAX_INTEGER + 1
-    if abs(value) > MAX_INTEGER:
-        raise BadInput(f"the integer {quoted(text)} is beyond 2^53", where=_WHERE)
+    value = int(text) if len(text) <= _MOST_DIGITS else largest + 1
+    if abs(value) > largest:
+        raise BadInput(f"the integer {quoted(text)} is beyond {bound}", where=_WHERE)
     return value
 
 
@@ -90,12 +105,17 @@ def _constant(constant: str) -> NoReturn:
     raise BadInput(f"`{constant}` is not allowed", where=_WHERE)
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_members,
-    parse_int=_integer,
-    parse_float=_number,
-    parse_constant=_constant,
-)
+def _decoder(parse_int: Callable[[str], int]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_members,
+        parse_int=parse_int,
+        parse_float=_number,
+        parse_constant=_constant,
+    )
+
+
+_DECODER = _decoder(_integer)
+_LONG_DECODER = _decoder(_long)
 
 
 def _too_deep() -> BadInput:

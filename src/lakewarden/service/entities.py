@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityMoved, OwnerChanged
+from lakewarden.kernel.change import (
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    OwnerChanged,
+    StatementRemoved,
+)
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.listing import Page, page_of
 from lakewarden.kernel.relations import OwnerRow
+from lakewarden.kernel.statement import On
 from lakewarden.names.label import label
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
@@ -24,6 +32,9 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
+
+DROP: Final = "drop"
+"""The effect of operations that take along what anybody holds on what is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +195,26 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     entity = parse_entity(realm_state, text)
     if realm_state.matrix.snapshot.coded.is_known(entity):
         transaction.change(realm, *map(EntityDropped, [*_inside(realm_state, entity), entity]))
+        transaction.change(realm, *map(StatementRemoved, _falling(realm_state, entity)))
     return None
+
+
+def _falling(realm_state: RealmState, entity: Entity) -> list[str]:
+    """The grants that go with an entity, and with the names in it, where deletions take them along.
+
+    Where statements bind to identity they have gone with the drop. What the system ships stays.
+    """
+    system = realm_state.system
+    operations = system.model.operations.values()
+    if system.model.binds_identity or not any(DROP in one.effects for one in operations):
+        return []
+    shipped = {str(table["id"]) for table in system.model.defaults}
+    return sorted(
+        id
+        for id, statement in realm_state.matrix.snapshot.table.statements.items()
+        if isinstance(statement.scope, On) and not statement.obliges and id not in shipped
+        if entity in (statement.scope.entity, *_spelled_above(system, statement.scope.entity))
+    )
 
 
 def _inside(realm_state: RealmState, entity: Entity) -> list[Entity]:

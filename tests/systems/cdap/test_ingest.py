@@ -114,8 +114,12 @@ def test_a_privilege_names_an_entity_or_a_pattern() -> None:
 
 def test_the_form_of_older_releases_is_read_too() -> None:
     entity = {"namespace": "a", "stream": "s", "entity": "STREAM"}
-    (row,) = granted({"authorizable": entity, "action": "WRITE"})
-    assert row.cells == ("user", "ana", "on", "stream:a.s", "WRITE")
+    for member in ("authorizable", "entity"):
+        (row,) = granted({member: entity, "action": "WRITE"})
+        assert row.cells == ("user", "ana", "on", "stream:a.s", "WRITE")
+    program = {"namespace": "a", "application": "x", "version": "-SNAPSHOT", "type": "Workflow"}
+    (row,) = granted({"entity": {**program, "program": "w", "entity": "PROGRAM"}, "action": "READ"})
+    assert row.cells == ("user", "ana", "on", "program:a.x.workflow.w", "READ")
 
 
 def test_all_stands_for_the_four() -> None:

@@ -324,7 +324,10 @@ def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
     if action not in (*_ACTIONS, _ALL):
         expected = ", ".join(_ACTIONS)
         raise BadInput(f"expected one of: {expected}", where=item.at("action"))
+    # Up to release 4.2 a privilege is on an `entity`, since 4.3 on an `authorizable`.
     authorizable = item.take("authorizable")
+    if authorizable is None:
+        authorizable = item.take("entity")
     if not isinstance(authorizable, Mapping):
         raise BadInput("expected an object", where=item.at("authorizable"))
     try:

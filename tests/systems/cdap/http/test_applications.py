@@ -493,3 +493,63 @@ def test_what_an_application_finds_has_its_owner(space: Wire) -> None:
         assert (status, "'dataset:sales.t1' exists already" in text) == (403, True)
     body = {**REQUEST, "config": {"datasets": ["t1"]}, "principal": "eve@CORP"}
     assert space.status("PUT", SHOP, body, user="dana") == 200
+
+
+def test_a_module_that_is_there_already_opens_no_other_type(space: Wire) -> None:
+    space.grant(BOSS, "dataset_module:sales.*", "ADMIN")
+    for module, type in (("cubes", "com.acme.Cube"), ("vaults", "com.acme.Vault")):
+        path = f"{SPACE}/data/modules/{module}"
+        space.good("PUT", path, b"x", headers={"X-Class-Name": type})
+    body: Json = {**REQUEST, "config": {"datasets": [{"name": "t1", "type": "com.acme.Vault"}]}}
+    for module in ("cubes", "vaults"):
+        body["config"]["modules"] = [{"name": module, "className": "com.acme.Vault"}]
+        status, text = space.ask("PUT", SHOP, body, user="dana")
+        assert (status, "on entity 'dataset_type:sales.com.acme.Vault'" in text) == (403, True)
+    space.grant("dana", "dataset_type:sales.com.acme.Vault", "READ")
+    assert space.status("PUT", SHOP, body, user="dana") == 200
+
+
+def test_no_module_that_comes_along_brings_a_type_that_is_built_in(space: Wire) -> None:
+    for id in ("dataset_module:sales.m", "dataset_type:sales.table"):
+        space.grant("dana", id, "ADMIN")
+    body = {**REQUEST, "config": {"modules": [{"name": "m", "className": "table"}]}}
+    assert space.ask("PUT", SHOP, body, user="dana") == (409, "the type 'table' is built in")
+
+
+def test_data_of_an_application_have_the_owner_that_was_said_and_no_other(wire: Wire) -> None:
+    owner = {"principal": "eve@CORP", "keytabURI": "file:///k"}
+    for id in ("namespace:sales", "kerberosprincipal:eve@CORP", "artifact:sales.etl"):
+        wire.grant(BOSS, id, "ADMIN")
+    wire.good("PUT", SPACE, {"config": owner})
+    upload(wire)
+    for user in (BOSS, "eve"):
+        for id in ("application:sales.*", "dataset:sales.*", "stream:sales.*"):
+            wire.grant(user, id, "ADMIN")
+    wire.good("PUT", SHOP, REQUEST)
+    assert "principal" not in wire.good("GET", f"{SPACE}/data/datasets/t1")
+    wire.good("PUT", f"{SPACE}/streams/s1")
+    wire.good("PUT", f"{SPACE}/streams/s1/properties", {"ttl": 60})
+    config = {"datasets": ["t3"], "streams": ["s3"]}
+    wire.good("PUT", f"{APPS}/own", {**REQUEST, "config": config, "principal": "eve@CORP"})
+    for path in ("data/datasets/t3", "streams/s3"):
+        assert wire.good("GET", f"{SPACE}/{path}")["principal"] == "eve@CORP"
+
+
+def test_an_application_of_a_fixed_version_is_updated_in_it(space: Wire) -> None:
+    space.good("POST", f"{SHOP}/versions/1/create", REQUEST, user="dana")
+    space.good("POST", f"{SHOP}/update", {"config": {"datasets": ["t2"]}}, user="dana")
+    detail = space.good("GET", f"{SHOP}/versions/1", user="dana")
+    assert [one["name"] for one in detail["datasets"]] == ["t2"]
+
+
+def test_who_is_not_shown_what_runs_is_told_how_much_does(space: Wire) -> None:
+    space.good("PUT", SHOP, REQUEST, user="dana")
+    space.grant("eve", "program:sales.shop.*", "EXECUTE")
+    for program in ("services/api", "workflows/nightly"):
+        space.good("POST", f"{SHOP}/{program}/start", user="eve")
+    space.grant("dana", "program:sales.shop.service.api", "READ")
+    fewer = {**REQUEST, "config": {}}
+    shown = "'program:sales.shop.service.api', 1 not shown to you"
+    for method, body in (("DELETE", None), ("PUT", fewer)):
+        status, text = space.ask(method, SHOP, body, user="dana")
+        assert (status, text.endswith(f"still running: {shown}")) == (409, True)

@@ -160,6 +160,11 @@ def test_a_module_of_whose_type_a_dataset_is_stays(space: Wire) -> None:
     status, text = space.ask("DELETE", CUBES)
     assert status == 409
     assert "'dataset:sales.t1' is of its type" in text
+    space.grant("dana", "dataset_module:sales.cubes", "ADMIN")
+    status, text = space.ask("DELETE", CUBES, user="dana")
+    assert (status, "sales.t1" in text, "1 not shown to you is of its type" in text) == (
+        *(409, False, True),
+    )
     assert space.status("DELETE", MODULES) == 409
     assert names(space, MODULES, BOSS) == ["cubes"]
     space.good("DELETE", f"{DATA}/datasets/t1")

@@ -212,6 +212,19 @@ def test_versions_have_metadata_of_their_own(new: Wire) -> None:
     assert of_users(new, f"{SHOP}/versions/-SNAPSHOT")[1] == ["daily", "pii"]
 
 
+def test_metadata_of_a_version_outlasts_that_it_is_written_over(new: Wire) -> None:
+    app, artifact = f"{SHOP}/versions/2-SNAPSHOT", f"{SPACE}/artifacts/etl"
+    body = {"artifact": {"name": "etl", "version": "2-SNAPSHOT"}}
+    paths = (app, f"{artifact}/versions/2-SNAPSHOT")
+    for times in range(2):
+        new.good("POST", artifact, b"x", headers={"Artifact-Version": "2-SNAPSHOT"})
+        new.good("POST", f"{app}/create", body)
+        for path in paths:
+            if not times:
+                new.good("POST", f"{path}/metadata/tags", ["pii"])
+            assert new.good("GET", f"{path}/metadata/tags") == ["pii"]
+
+
 def test_a_version_that_is_not_there_is_not_found(new: Wire) -> None:
     assert new.status("GET", f"{SPACE}/artifacts/etl/versions/9/metadata") == 404
     assert new.status("POST", f"{SHOP}/versions/9/metadata/tags", ["t"]) == 404

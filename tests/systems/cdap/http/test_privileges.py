@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
-from lakewarden.kernel.change import StatementAdded
+from lakewarden.kernel.change import Change, StatementAdded
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.principal import ALL_USERS, MASTER, USER, Principal
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.settings import CdapSettings
-from tests.systems.cdap.http.wire import ADMIN, REALM, Json, Wire, switched
+from tests.systems.cdap.http.wire import ADMIN, BOSS, REALM, Json, Wire, switched
 
 BASE = "security/authorization"
 GRANT = f"{BASE}/privileges/grant"
@@ -155,6 +158,56 @@ def test_what_the_platform_keeps_open_is_nobodys_to_revoke(wire: Wire) -> None:
     before = dict(wire.service.state.realm("cdap").matrix.snapshot.table.statements)
     wire.good("POST", REVOKE, {"authorizable": system}, user=ADMIN)
     assert wire.service.state.realm("cdap").matrix.snapshot.table.statements == before
+
+
+def test_what_everybody_was_given_elsewhere_is_taken_with_the_rest(either: Wire) -> None:
+    on, read = On(Entity("dataset", "sales.t1")), frozenset({"READ"})
+    for id, people in (("a", {ALL_USERS}), ("b", {MASTER, Principal(USER, "bob")})):
+        stored = StatementAdded(Statement(id, Effect.ALLOW, read, on, frozenset(people)))
+        either.service.write(SYSTEM, partial(_changed, change=stored))
+    either.revoke("bob", "dataset:sales.t1", "READ")
+    statements = either.service.state.realm("cdap").matrix.snapshot.table.statements
+    assert statements["b"].principals == {MASTER}
+    either.good("POST", REVOKE, {"authorizable": T1}, user=ADMIN)
+    assert {"a", "b"}.isdisjoint(
+        either.service.state.realm("cdap").matrix.snapshot.table.statements
+    )
+
+
+def test_in_the_older_profile_what_everybody_was_given_goes_with_the_entity(old: Wire) -> None:
+    old.grant(BOSS, "instance:cdap", "WRITE")
+    old.good("PUT", "namespaces/sales")
+    on, read = On(Entity("dataset", "sales.t1")), frozenset({"READ"})
+    people = frozenset({ALL_USERS, Principal(USER, "dana")})
+    for _ in range(2):
+        old.good("PUT", "namespaces/sales/data/datasets/t1", {"typeName": "table"})
+        stored = StatementAdded(Statement("a", Effect.ALLOW, read, on, people))
+        old.service.write(SYSTEM, partial(_changed, change=stored))
+        old.good("DELETE", "namespaces/sales/data/datasets/t1")
+        assert "a" not in old.service.state.realm("cdap").matrix.snapshot.table.statements
+    assert held(old, "dana") == []
+
+
+def _changed(transaction: WriteTransaction, change: Change) -> None:
+    transaction.change(REALM, change)
+
+
+def test_a_revocation_is_audited_with_all_that_it_takes(wire: Wire) -> None:
+    for user in ("dana", "bob"):
+        wire.grant(user, "dataset:sales.t1", "READ", "ADMIN")
+    every = ["ADMIN", "EXECUTE", "READ", "WRITE"]
+    bodies: list[Json] = [
+        {"principal": DANA, "actions": []},
+        {"principal": DANA},
+        {},
+        {},
+    ]
+    for body in bodies:
+        wire.good("POST", REVOKE, {"authorizable": T1, **body}, user=ADMIN)
+    with wire.store.reading() as reading:
+        rows = [json.loads(row.body)["details"] for row in reading.audit()][-len(bodies) :]
+    assert [row["actions"] for row in rows] == [[], every, every, every]
+    assert [row.get("taken_from") for row in rows] == [None, None, ["user:bob"], []]
 
 
 @pytest.mark.parametrize(

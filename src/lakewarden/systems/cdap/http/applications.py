@@ -132,7 +132,7 @@ def delete_all_of(exchange: Exchange) -> Reply:
 
 
 def _delete(exchange: Exchange, transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
-    refuse_running(transaction, exchange.realm, apps)
+    refuse_running(exchange, transaction, apps)
     object_store.drop(exchange, transaction, "application.delete", *apps)
 
 

@@ -26,6 +26,7 @@ from lakewarden.systems.cdap.http.bodies import (
     convert,
     empty_reply,
     ok,
+    present,
     text_of,
     text_reply,
     texts,
@@ -157,9 +158,9 @@ def put_version(
     stored = versions_in(object_store.document_in(transaction, exchange.realm, entity))
     if version in stored and not version.endswith(SNAPSHOT):
         raise exists(f"{cdap.format_id(entity)}.{version}")
-    object_store.put(
-        transaction, exchange.realm, entity, **{VERSIONS: {**stored, version: version_body}}
-    )
+    said = stored.get(version, {}).get(object_store.METADATA)
+    kept = {**version_body, **present(**{object_store.METADATA: said})}
+    object_store.put(transaction, exchange.realm, entity, **{VERSIONS: {**stored, version: kept}})
 
 
 def delete(exchange: Exchange) -> Reply:

@@ -9,8 +9,8 @@ SOURCE: cdap reference 2 (K16), 3.3, 4.2; texts of refusals: `refusals`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 from pyroaring import BitMap
 
@@ -19,13 +19,16 @@ from lakewarden.http.guard import Guard, Missing, Requirement, filter_of
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.request import Request
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import refusals
-from lakewarden.systems.cdap.http.errors import Failure, not_found
+from lakewarden.systems.cdap.http.errors import Denied, Failure, not_found
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM
 from lakewarden.systems.cdap.settings import CdapSettings
 
 __all__ = ["Requirement", "filter_of"]
+
+T = TypeVar("T")
 
 _STORED = frozenset(cdap.TYPES) - {"instance", "kerberosprincipal", "system_service"}
 """The types whose entities are there only if they were created."""
@@ -53,6 +56,13 @@ class _CdapGuard(Guard):
             return None
         return refusals.denied(state.matrix, request)
 
+    def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
+        try:
+            return exchange.write(job)
+        except Denied as denied:
+            record_denied(exchange, denied)
+            raise
+
     def require(
         self,
         state: RealmState,
@@ -61,6 +71,24 @@ class _CdapGuard(Guard):
         missing: Missing | None,
     ) -> None:
         require(state, target, missing)
+
+
+def record_denied(exchange: Exchange, denied: Denied) -> None:
+    """Makes a denied write part of the audit trail, in a write of its own."""
+
+    def record(transaction: WriteTransaction) -> None:
+        state = transaction.realm(exchange.realm)
+        ask = Requirement(denied.operation, denied.entity)
+        request = GUARD.question(exchange, state, ask, transaction.now)
+        transaction.record(GUARD.event(exchange, request, "deny", denied.message))
+
+    exchange.write(record)
+
+
+def is_allowed(exchange: Exchange, state: RealmState, ask: Requirement, now: float) -> bool:
+    """Whether the answer to a question is yes, where another one follows from it."""
+    request = GUARD.question(exchange, state, ask, now)
+    return not GUARD.is_on(exchange) or state.matrix.decide(request).allow
 
 
 def require(state: RealmState, target: Entity, missing: Missing | None = not_found) -> None:

@@ -43,14 +43,17 @@ class Body(msgspec.Struct):
     """What request bodies derive from; unknown members are ignored."""
 
 
-def read(exchange: Exchange, type: type[T]) -> T:
-    """The request's body as a value of `type`; raises `Failure` 400, or `BadInput`."""
-    return convert(strict_json.read(exchange.body), type)
+def read(exchange: Exchange, type: type[T], *, longs: bool = False) -> T:
+    """The request's body as a value of `type`; raises `Failure` 400, or `BadInput`.
+
+    `longs`: with integers of 64 bits, where answers have them.
+    """
+    return convert(strict_json.read(exchange.body, longs=longs), type)
 
 
-def read_optional(exchange: Exchange, type: type[T]) -> T:
+def read_optional(exchange: Exchange, type: type[T], *, longs: bool = False) -> T:
     """As `read`; a request without a body has an empty object."""
-    return convert(strict_json.read(exchange.body or b"{}"), type)
+    return convert(strict_json.read(exchange.body or b"{}", longs=longs), type)
 
 
 def convert(value: object, type: type[T], where: str = "body") -> T:

@@ -23,6 +23,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.bodies import Json, present
+from lakewarden.systems.cdap.http.errors import conflict
 from lakewarden.systems.cdap.http.ids import inside, last, namespace_of
 
 TABLE: Final = "table"
@@ -120,7 +121,12 @@ def put_module(
     module: Entity,
     class_name: str,
 ) -> None:
-    """A new dataset module, and the one type that it brings along, named as its class."""
+    """A new dataset module, and the one type that it brings along, named as its class.
+
+    Raises `Failure` 409 for a type that is built in.
+    """
+    if class_name in BUILT_IN_TYPES:
+        raise conflict(f"the type '{class_name}' is built in")
     body: Json = {"className": class_name, "types": [class_name]}
     object_store.add(exchange, transaction, operation, module, body)
     type = type_of_module(module, class_name)

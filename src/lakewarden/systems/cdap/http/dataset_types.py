@@ -28,6 +28,7 @@ from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, TYPE_NA
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.errors import bad, conflict, exists
 from lakewarden.systems.cdap.http.ids import SYSTEM, entity, inside, last, namespace, namespace_of
+from lakewarden.systems.cdap.http.running import shown_ids
 
 MODULES: Final = "/v3/namespaces/{namespace}/data/modules"
 MODULE: Final = f"{MODULES}/{{dataset_module}}"
@@ -80,8 +81,6 @@ def deploy(exchange: Exchange) -> Reply:
         for new_entity in (new, brought):
             if is_stored(transaction.realm(exchange.realm), new_entity):
                 raise exists(new_entity)
-        if class_name in BUILT_IN_TYPES:
-            raise conflict(f"the type '{class_name}' is built in")
         creating.put_module(exchange, transaction, "dataset_module.deploy", new, class_name)
 
     write(exchange, "dataset_module.deploy", new, add_module, missing=None)
@@ -159,9 +158,10 @@ def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence
     for module, body in zip(modules, bodies, strict=True):
         for name in _names(body, "types"):
             if name in used:
+                user = shown_ids(exchange, transaction, "dataset.list", [used[name]])
                 raise conflict(
-                    f"'{cdap.format_id(module)}' could not be deleted:"
-                    f" '{cdap.format_id(used[name])}' is of its type '{name}'"
+                    f"'{cdap.format_id(module)}' could not be deleted: {user} is of its type"
+                    f" '{name}'"
                 )
             types.append(inside(namespace_of(module), "dataset_type", name))
     object_store.drop(exchange, transaction, "dataset_type.delete", *types)

@@ -16,7 +16,12 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import artifacts, deployment, object_store, owners
-from lakewarden.systems.cdap.http.authorization import Requirement, is_stored, write_all
+from lakewarden.systems.cdap.http.authorization import (
+    Requirement,
+    is_allowed,
+    is_stored,
+    write_all,
+)
 from lakewarden.systems.cdap.http.bodies import (
     ANY_TYPE,
     Body,
@@ -35,6 +40,7 @@ from lakewarden.systems.cdap.http.ids import (
     namespace,
     namespace_of,
 )
+from lakewarden.systems.cdap.http.object_store import METADATA
 
 PATH: Final = "/v3/namespaces/{namespace}/apps"
 ONE: Final = f"{PATH}/{{app}}"
@@ -112,8 +118,7 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         state = transaction.realm(exchange.realm)
-        operation = "application.redeploy" if is_stored(state, app) else "application.deploy"
-        return _requirements(state, plan, operation)
+        return _requirements(state, plan, _operation(exchange, state, plan, transaction.now))
 
     write_all(
         exchange,
@@ -122,6 +127,20 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
         missing=None,
     )
     return text_reply("Deploy Complete")
+
+
+def _operation(exchange: Exchange, state: RealmState, plan: Plan, now: float) -> str:
+    """What it is to deploy this: an update, where the application is there.
+
+    Whoever is not shown it, and could not deploy it anew, is refused as where it is not there.
+    """
+    if not is_stored(state, plan.app):
+        return "application.deploy"
+    shown, anew = "application.list.filter", _requirement(plan, "application.deploy")
+    for ask in (Requirement(shown, plan.app), anew):
+        if is_allowed(exchange, state, ask, now):
+            return "application.redeploy"
+    return "application.deploy"
 
 
 def deploy_file(exchange: Exchange) -> Reply:
@@ -194,7 +213,7 @@ def update(exchange: Exchange) -> Reply:
     write_all(
         exchange,
         requirements,
-        lambda transaction: _apply_plan(exchange, transaction, planned(transaction)),
+        lambda transaction: _apply_plan(exchange, transaction, planned(transaction), over=True),
     )
     return text_reply("Update complete.")
 
@@ -214,8 +233,13 @@ def _requirement(plan: Plan, operation: str) -> Requirement:
     return Requirement(operation, plan.app, {"targets": targets})
 
 
-def _apply_plan(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> None:
-    """Makes the application what the plan says, once it was asked for."""
+def _apply_plan(
+    exchange: Exchange, transaction: WriteTransaction, plan: Plan, *, over: bool = False
+) -> None:
+    """Makes the application what the plan says, once it was asked for.
+
+    `over`: also where the version is fixed, and there.
+    """
     realm = exchange.realm
     body = object_store.document_in(transaction, realm, plan.app)
     is_new = not is_stored(transaction.realm(realm), plan.app)
@@ -228,19 +252,19 @@ def _apply_plan(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -
         datasets=[last(dataset) for dataset in plan.wanted.datasets],
         streams=[last(stream) for stream in plan.wanted.streams],
         deployed=transaction.now,
+        **{METADATA: versions.get(plan.version, {}).get(METADATA)},
     )
     after = {VERSIONS: {**versions, plan.version: version_body}}
     if not is_new:
         state = transaction.realm(realm)
         owners.check_same(state, "application.redeploy", plan.app, body, plan.principal)
-        if plan.version in versions and not plan.version.endswith(UNVERSIONED):
+        if not (over or plan.version not in versions or plan.version.endswith(UNVERSIONED)):
             raise exists(f"{cdap.format_id(plan.app)}.{plan.version}")
         object_store.put(transaction, realm, plan.app, **after)
     else:
         new = present(**after, **{PRINCIPAL: plan.principal})
         object_store.add(exchange, transaction, "application.deploy", plan.app, new)
-    owner = owners.effective(transaction.realm(realm), plan.app, plan.principal)
-    deployment.create_contents(exchange, transaction, plan.app, plan.wanted, owner)
+    deployment.create_contents(exchange, transaction, plan.app, plan.wanted, plan.principal)
 
 
 def _artifact_body(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:

@@ -29,7 +29,7 @@ from lakewarden.systems.cdap.http.bodies import Body, convert
 from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, NewDataSettings
 from lakewarden.systems.cdap.http.errors import conflict, not_found
 from lakewarden.systems.cdap.http.ids import SYSTEM, inside, namespace_of, of_application
-from lakewarden.systems.cdap.http.running import running
+from lakewarden.systems.cdap.http.running import running, shown_ids
 
 CONTENTS: Final = "application.deploy_contents"
 
@@ -130,17 +130,27 @@ def requirements(
 
 def _new(state: RealmState, new_contents: Contents) -> Iterator[Entity]:
     """What the deployment would create, other than programs."""
-    types = (creating.type_of_module(m, name) for m, name in new_contents.modules.items())
-    for entity in (*new_contents.modules, *types, *new_contents.datasets, *new_contents.streams):
+    modules = _new_modules(state, new_contents)
+    types = (creating.type_of_module(module, name) for module, name in modules.items())
+    for entity in (*modules, *types, *new_contents.datasets, *new_contents.streams):
         if not is_stored(state, entity):
             yield entity
+
+
+def _new_modules(state: RealmState, new_contents: Contents) -> dict[Entity, str]:
+    """The modules that the deployment would create.
+
+    One that is stored brings nothing along, whatever class the configuration says of it.
+    """
+    modules = new_contents.modules.items()
+    return {module: name for module, name in modules if not is_stored(state, module)}
 
 
 def _types_in_use(
     state: RealmState, new_contents: Contents, owner_principal: Principal | None
 ) -> Iterator[Requirement]:
     """What is asked of custom types of new datasets, beside those that are created with it."""
-    brought = set(new_contents.modules.values())
+    brought = set(_new_modules(state, new_contents).values())
     for dataset, type in new_contents.datasets.items():
         if not is_stored(state, dataset) and type not in brought and type not in BUILT_IN_TYPES:
             yield Requirement(
@@ -160,14 +170,20 @@ def create_contents(
     transaction: WriteTransaction,
     application: Entity,
     new_contents: Contents,
-    owner: str | None,
+    principal: str | None,
 ) -> None:
     """Creates what does not exist yet, and removes programs that are declared no more.
 
+    `principal` is the given owner: data are stored with it alone. That of the namespace owns
+    what has none of its own, and need not be repeated for it.
+
     Raises `Failure` 403 for what is there and has another owner, 404 for a type that does not
-    exist, 409 for a program that runs and would go.
+    exist, 409 for a type that is built in and for a program that runs and would go.
+    SOURCE: cdapio/cdap, CreateStreamsStage and CreateDatasetInstancesStage at v5.1.2.
     """
+    owner = owners.effective(transaction.realm(exchange.realm), application, principal)
     _check_owners(exchange, transaction, new_contents, owner)
+    settings = NewDataSettings(principal=principal)
     for module, class_name in new_contents.modules.items():
         if not is_stored(transaction.realm(exchange.realm), module):
             creating.put_module(exchange, transaction, CONTENTS, module, class_name)
@@ -177,14 +193,10 @@ def create_contents(
             kind = type_entity(state, dataset, type)
             if type not in BUILT_IN_TYPES and not is_stored(state, kind):
                 raise not_found(kind)
-            creating.put_dataset(
-                exchange, transaction, CONTENTS, dataset, type, NewDataSettings(principal=owner)
-            )
+            creating.put_dataset(exchange, transaction, CONTENTS, dataset, type, settings)
     for stream in new_contents.streams:
         if not is_stored(transaction.realm(exchange.realm), stream):
-            creating.put_stream(
-                exchange, transaction, CONTENTS, stream, NewDataSettings(principal=owner)
-            )
+            creating.put_stream(exchange, transaction, CONTENTS, stream, settings)
     _settle_programs(exchange, transaction, application, new_contents)
 
 
@@ -206,9 +218,10 @@ def _settle_programs(
     stored = contents(transaction.realm(exchange.realm), application, ["program"])
     still = set(running(transaction, exchange.realm, application))
     removed = [program for program in stored if program not in new_contents.programs]
-    for program in removed:
-        if program in still:
-            raise conflict(f"'program:{program.name}' is still running")
+    if still.intersection(removed):
+        ids = [program for program in removed if program in still]
+        names = shown_ids(exchange, transaction, "program.list", ids)
+        raise conflict(f"these programs are still running: {names}")
     if removed:
         object_store.drop(exchange, transaction, "application.delete", *removed)
         scheduled.forget(transaction, exchange.realm, application, removed)

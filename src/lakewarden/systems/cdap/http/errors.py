@@ -43,6 +43,15 @@ class Failure(WardenError):
         self.message = message
 
 
+class Denied(Failure):
+    """A 403 that no privilege would change: the operation and the entity, for the audit trail."""
+
+    def __init__(self, message: str, operation: str, entity: Entity) -> None:
+        super().__init__(403, message)
+        self.operation = operation
+        self.entity = entity
+
+
 def bad(message: str) -> Failure:
     """400."""
     return Failure(400, message)

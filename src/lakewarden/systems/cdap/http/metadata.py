@@ -20,7 +20,8 @@ from lakewarden.systems.cdap.http.authorization import allow, write
 from lakewarden.systems.cdap.http.bodies import Json, convert, empty_reply, ok, texts
 from lakewarden.systems.cdap.http.deploying import latest
 from lakewarden.systems.cdap.http.errors import bad
-from lakewarden.systems.cdap.http.subjects import KINDS, METADATA, Kind, Subject
+from lakewarden.systems.cdap.http.object_store import METADATA
+from lakewarden.systems.cdap.http.subjects import KINDS, Kind, Subject
 
 USER: Final = "USER"
 SYSTEM: Final = "SYSTEM"

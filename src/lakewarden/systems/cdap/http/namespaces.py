@@ -25,9 +25,11 @@ from lakewarden.systems.cdap.http.authorization import (
     allow,
     contents,
     event,
+    is_allowed,
     is_stored,
     passing,
     question,
+    record_denied,
     refusal,
     require,
     visible,
@@ -80,7 +82,7 @@ def listed(exchange: Exchange) -> Reply:
     state = allow(exchange, "namespace.list")
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
-    stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
+    stored = {tree.entity(id) for id in snapshot.of_type("namespace")} - {SYSTEM}
     visible_namespaces = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
     readable = passing(exchange, "namespace.get", visible_namespaces)
     bodies = dict(zip(readable, object_store.documents(exchange, readable), strict=True))
@@ -115,8 +117,11 @@ def create(exchange: Exchange) -> Reply:
     targets = Parts(targets={"instance": instance(exchange)})
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
-        if is_stored(transaction.realm(exchange.realm), new):
-            return [Requirement("namespace.recreate", new, targets)]
+        state = transaction.realm(exchange.realm)
+        again = Requirement("namespace.recreate", new, targets)
+        # Whoever may not know that it is there is refused as where it is not.
+        if is_stored(state, new) and is_allowed(exchange, state, again, transaction.now):
+            return [again]
         return [Requirement("namespace.create", new, targets), *owners.requirements(_text(owner))]
 
     def add_namespace(transaction: WriteTransaction) -> str:
@@ -181,7 +186,7 @@ def delete(exchange: Exchange) -> Reply:
         require(state, target)
         if target == SYSTEM:
             raise bad("the namespace 'system' cannot be deleted")
-        refuse_running(transaction, exchange.realm, [target])
+        refuse_running(exchange, transaction, [target])
         transaction.record(event(exchange, deletion, "allow", "allowed"))
         record(exchange, transaction, "namespace.delete", judged)
         if target == DEFAULT:
@@ -213,7 +218,9 @@ def may_reset(services: Services) -> bool:
 
 def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
     if not may_reset(exchange.services):
-        raise irrevocable(operation, namespace)
+        denied = irrevocable(operation, namespace)
+        record_denied(exchange, denied)
+        raise denied
 
 
 def _config(body: Json) -> Json:

@@ -10,6 +10,7 @@ SOURCE: cdap reference 2 (K12, K25) and 1.1.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from pyroaring import BitMap
 
@@ -17,6 +18,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.change import EntityAdded, EntityDropped
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.entities import DROP
 from lakewarden.service.ports import Reading
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
@@ -26,7 +28,9 @@ from lakewarden.systems.cdap.http.errors import not_found
 from lakewarden.systems.cdap.use_cases import pattern_grants
 
 HOLDS = "holds"
-DROP = "drop"
+
+METADATA: Final = "metadata"
+"""The member that holds what users said: of a document, or of a part in it."""
 
 
 def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:

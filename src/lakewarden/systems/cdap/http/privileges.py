@@ -36,6 +36,9 @@ KINDS: Final = (USER, GROUP, ROLE)
 
 ALL: Final = "ALL"
 
+MOST_AUDITED: Final = 100
+"""So many of those from whom a revocation took something are in the audit trail by name."""
+
 
 class PrincipalBody(Body):
     """A user, group or role."""
@@ -92,11 +95,16 @@ def revoke(exchange: Exchange) -> Reply:
     if holder is None and body.actions is not None:
         raise bad("expected a `principal` from whom to take the `actions`")
     actions = None if body.actions is None else _actions(exchange.realm_state, body.actions)
+    every = pattern_grants.grantable(exchange.realm_state.system.model)
+    details = dict(_details(holder, every if actions is None else actions))
 
     def take_grant(transaction: WriteTransaction) -> None:
-        pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
+        taken = pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
+        if holder is None:
+            details["holders"] = len(taken)
+            details["taken_from"] = [_text(one) for one in sorted(taken)[:MOST_AUDITED]]
 
-    target, details = _entity_asked(anchor), _details(holder, actions)
+    target = _entity_asked(anchor)
     requirements = [Requirement("privilege.revoke", target)]
     if isinstance(anchor, Matching):
         requirements.append(Requirement("privilege.grant_ahead", target))
@@ -197,12 +205,16 @@ def _actions(state: RealmState, names: Sequence[str] | None) -> frozenset[str]:
     return every if names is None or ALL in names else frozenset(names)
 
 
-def _details(principal: Principal | None, actions: frozenset[str] | None) -> Mapping[str, object]:
-    """What the audit trail says of a grant or revocation."""
+def _details(principal: Principal | None, actions: frozenset[str]) -> Mapping[str, object]:
+    """What the audit trail says of a grant or revocation: each action, also where none was said."""
     return {
-        "principal": "" if principal is None else f"{principal.kind}:{principal.name}",
-        "actions": "ALL" if actions is None else sorted(actions),
+        "principal": "" if principal is None else _text(principal),
+        "actions": sorted(actions),
     }
+
+
+def _text(principal: Principal) -> str:
+    return f"{principal.kind}:{principal.name}"
 
 
 ROUTES: Final[Sequence[Route]] = (

@@ -34,7 +34,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
 from lakewarden.names.canonical import shown
 from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.cdap.http.errors import Failure, forbidden
+from lakewarden.systems.cdap.http.errors import Denied, Failure, forbidden
 
 Way = frozenset[Need]
 
@@ -60,21 +60,21 @@ def denied_all(first: str, ids: Sequence[str]) -> Failure:
     return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_LISTED])}{more}")
 
 
-def of_another_owner(operation: str, entity: Entity) -> Failure:
+def of_another_owner(operation: str, entity: Entity) -> Denied:
     """The 403 of a change that would give an entity another owner; no privilege allows it."""
     id = cdap.format_id(entity)
-    return forbidden(
-        f"'{id}' exists already, and its owner cannot be changed (operation '{operation}')"
-    )
+    text = f"'{id}' exists already, and its owner cannot be changed (operation '{operation}')"
+    return Denied(text, operation, entity)
 
 
-def irrevocable(operation: str, entity: Entity) -> Failure:
+def irrevocable(operation: str, entity: Entity) -> Denied:
     """The 403 of a deletion that the settings do not allow, for every caller."""
-    return forbidden(
+    text = (
         "Namespaces and datasets can be deleted unrecoverably only if"
         " 'enable.unrecoverable.reset' is set to 'true' in the 'cdap-site.xml'"
         f" (operation '{operation}' on entity '{cdap.format_id(entity)}')."
     )
+    return Denied(text, operation, entity)
 
 
 def refusal_text(matrix: Matrix, request: Request) -> str:

@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.cdap.http.authorization import contents
+from lakewarden.systems.cdap.http.authorization import (
+    Requirement,
+    contents,
+    filter_of,
+    is_allowed,
+)
 from lakewarden.systems.cdap.http.errors import conflict
 from lakewarden.systems.cdap.http.object_store import documents_in
 
@@ -32,13 +38,32 @@ def running(transaction: WriteTransaction, realm: str, container: Entity) -> lis
     ]
 
 
-def refuse_running(transaction: WriteTransaction, realm: str, containers: Sequence[Entity]) -> None:
+def refuse_running(
+    exchange: Exchange, transaction: WriteTransaction, containers: Sequence[Entity]
+) -> None:
     """Raises `Failure` 409 where a program runs in any of them."""
     for container in containers:
-        still = running(transaction, realm, container)
+        still = running(transaction, exchange.realm, container)
         if still:
-            ids = ", ".join(f"'{cdap.format_id(program)}'" for program in still)
             raise conflict(
                 f"'{cdap.format_id(container)}' could not be deleted: these programs are still"
-                f" running: {ids}"
+                f" running: {shown_ids(exchange, transaction, 'program.list', still)}"
             )
+
+
+def shown_ids(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, entities: Sequence[Entity]
+) -> str:
+    """What stands in the way of a change, as texts name it: of what is not shown the number.
+
+    `operation` is the one that lists such entities.
+    """
+    state = transaction.realm(exchange.realm)
+    filter = filter_of(state, operation)
+    names = [
+        f"'{cdap.format_id(entity)}'"
+        for entity in entities
+        if is_allowed(exchange, state, Requirement(filter, entity), transaction.now)
+    ]
+    hidden = len(entities) - len(names)
+    return ", ".join([*names, *([f"{hidden} not shown to you"] if hidden else [])])

@@ -4,7 +4,8 @@ An application holds its schedules, in the member `schedules` of its document, a
 one of its programs. Adding, changing and deleting is asked of the application and nothing of the
 program (K22); all else is asked of the program, which only the schedule names. So a schedule
 that does not exist is 404 before anything is asked of a program, to those who are shown the
-application; others are refused whether it is there or not.
+application or a program in it; others are refused whether it is there or not, as those whom the
+application is not shown, and told of no program. Their list is empty.
 SOURCE: cdap reference 2.5, 2.12 (K16, K22), 4.7; cdapio/cdap, ScheduleDetail at v5.1.2.
 """
 
@@ -16,13 +17,18 @@ from typing import Final
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, WORD, quoted
+from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import (
     Requirement,
     allow,
+    contents,
+    is_allowed,
     is_stored,
-    listed,
+    may,
+    require,
+    shown,
     write,
     write_all,
 )
@@ -31,6 +37,7 @@ from lakewarden.systems.cdap.http.deploying import UNVERSIONED, latest
 from lakewarden.systems.cdap.http.errors import bad, conflict, exists, not_found
 from lakewarden.systems.cdap.http.history import PATH as PROGRAM
 from lakewarden.systems.cdap.http.ids import application, last, namespace_of, program
+from lakewarden.systems.cdap.http.object_store import METADATA
 from lakewarden.systems.cdap.http.scheduled import (
     ProgramBody,
     id_of,
@@ -41,7 +48,6 @@ from lakewarden.systems.cdap.http.scheduled import (
     schedules_of,
     started_by,
 )
-from lakewarden.systems.cdap.http.subjects import METADATA
 
 PATH: Final = "/v3/namespaces/{namespace}/apps/{app}/schedules"
 ONE: Final = f"{PATH}/{{schedule}}"
@@ -145,11 +151,22 @@ def suspend(exchange: Exchange) -> Reply:
 
 def _set(exchange: Exchange, operation: str, status: str) -> Reply:
     app, name = application(exchange), exchange.params["schedule"]
-    allow(exchange, "schedule.list", app)
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
-        schedule = schedule_named(app, schedules_in(transaction, exchange.realm, app), name)
-        return [Requirement(operation, started_by(app, schedule))]
+        state, listing = transaction.realm(exchange.realm), Requirement("schedule.list", app)
+        if not is_allowed(exchange, state, listing, transaction.now):
+            return [listing]
+        schedule = schedules_in(transaction, exchange.realm, app).get(name)
+        if schedule is None:
+            if not _is_shown(exchange, state, app, transaction.now):
+                return [Requirement(_SHOWN, app)]
+            require(state, app)
+            raise not_found(id_of(app, name))
+        asked = Requirement(operation, started_by(app, schedule))
+        knows = is_allowed(exchange, state, asked, transaction.now)
+        if not knows and not _is_shown(exchange, state, app, transaction.now):
+            return [Requirement(_SHOWN, app)]
+        return [asked]
 
     def set_status(transaction: WriteTransaction) -> None:
         schedules = schedules_in(transaction, exchange.realm, app)
@@ -183,18 +200,41 @@ def status(exchange: Exchange) -> Reply:
 
 def _schedule(exchange: Exchange, operation: str, app: Entity) -> Json:
     """A schedule of which the caller may know that; raises `Failure` 403 or 404."""
-    allow(exchange, "schedule.list", app)
-    schedule = schedule_named(
-        app, schedules_of(object_store.document(exchange, app)), exchange.params["schedule"]
-    )
-    allow(exchange, operation, started_by(app, schedule))
+    state, name = allow(exchange, "schedule.list", app, missing=None), exchange.params["schedule"]
+    schedule = schedules_of(object_store.document(exchange, app)).get(name)
+    started = None if schedule is None else started_by(app, schedule)
+    knows = started is not None and may(exchange, operation, started)
+    if not knows and not _is_shown(exchange, state, app, exchange.now):
+        allow(exchange, _SHOWN, app)
+    require(state, app)
+    if schedule is None or started is None:
+        raise not_found(id_of(app, name))
+    allow(exchange, operation, started)
     return schedule
+
+
+_SHOWN: Final = "application.get"
+"""What those are refused whom an application is not shown."""
+
+
+def _is_shown(exchange: Exchange, state: RealmState, app: Entity, now: float) -> bool:
+    """Whether the caller is shown the application, or a program in it."""
+    programs = contents(state, app, ["program"])
+    asks = (
+        Requirement(_SHOWN, app),
+        Requirement("application.list.filter", app),
+        *(Requirement("program.list.filter", program) for program in programs),
+    )
+    return any(is_allowed(exchange, state, ask, now) for ask in asks)
 
 
 def listed_all(exchange: Exchange) -> Reply:
     """The schedules of an application that start programs of which they are shown."""
     app = application(exchange)
-    return _visible_schedules(exchange, app, listed(exchange, "schedule.list", app))
+    state = allow(exchange, "schedule.list", app, missing=None)
+    if _is_shown(exchange, state, app, exchange.now):
+        require(state, app)
+    return _visible_schedules(exchange, app, shown(exchange, state, "schedule.list", app))
 
 
 def listed_of_program(exchange: Exchange) -> Reply:

@@ -103,7 +103,7 @@ def listed_all(exchange: Exchange) -> Reply:
 def create(exchange: Exchange) -> Reply:
     """A new stream; one that is there stays as it is, and nobody is given anything on it."""
     stream = entity(exchange, "stream")
-    body = read_optional(exchange, StreamBody)
+    body = read_optional(exchange, StreamBody, longs=True)
     settings = NewDataSettings(body.properties(), body.description, body.principal)
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
@@ -130,7 +130,7 @@ def get(exchange: Exchange) -> Reply:
 def update(exchange: Exchange) -> Reply:
     """Other properties; what is not said stays as it is. Owners must be repeated."""
     stream = entity(exchange, "stream")
-    body = read(exchange, StreamBody)
+    body = read(exchange, StreamBody, longs=True)
     changed = body.properties()
 
     def put_properties(transaction: WriteTransaction) -> None:

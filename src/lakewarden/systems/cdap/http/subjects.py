@@ -20,12 +20,10 @@ from lakewarden.systems.cdap.http.artifacts import VERSIONS, versions_in
 from lakewarden.systems.cdap.http.bodies import Json
 from lakewarden.systems.cdap.http.deploying import UNVERSIONED
 from lakewarden.systems.cdap.http.errors import not_found
+from lakewarden.systems.cdap.http.object_store import METADATA
 from lakewarden.systems.cdap.http.scheduled import SCHEDULES
 
 VIEWS: Final = "views"
-
-METADATA: Final = "metadata"
-"""The member that holds what users said: of a document, or of a part in it."""
 
 
 class Part(NamedTuple):

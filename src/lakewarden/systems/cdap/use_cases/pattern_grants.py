@@ -4,7 +4,8 @@ An anchor is taken as text: a grant on `dataset:sales.*` and one on `dataset:sal
 nothing of each other, and each is removed only under its own name. What one principal was
 given on one anchor is kept in one statement of its own; statements of other makes (several
 principals at once, created elsewhere) count as well, and taking something away takes it out of
-those too. Statements that speak to implied sets are the platform's: they stay as they are.
+those too, also from implied sets (everybody, the master). Statements that the platform ships
+stay as they are.
 """
 
 from __future__ import annotations
@@ -16,14 +17,12 @@ from typing import NamedTuple
 from lakewarden.kernel.change import Change, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement import Effect, Matching, On, Statement
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
 Anchor = Entity | Matching
-
-_PEOPLE = frozenset({USER, GROUP, ROLE})
 
 
 class PatternGrant(NamedTuple):
@@ -81,28 +80,32 @@ def take(
     anchor: Anchor,
     holder: Principal | None = None,
     privileges: Iterable[str] | None = None,
-) -> None:
+) -> frozenset[Principal]:
     """Removes privileges: from everybody without `holder`, all of them without `privileges`.
 
-    What does not exist is ignored.
+    What does not exist is ignored. Returns from whom something was taken.
     """
-    state = transaction.realm(realm)
+    state, shipped = transaction.realm(realm), _shipped(transaction.realm(realm))
     removed = None if privileges is None else frozenset(privileges)
+    taken: set[Principal] = set()
     for statement in _statements_on(state, anchor):
-        people = frozenset(p for p in statement.principals if p.kind in _PEOPLE)
-        for principal in sorted(people if holder is None else people & {holder}):
-            _take_from(transaction, realm, statement.id, principal, removed)
+        if statement.id in shipped:
+            continue
+        principals = statement.principals
+        for principal in sorted(principals if holder is None else principals & {holder}):
+            if _take_from(transaction, realm, statement.id, principal, removed):
+                taken.add(principal)
+    return frozenset(taken)
 
 
 def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]) -> None:
     """Takes everything from everybody on the entities for which that holds, stored or not."""
-    statements = transaction.realm(realm).matrix.snapshot.table.statements
+    state = transaction.realm(realm)
+    statements, shipped = state.matrix.snapshot.table.statements, _shipped(state)
     removed = (
         id
         for id, statement in statements.items()
-        if isinstance(statement.scope, On)
-        and is_gone(statement.scope.entity)
-        and _has_named_principals(statement)
+        if isinstance(statement.scope, On) and is_gone(statement.scope.entity) and id not in shipped
     )
     transaction.change(realm, *map(StatementRemoved, sorted(removed)))
 
@@ -113,13 +116,14 @@ def _take_from(
     id: str,
     holder: Principal,
     removed: frozenset[str] | None,
-) -> None:
+) -> bool:
     state = transaction.realm(realm)
     statement = state.matrix.snapshot.table.statements[id]
     remaining = frozenset[str]() if removed is None else statement.privileges - removed
     if remaining == statement.privileges:
-        return
+        return False
     transaction.change(realm, *_reduced(state, statement, holder, remaining))
+    return True
 
 
 def _reduced(
@@ -171,8 +175,9 @@ def _is_single_grant(statement: Statement, to: Principal) -> bool:
     return statement == plain
 
 
-def _has_named_principals(statement: Statement) -> bool:
-    return all(principal.kind in _PEOPLE for principal in statement.principals)
+def _shipped(state: RealmState) -> frozenset[str]:
+    """The ids of the statements that the platform ships."""
+    return frozenset(str(table["id"]) for table in state.system.model.defaults)
 
 
 def _free_id(state: RealmState, to: Principal, anchor: Anchor) -> str:

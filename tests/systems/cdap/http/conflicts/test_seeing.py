@@ -149,6 +149,19 @@ def test_k16_who_is_refused_learns_not_whether_it_is_there(estate: Wire) -> None
         assert estate.status(method, absent, body) == 404
 
 
+def test_k16_who_may_not_create_learns_not_whether_it_is_there_already(estate: Wire) -> None:
+    body = {"artifact": {"name": "etl", "version": "1.0"}}
+    for path, name, sent in (
+        ("namespaces/{}", "sales", None),
+        (f"{SPACE}/apps/{{}}", "shop", body),
+        (f"{SPACE}/data/datasets/{{}}", "orders", {"typeName": "table"}),
+        (f"{SPACE}/streams/{{}}", "clicks", None),
+    ):
+        told = refused(estate, "stranger", "PUT", path.format("none"), sent)
+        again = refused(estate, "stranger", "PUT", path.format(name), sent)
+        assert again == told.replace("none", name)
+
+
 def test_k17_execute_alone_lists_nothing_in_the_older_profile(new: Wire, older: Wire) -> None:
     for wire, shown in ((new, ["nightly"]), (older, [])):
         wire.grant("runner", WORKFLOW, "EXECUTE")

@@ -1,0 +1,94 @@
+"""Every denied write is a row of the audit trail, each time and by its own operation (R-50)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import pytest
+
+from lakewarden.systems.cdap.settings import CdapSettings
+from tests.systems.cdap.http.estate import CLICKS, SHOP, SPACE, build
+from tests.systems.cdap.http.wire import BOSS, Json, Wire
+
+OWNED: Final = f"{SPACE}/streams/owned"
+GONE: Final = f"unrecoverable/{SPACE}"
+FROM_ETL: Final[Json] = {"artifact": {"name": "etl", "version": "1.0"}, "principal": "eve@CORP"}
+
+
+@pytest.fixture
+def new(wire: Wire) -> Wire:
+    """The estate in the later profile."""
+    return wire.built(build)
+
+
+def owned(wire: Wire) -> None:
+    """A stream with an owner, whom none of the requests repeats."""
+    wire.grant(BOSS, "kerberosprincipal:eve@CORP", "ADMIN")
+    wire.good("PUT", OWNED, {"principal": "eve@CORP"})
+
+
+def without_resets(wire: Wire) -> None:
+    """What is unrecoverable is switched off."""
+    options = CdapSettings(unrecoverable_reset=False)
+    wire.services = replace(wire.services, systems={"cdap": options})
+
+
+class Denied(NamedTuple):
+    """A request that is denied, and what the audit trail says of it."""
+
+    method: str
+    path: str
+    body: object
+    user: str
+    operation: str
+    target: str
+    prepare: Callable[[Wire], None] = lambda _: None
+
+
+DENIED: Final = (
+    Denied("PUT", OWNED, {}, BOSS, "stream.create", "stream:sales.owned", owned),
+    Denied(
+        *("PUT", f"{OWNED}/properties", {"ttl": 1}, BOSS),
+        *("stream.update_properties", "stream:sales.owned", owned),
+    ),
+    Denied(
+        *("PUT", SHOP, FROM_ETL, BOSS),
+        *("application.redeploy", "application:sales.shop", owned),
+    ),
+    Denied("DELETE", GONE, None, "eve", "namespace.delete", "namespace:sales", without_resets),
+    Denied(
+        *("DELETE", f"{GONE}/datasets", None, BOSS),
+        *("dataset.drop_all", "namespace:sales", without_resets),
+    ),
+    Denied("POST", f"{CLICKS}/truncate", None, "eve", "stream.truncate", "stream:sales.clicks"),
+    Denied(
+        *("POST", f"{SHOP}/schedules/none/resume", None, "eve"),
+        *("schedule.list", "application:sales.shop"),
+    ),
+)
+
+
+@pytest.mark.parametrize("denied", DENIED, ids=lambda one: f"{one.method} {one.path}")
+def test_a_denied_write_is_audited_each_time(new: Wire, denied: Denied) -> None:
+    denied.prepare(new)
+    before, revision = audited(new), new.service.state.revision
+    for _ in range(2):
+        assert new.status(denied.method, denied.path, denied.body, user=denied.user) == 403
+    rows = audited(new)[len(before) :]
+    expected = {
+        "actor": denied.user,
+        "operation": denied.operation,
+        "target": denied.target,
+        "outcome": "deny",
+    }
+    assert [{name: row[name] for name in expected} for row in rows] == [expected, expected]
+    assert new.service.state.revision == revision
+
+
+def audited(wire: Wire) -> list[Json]:
+    """The events of the audit trail."""
+    with wire.store.reading() as reading:
+        return [json.loads(row.body) for row in reading.audit()]

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from lakewarden.kernel.change import EntityAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.actor import SYSTEM
 from lakewarden.systems.cdap.http.deploying import VERSIONS, latest
-from tests.systems.cdap.http.wire import BOSS, Json, Wire
+from tests.systems.cdap.http.wire import BOSS, REALM, Json, Wire
 
 SPACE = "namespaces/sales"
 APPS = f"{SPACE}/apps"
@@ -540,6 +543,21 @@ def test_an_application_of_a_fixed_version_is_updated_in_it(space: Wire) -> None
     space.good("POST", f"{SHOP}/update", {"config": {"datasets": ["t2"]}}, user="dana")
     detail = space.good("GET", f"{SHOP}/versions/1", user="dana")
     assert [one["name"] for one in detail["datasets"]] == ["t2"]
+
+
+def test_an_update_without_a_known_artifact_says_what_it_lacks(space: Wire) -> None:
+    added = EntityAdded(Entity("application", "sales.shop"), Entity("namespace", "sales"))
+    assert space.ask("POST", f"{SHOP}/update", {}, user="dana") == (
+        404,
+        "'application:sales.shop' was not found.",
+    )
+    space.service.write(SYSTEM, lambda transaction: transaction.change(REALM, added))
+    assert space.status("POST", f"{SHOP}/update", {}, user="eve") == 403
+    status, text = space.ask("POST", f"{SHOP}/update", {}, user="dana")
+    assert (status, "expected an `artifact`" in text) == (400, True)
+    artifact = {"artifact": REQUEST["artifact"]}
+    space.good("POST", f"{SHOP}/update", artifact, user="dana")
+    space.good("POST", f"{SHOP}/update", {}, user="dana")
 
 
 def test_who_is_not_shown_what_runs_is_told_how_much_does(space: Wire) -> None:

@@ -206,15 +206,28 @@ def update(exchange: Exchange) -> Reply:
         )
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
-        return _requirements(
-            transaction.realm(exchange.realm), planned(transaction), "application.update"
-        )
+        state, plan = transaction.realm(exchange.realm), planned(transaction)
+        if is_named(transaction, plan):
+            return _requirements(state, plan, "application.update")
+        may_update = Requirement("core.update", app)
+        if is_allowed(exchange, state, may_update, transaction.now):
+            return [may_update]
+        # Refused as for an application of which an artifact is known.
+        stand_in = plan._replace(artifact=inside(namespace_of(app), "artifact", last(app)))
+        return [_requirement(stand_in, "application.update")]
 
-    write_all(
-        exchange,
-        requirements,
-        lambda transaction: _apply_plan(exchange, transaction, planned(transaction), over=True),
-    )
+    def is_named(transaction: WriteTransaction, plan: Plan) -> bool:
+        """Whether the artifact is known, or the caller may update without one."""
+        state, ask = transaction.realm(exchange.realm), _requirement(plan, "application.update")
+        return plan.artifact is not None or is_allowed(exchange, state, ask, transaction.now)
+
+    def apply_update(transaction: WriteTransaction) -> None:
+        plan = planned(transaction)
+        if not is_named(transaction, plan):
+            raise bad("expected an `artifact`: of the one in use nothing is known")
+        _apply_plan(exchange, transaction, plan, over=True)
+
+    write_all(exchange, requirements, apply_update)
     return text_reply("Update complete.")
 
 

@@ -151,14 +151,15 @@ def test_k16_who_is_refused_learns_not_whether_it_is_there(estate: Wire) -> None
 
 def test_k16_who_may_not_create_learns_not_whether_it_is_there_already(estate: Wire) -> None:
     body = {"artifact": {"name": "etl", "version": "1.0"}}
-    for path, name, sent in (
-        ("namespaces/{}", "sales", None),
-        (f"{SPACE}/apps/{{}}", "shop", body),
-        (f"{SPACE}/data/datasets/{{}}", "orders", {"typeName": "table"}),
-        (f"{SPACE}/streams/{{}}", "clicks", None),
+    for method, path, name, sent in (
+        ("PUT", "namespaces/{}", "sales", None),
+        ("PUT", f"{SPACE}/apps/{{}}", "shop", body),
+        ("POST", f"{SPACE}/apps/{{}}/update", "shop", {}),
+        ("PUT", f"{SPACE}/data/datasets/{{}}", "orders", {"typeName": "table"}),
+        ("PUT", f"{SPACE}/streams/{{}}", "clicks", None),
     ):
-        told = refused(estate, "stranger", "PUT", path.format("none"), sent)
-        again = refused(estate, "stranger", "PUT", path.format(name), sent)
+        told = refused(estate, "stranger", method, path.format("none"), sent)
+        again = refused(estate, "stranger", method, path.format(name), sent)
         assert again == told.replace("none", name)
 
 

@@ -88,6 +88,21 @@ def test_a_denied_write_is_audited_each_time(new: Wire, denied: Denied) -> None:
     assert new.service.state.revision == revision
 
 
+def test_denied_deletions_of_many_are_audited_by_name_as_far_as_there_is_room(
+    old: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakewarden.systems.cdap.http.deleting.MOST_LISTED", 2)
+    old.built(build)
+    for name in ("a", "b"):
+        old.good("PUT", f"{SPACE}/streams/{name}")
+    before = audited(old)
+    status, body = old.ask("DELETE", f"{SPACE}/streams", user="eve")
+    assert (status, len(body["errors"])) == (207, 3)
+    rows = [row for row in audited(old)[len(before) :] if row["outcome"] == "deny"]
+    assert [row["target"] for row in rows] == ["stream:sales.a", "stream:sales.b"]
+    assert [row["details"].get("more") for row in rows] == [None, 1]
+
+
 def audited(wire: Wire) -> list[Json]:
     """The events of the audit trail."""
     with wire.store.reading() as reading:

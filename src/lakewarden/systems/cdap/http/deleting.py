@@ -132,15 +132,21 @@ def refuse_all(
 def record(
     exchange: Exchange, transaction: WriteTransaction, operation: str, judged: DeletionDecision
 ) -> None:
-    """Makes each deletion, and each that was refused, part of the audit trail."""
+    """Makes each deletion, and each that was refused, part of the audit trail.
+
+    Of those that were refused the first `MOST_LISTED` by name, with the number of the others: who
+    may delete nothing would else write as many rows as there are entities, as often as he asks.
+    """
     state = transaction.realm(exchange.realm)
     filter = filter_of(state, operation)
     for entity in judged.allowed:
         request = question(exchange, state, Requirement(filter, entity), transaction.now)
         transaction.record(event(exchange, request, "allow", f"by `{operation}`"))
-    for request in judged.denied:
+    more = len(judged.denied) - MOST_LISTED
+    for at, request in enumerate(judged.denied[:MOST_LISTED], 1):
         text = refusal_text(state.matrix, request)
-        transaction.record(event(exchange, request, "deny", text))
+        details = {"more": more} if at == MOST_LISTED and more else None
+        transaction.record(event(exchange, request, "deny", text, details))
 
 
 def _reply(exchange: Exchange, judged: DeletionDecision) -> Reply:

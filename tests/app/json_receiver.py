@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 
 class Taken(NamedTuple):
-    """One request: its body, and its headers with names in small letters."""
+    """One request: its body, its headers with names in small letters, and the body as it came."""
 
     body: dict[str, Any]
     headers: dict[str, str]
+    text: bytes
 
 
 @contextmanager
@@ -25,9 +26,9 @@ def receiver(*statuses: int) -> Iterator[tuple[str, list[Taken]]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            text = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            taken.append(Taken(body, headers))
+            taken.append(Taken(json.loads(text), headers, text))
             self.send_response(answers.pop(0) if len(answers) > 1 else answers[0])
             self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")

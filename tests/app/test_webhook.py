@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakewarden.app.json_post import post_json
-from lakewarden.app.webhook import PAUSES_SECONDS, Webhook
+from lakewarden.app.webhook import PAUSES_SECONDS, Webhook, signature
 from lakewarden.config.effective import effective
 from lakewarden.config.settings import load
 from lakewarden.kernel.errors import BadInput, Unavailable
 from tests.app.json_receiver import receiver
+from tests.test_readme import DOCS
 
 EVENT = {"event": "push.drift", "id": "lake/pg/1"}
 
@@ -47,6 +52,40 @@ def test_a_webhook_that_is_busy_is_asked_again() -> None:
     assert len(taken) == 3
     assert sleeps.pauses == [*PAUSES_SECONDS]
     assert "authorization" not in taken[0].headers
+
+
+def is_genuine() -> Callable[..., bool]:
+    """The function of the page by which a receiver verifies an event."""
+    (text,) = re.findall(r"```python\n(.*?)```", (DOCS / "push-down.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(text, names)  # noqa: S102 — it is what the page shows
+    found: Callable[..., bool] = names["is_genuine"]
+    return found
+
+
+def test_an_event_is_signed_as_the_page_says() -> None:
+    now = [time.time() - 1.0, time.time()]
+    with receiver(503, 200) as (url, taken):
+        Webhook(url, None, Sleeps(), clock=iter(now).__next__)(EVENT, "s3cret")
+        Webhook(url, None, Sleeps())(EVENT)
+    first, second, unsigned = taken
+    assert "lakewarden-signature" not in unsigned.headers
+    assert first.headers["lakewarden-signature"] != second.headers["lakewarden-signature"]
+    genuine, header = is_genuine(), second.headers["lakewarden-signature"]
+    assert "s3cret" not in header
+    assert genuine(first.headers["lakewarden-signature"], first.text, "s3cret")
+    assert genuine(header, second.text, "s3cret")
+    moment, _, digest = header.partition(",")
+    later = f"t={int(now[1]) + 1},{digest}"
+    for signed, body, secret in (
+        (header, second.text, "other"),
+        (header, second.text + b" ", "s3cret"),
+        (later, second.text, "s3cret"),
+        (moment, second.text, "s3cret"),
+        ("", second.text, "s3cret"),
+        (signature("s3cret", second.text, int(now[1]) - 400), second.text, "s3cret"),
+    ):
+        assert not genuine(signed, body, secret), signed
 
 
 @pytest.mark.parametrize("stopped", [1, 99])

@@ -66,7 +66,8 @@ LOCAL = {
     "secrets rotate": "needs the keys, which no server is told",
     **dict.fromkeys(
         (
-            *("push target add", "push target remove", "push targets", "push plan", "push apply"),
+            *("push target add", "push target remove", "push target sign", "push targets"),
+            *("push plan", "push apply"),
             *(
                 "push drift",
                 "push adopt",

@@ -12,6 +12,7 @@ import pytest
 from lakewarden.cli import outcome
 from lakewarden.kernel.errors import (
     BadInput,
+    Busy,
     Conflict,
     LimitExceeded,
     StaleSnapshot,
@@ -45,6 +46,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
         (BadInput("x"), 2),
         (Unknown("type", "x"), 2),
         (Conflict("x"), 2),
+        (Busy("x"), 3),
         (LimitExceeded("x"), 2),
         (StaleSnapshot("x"), 3),
         (Unavailable("x"), 3),

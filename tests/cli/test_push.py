@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import psycopg
@@ -23,6 +26,7 @@ from lakewarden.app.open_store import opened_service
 from lakewarden.app.push_connection import connect_target
 from lakewarden.app.push_watcher import PushWatcher
 from lakewarden.cli import main
+from lakewarden.cli.admin_target import operator
 from lakewarden.config.settings import Push
 from lakewarden.kernel.change import (
     EntityAdded,
@@ -32,14 +36,17 @@ from lakewarden.kernel.change import (
     StatementRemoved,
 )
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Conflict
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.postgresql import connected
-from lakewarden.service.actor import SYSTEM
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.push import Pushing
+from lakewarden.service.push import Connect, Pushing
+from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.push_target import drift_notes
 from lakewarden.service.push_watch import KINDS
 from lakewarden.store import open_store
@@ -419,9 +426,15 @@ def watcher(service: DecisionService) -> PushWatcher:
     def failed(error: Exception) -> None:
         raise error
 
-    write, keys = partial(service.write, SYSTEM), Keys(keys_of(STORE))
-    pushing = Pushing(service, SYSTEM, write, keys, connect_target)
-    return PushWatcher(pushing, Push(watch_seconds=300.0), failed)
+    return PushWatcher(pushing(service, actor=SYSTEM), Push(watch_seconds=300.0), failed)
+
+
+def pushing(
+    service: DecisionService, connect: Connect = connect_target, actor: Actor | None = None
+) -> Pushing:
+    """The use cases in the name of the actor, by default of whoever can open the store."""
+    actor = actor or operator(service)
+    return Pushing(service, actor, partial(service.write, actor), Keys(keys_of(STORE)), connect)
 
 
 def noted(service: DecisionService) -> Mapping[str, int]:
@@ -432,6 +445,97 @@ def noted(service: DecisionService) -> Mapping[str, int]:
 
 def noted_counts(**counts: int) -> dict[str, int]:
     return {**dict.fromkeys(KINDS, 0), **counts}
+
+
+def test_what_a_locked_target_answers(target: Any, pushed: GoOn) -> None:
+    """Whoever may log in to the database can have the lock."""
+    change(StatementRemoved("reads"))
+    assert pushed("plan pg --out push.json")[0] == 1
+    why = "another push to the target `pg` is under way"
+    with connected(Address(os.environ["LAKEWARDEN_TARGET_URL"], "pg")) as other:
+        other.lock()
+        for words in (
+            "plan pg",
+            "drift pg",
+            "adopt pg",
+            "watch --once",
+            "apply push.json",
+            "reset pg",
+        ):
+            code, _, error = pushed(words)
+            assert (code, why in error) == (3, True), (words, error)
+        code, out, _ = pushed("watch --once --format json")
+        assert (code, json.loads(out)["error"][: len(why)]) == (3, why)
+        assert pushed("doctor pg")[0] == 0
+    assert pushed("apply push.json")[0] in (0, 1)
+    assert may(target, "ana", "SELECT") == [False]
+
+
+def doing(act: Callable[[], None], *, when: str) -> Connect:
+    """Something is done once: before a target is `locked`, or while it is `looked` at."""
+    acts = [act]
+
+    @contextmanager
+    def connect(*about: Any) -> Iterator[Any]:
+        with connect_target(*about) as session:
+            name = {"locked": "lock", "looked": "know"}[when]
+            method = getattr(session, name)
+
+            def patched(*given: Any) -> None:
+                if when == "looked":
+                    method(*given)
+                if acts:
+                    acts.pop()()
+                if when == "locked":
+                    method(*given)
+
+            with patch.object(session, name, patched):
+                yield session
+
+    return connect
+
+
+def push(service: DecisionService) -> None:
+    """Pushes what there is to push."""
+    by_hand = pushing(service)
+    made: Any = by_hand.plan("lake", "pg")
+    assert not isinstance(by_hand.apply("lake", "pg", made.digest), Denied)
+
+
+def test_a_look_keeps_no_push_out_and_is_of_one_moment(target: Any, pushed: GoOn) -> None:
+    change(StatementRemoved("reads"))
+    with opened_service(STORE) as service:
+        connect = doing(lambda: push(service), when="looked")
+        found: Any = pushing(service, connect).drift("lake", "pg")
+        assert may(target, "ana", "SELECT") == [False]
+        assert (found.differences, found.pending) == ([], {})
+        service.write(SYSTEM, lambda work: work.change("lake", StatementAdded(READING)))
+        connect = doing(lambda: push(service), when="looked")
+        made: Any = pushing(service, connect).plan("lake", "pg")
+        assert may(target, "ana", "SELECT") == [True]
+        assert not made.is_pending
+
+
+def test_of_two_that_push_the_second_goes_on_from_what_the_first_told(
+    target: Any, pushed: GoOn
+) -> None:
+    with opened_service(STORE) as service:
+
+        def other() -> None:
+            service.write(SYSTEM, lambda work: work.change("lake", StatementRemoved("reads")))
+            push(service)
+
+        found, connect = pushing(service), doing(other, when="locked")
+        delivery = Delivery(service, found.sealing, connect, ())
+        assert delivery.deliver(found.target("pg"))
+        assert may(target, "ana", "SELECT") == [False]
+        service.write(SYSTEM, lambda work: work.change("lake", StatementAdded(READING)))
+        made: Any = found.plan("lake", "pg")
+        connect = doing(lambda: push(service), when="locked")
+        with pytest.raises(Conflict, match="plan again: `lakewarden push plan pg --out FILE`"):
+            pushing(service, connect).apply("lake", "pg", made.digest)
+        assert may(target, "ana", "SELECT") == [True]
+        assert found.target("pg").revision == service.state.realm("lake").matrix.revision
 
 
 def test_a_reset_takes_back_what_is_ours(target: Any, pushed: GoOn) -> None:

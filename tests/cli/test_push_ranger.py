@@ -10,6 +10,7 @@ import pytest
 
 from lakewarden.app import webhook
 from lakewarden.app.open_store import opened_service
+from lakewarden.app.webhook import SIGNATURE
 from lakewarden.cli import main
 from lakewarden.kernel.change import (
     EntityAdded,
@@ -33,6 +34,7 @@ from lakewarden.service.push_target import (
     target,
 )
 from tests.app.json_receiver import receiver
+from tests.app.test_webhook import is_genuine
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.worlds import ranger_of
 
@@ -124,6 +126,7 @@ def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(
         assert run("push", "apply", "push.json") in {0, 1}
         watch = ("push", "watch", "rg", "--once", "--config", "warden.toml")
         assert (run(*watch), taken) == (0, [])
+        secret = _signed(capsys)
         policy = next(one for one in ranger.policies.values() if _reads_orders(one))
         policy["policyItems"][0]["users"] = ["eve"]
         capsys.readouterr()
@@ -138,9 +141,22 @@ def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(
         assert len(taken) == 3
         assert taken[-1].headers["authorization"] == "Bearer s3cret"
         assert taken[-1].body["counts"]["added"] > 0
+        assert all(is_genuine()(one.headers[SIGNATURE.lower()], one.text, secret) for one in taken)
+        assert run("push", "target", "sign", "rg", "--off") == 0
         policy["policyItems"][0]["users"] = []
         assert run(*watch) == 0
+        assert SIGNATURE.lower() not in taken[-1].headers
         assert [one.body["event"] for one in taken] == [*["push.drift"] * 3, "push.resolved"]
+
+
+def _signed(capsys: pytest.CaptureFixture[str]) -> str:
+    """The secret by which events are signed from now on; it is printed, and nowhere else."""
+    capsys.readouterr()
+    assert run("push", "target", "sign", "rg") == 0
+    secret = capsys.readouterr().out.strip()
+    assert len(secret) > 40
+    assert secret.encode() not in Path("estate.db").read_bytes()
+    return secret
 
 
 def test_nothing_is_noted_of_a_target_that_was_removed_meanwhile(

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from psycopg import sql
 
-from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.kernel.errors import Busy, Unavailable
 from lakewarden.pushdown import push
 from lakewarden.pushdown.drift import ADDED, MISSING, differences, foreign
 from lakewarden.pushdown.grants import Grant, Path, Role, Roles
@@ -305,9 +305,13 @@ def test_pushes_that_die_anywhere_change_nothing(postgres_url: str, seed: int) -
 
 def test_of_two_pushers_one_is_refused(postgres_url: str) -> None:
     with estate(postgres_url, facts_of(2)) as made, connected(made.address) as first:
-        first.lock()
-        with connected(made.address) as second, pytest.raises(Conflict, match="another push"):
-            second.lock()
+        with connected(made.address) as looking:
+            looking.require_free()
+            looking.look()
+            first.lock()  # who looks has no lock
+        for act in ("lock", "require_free"):
+            with connected(made.address) as second, pytest.raises(Busy, match="another push"):
+                getattr(second, act)()
 
 
 @pytest.mark.nightly

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from pymysql.cursors import DictCursor
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Busy, Unavailable
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
@@ -295,9 +295,12 @@ def test_a_push_that_is_over_keeps_no_other_one_out(made: MariadbEstate) -> None
 
 def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
     with connected(made.address) as one, connected(made.address) as two:
-        one.lock()
-        with pytest.raises(Conflict, match=f"another push .* in the connection {one.process} "):
-            two.lock()
+        two.require_free()
+        two.look()
+        one.lock()  # who looks has no lock
+        for act in (two.lock, two.require_free):
+            with pytest.raises(Busy, match=f"another push .* in the connection {one.process} "):
+                act()
     with connected(made.address) as two:
         two.lock()
 

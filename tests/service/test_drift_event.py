@@ -27,11 +27,16 @@ class Stored:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.documents: dict[Any, Mapping[str, Any]] = {}
         self.service = SimpleNamespace(reading=self.reading)
+        self.sealing = SimpleNamespace(unseal=str.lower)
+        self.secrets: Mapping[str, str] = {}
         monkeypatch.setattr(push_target, "note_event", self.note)
 
     @contextmanager
     def reading(self) -> Any:
-        yield SimpleNamespace(documents=lambda realm, about: self.documents)
+        yield SimpleNamespace(
+            documents=lambda realm, about: self.documents,
+            secrets=lambda realm, about: self.secrets,
+        )
 
     def note(self, _: Any, of: PushTarget, sent: SentEvent) -> None:
         about = Entity("push-event", of.name)
@@ -46,13 +51,15 @@ class Sent:
 
     def __init__(self) -> None:
         self.events: list[Mapping[str, Any]] = []
+        self.secrets: list[str] = []
         self.failures = 0
 
-    def __call__(self, event: Mapping[str, Any]) -> None:
+    def __call__(self, event: Mapping[str, Any], secret: str) -> None:
         if self.failures:
             self.failures -= 1
             raise Unavailable("the webhook is down")
         self.events.append(event)
+        self.secrets.append(secret)
 
     @property
     def told(self) -> list[tuple[str, str, int]]:
@@ -110,7 +117,7 @@ def test_what_is_found_before_the_first_was_taken_is_another_event(sent: Sent, s
     """The first may have come, though its answer was lost."""
     tried: list[str] = []
 
-    def lost(event: Mapping[str, Any]) -> None:
+    def lost(event: Mapping[str, Any], secret: str) -> None:
         tried.append(event["id"])
         raise Unavailable("the answer was lost")
 
@@ -143,6 +150,17 @@ def test_a_webhook_that_is_away_delays_no_other_target(sent: Sent, stored: Any) 
     assert events.announce(look("a", target=other), 59.0) == "the webhook is away"
     assert events.announce(look("a", target=other), 60.0) == ""
     assert sent.told == [("push.drift", f"lake/rg/1/{ONE}", 1)]
+
+
+def test_an_event_goes_with_the_secret_of_its_target(sent: Sent, stored: Any) -> None:
+    events = DriftEvents(stored, sent, 60.0)
+    assert events.announce(look("a"), 0.0) == ""
+    stored.secrets = {"webhook": "SEALED"}
+    assert events.announce(look("b"), 1.0) == ""
+    assert sent.secrets == ["", "sealed"]
+    stored.sealing = None  # the keys were lost
+    assert "no key" in events.announce(look("c"), 2.0)
+    assert len(sent.events) == 2
 
 
 def test_an_event_is_of_bounded_size(sent: Sent, stored: Any) -> None:

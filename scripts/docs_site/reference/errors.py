@@ -10,6 +10,7 @@ from lakewarden.http.admin import problem
 from lakewarden.http.authzen import errors as authzen
 from lakewarden.kernel.errors import (
     BadInput,
+    Busy,
     Conflict,
     LimitExceeded,
     RealmClosed,
@@ -40,6 +41,7 @@ ERRORS: Final[Mapping[str, WardenError]] = {
     "unknown word": Unknown("privilege", "NO_SUCH"),
     "unknown entity": Unknown("entity", "table:lake:no.such.table"),
     "conflict": Conflict("it exists"),
+    "busy": Busy("another push is under way"),
     "limit exceeded": LimitExceeded("too many"),
     "stale snapshot": StaleSnapshot("moved on"),
     "stale revision": StaleRevision("a revision that this server does not have"),

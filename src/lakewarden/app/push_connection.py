@@ -10,13 +10,16 @@ from lakewarden.service.push_target import RANGER
 
 if TYPE_CHECKING:
     from lakewarden.service.push import Reads, TargetSession
+    from lakewarden.service.push_lock import StoreLock
     from lakewarden.service.push_target import PushTarget
 
 
 def connect_target(
-    target: PushTarget, url: str, store: str, reading: Reads
+    target: PushTarget, url: str, store: str, reading: Reads, lock: StoreLock
 ) -> AbstractContextManager[TargetSession[Any]]:
     """A session with a target; `reading` reads the store of the realm, `store` is the id of it.
+
+    The `lock` is for a target that has none.
 
     Raises `Unavailable`, also without the client of its database.
     """
@@ -24,7 +27,7 @@ def connect_target(
         if target.kind == RANGER:
             from lakewarden.pushdown.ranger.session import session as ranger_session
 
-            return ranger_session(target, url, store, reading)
+            return ranger_session(target, url, store, reading, lock)
         from lakewarden.pushdown.push import session
     except ImportError as error:
         raise not_installed(str(error.name), "sql") from None

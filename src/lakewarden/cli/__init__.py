@@ -127,6 +127,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         {
             "target add": "lakewarden.cli.push:add",
             "target remove": "lakewarden.cli.push:remove",
+            "target sign": "lakewarden.cli.push:sign",
             "targets": "lakewarden.cli.push:targets",
             "deliver": "lakewarden.cli.push_deliver:deliver",
             "plan": "lakewarden.cli.push:plan",

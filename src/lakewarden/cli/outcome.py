@@ -18,6 +18,7 @@ from typing import Final, Literal
 from lakewarden.kernel.errors import (
     MAKE_ROOM,
     BadInput,
+    Busy,
     Conflict,
     LimitExceeded,
     Unknown,
@@ -53,7 +54,7 @@ def reason_of(error: WardenError | OSError) -> str:
 def code_for(error: WardenError | OSError) -> int:
     """The exit code that an error stands for."""
     is_input = isinstance(error, (BadInput, Conflict, LimitExceeded, Unknown))
-    return BAD_INPUT if is_input else COULD_NOT_TELL
+    return BAD_INPUT if is_input and not isinstance(error, Busy) else COULD_NOT_TELL
 
 
 _STYLES: Final = (

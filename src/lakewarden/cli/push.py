@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lakewarden.service.push_target import PushTarget
 
 ADDRESS = "LAKEWARDEN_TARGET_URL"
+SECRET_BYTES = 32
 SHOWN = 20
 NAMES_SHOWN = 4
 STATEMENT_CHARACTERS = 1_000
@@ -99,6 +101,29 @@ def remove(name: Target, /, *, database: Url = None) -> int:
     """
     with opened_pushing(database) as pushing:
         done(pushing.remove(pushing.target(name).realm, name))
+    return YES
+
+
+def sign(
+    name: Target,
+    /,
+    *,
+    off: Annotated[bool, Parameter(help="Sign them no more.", negative="")] = False,
+    database: Url = None,
+) -> int:
+    """Signs events of drift in a target from now on, and prints the secret to verify them with.
+
+    Each time it is a new secret, which is stored encrypted and not shown again. The header of an
+    event is `Lakewarden-Signature: t=SECONDS,v1=DIGEST`.
+
+    For example:
+
+        lakewarden push target sign pg --database sqlite:///estate.db
+    """
+    secret = "" if off else secrets.token_urlsafe(SECRET_BYTES)
+    with opened_pushing(database) as pushing:
+        done(pushing.sign(pushing.target(name).realm, name, secret))
+    show(secret or f"events of `{name}` are not signed any more")
     return YES
 
 

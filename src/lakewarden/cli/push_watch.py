@@ -46,7 +46,7 @@ def watch(
     Prints a line when something changed, and records it in the audit trail. With the setting
     `push.webhook_url` an event is posted there. A target that is away is tried less often, up to
     once an hour. With `--once`, exits with 1 where there is drift, and with 3 where a target could
-    not be looked at or an event was not accepted.
+    not be looked at, also as it is being pushed to, or an event was not accepted.
 
     For example:
 
@@ -104,12 +104,11 @@ def _show_look(look: Look, format: str) -> None:
     if format == "json":
         found = dict(look.counts)
         pending = dict(look.drift.pending) if look.drift else {}
-        about = {"realm": look.target.realm, "target": look.target.name, "error": look.error}
+        why = look.error or look.busy
+        about = {"realm": look.target.realm, "target": look.target.name, "error": why}
         print(json.dumps({**about, "drift": found, "pending": pending}))
-    elif look.error:
-        note(f"{look.target.name}: {look.error}")
-    elif look.drift is None:
-        show(f"{look.target.name}: it is being pushed to")
+    elif look.error or look.busy:
+        note(f"{look.target.name}: {look.error or look.busy}")
     elif any(look.counts.values()):
         parts = ", ".join(f"{count} {kind}" for kind, count in look.counts.items() if count)
         show(f"{look.target.name}: {parts}; see `lakewarden push drift {look.target.name}`")
@@ -119,6 +118,6 @@ def _show_look(look: Look, format: str) -> None:
 
 
 def _outcome(looks: list[Look]) -> int:
-    if any(look.error for look in looks):
+    if any(look.error or look.busy for look in looks):
         return COULD_NOT_TELL
     return NO if any(any(look.counts.values()) for look in looks) else YES

@@ -47,6 +47,10 @@ class Conflict(WardenError):
     """The change contradicts what is stored (exists already, closes a cycle, …)."""
 
 
+class Busy(Conflict):
+    """Somebody else has what this needs, for the time being: the same may succeed later."""
+
+
 class LimitExceeded(WardenError):
     """A documented bound (depth, counted work, size) was passed."""
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 import pymysql
 from pymysql.cursors import DictCursor
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
@@ -41,6 +41,7 @@ from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
 from lakewarden.service.ports import ServerAccount
+from lakewarden.service.push_lock import under_way
 
 ENGINE: Final = "mysql"
 _SYSTEM: Final = ("information_schema", "mysql", "performance_schema", "sys")
@@ -177,14 +178,23 @@ class Database:
         return number
 
     def lock(self) -> None:
-        """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
+        """Keeps other pushes to the target out until the end; raises `Busy` beside one."""
         (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [self._lock])
         self._read = None
         if row["is_ours"] != 1:
-            (row,) = self._rows("SELECT IS_USED_LOCK(%s) AS number", [self._lock])
-            message = f"another push to the target `{self._address.target}` is under way"
-            whose = f" in the connection {row['number']} of the server" if row["number"] else ""
-            raise Conflict(f"{message}{whose}; try again when it is over")
+            self.require_free()
+            raise under_way(self._address.target)
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push has the lock; it is not taken."""
+        (row,) = self._rows("SELECT IS_USED_LOCK(%s) AS number", [self._lock])
+        if row["number"] is not None:
+            where = f"in the connection {row['number']} of the server"
+            raise under_way(self._address.target, where)
+
+    def look(self) -> None:
+        """Has the server's tables be read anew: of MariaDB they have no moments."""
+        self._read = None
 
     def unlock(self) -> None:
         """Lets other pushes in, which a server does by itself some time after the end."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import Known, Path, Roles
@@ -34,6 +34,7 @@ from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import TargetObjects
 from lakewarden.service.ports import ServerAccount
+from lakewarden.service.push_lock import under_way
 
 ENGINE: Final = "postgresql"
 
@@ -80,6 +81,14 @@ WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = ANY(%s)
 """
 """Roles that something hangs on in another database, or that is of the whole server and not the
 account's, where it cannot be taken away from here."""
+
+_LOCKED: Final = """
+SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND (classid::bigint, objid::bigint, objsubid) = (%s, %s, 1)
+"""
+"""The number of such a lock is there in two halves. To try to take it, also as a shared one, would
+keep a push from beginning."""
 
 _VIEW_MARKS: Final = """
 SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = ANY (%s)
@@ -185,13 +194,30 @@ class Database:
         return self._connection.info.backend_pid
 
     def lock(self) -> None:
-        """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
-        key = int.from_bytes(sha256(self._address.old_mark.encode()).digest()[:8], signed=True)
-        (row,) = self._rows("SELECT pg_try_advisory_xact_lock(%s)", [key])
+        """Keeps other pushes to the target out until the end; raises `Busy` beside one."""
+        (row,) = self._rows("SELECT pg_try_advisory_xact_lock(%s)", [self._key])
         if not row[0]:
-            message = f"another push to the target `{self._address.target}` is under way"
-            raise Conflict(f"{message}; try again when it is over")
+            raise under_way(self._address.target)
         self._address = self._addressed()
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push has the lock; it is not taken."""
+        high, low = divmod(self._key % 2**64, 2**32)
+        if self._rows(_LOCKED, [high, low]):
+            raise under_way(self._address.target)
+
+    def look(self) -> None:
+        """Has all that is read from now on be of one moment; nothing can be changed then."""
+        self._connection.commit()
+        self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        self._connection.read_only = True
+        self._address = self._addressed()
+
+    @property
+    def _key(self) -> int:
+        """What the lock of the target is on."""
+        digest = sha256(self._address.old_mark.encode()).digest()
+        return int.from_bytes(digest[:8], signed=True)
 
     @property
     def tag(self) -> str:

@@ -61,7 +61,15 @@ class Database(Protocol):
         ...
 
     def lock(self) -> None:
-        """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
+        """Keeps other pushes to the target out until the end; raises `Busy` beside one."""
+        ...
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push has the lock; it is not taken."""
+        ...
+
+    def look(self) -> None:
+        """Has what is read from now on be of one moment, in a target that has such."""
         ...
 
     @property
@@ -361,10 +369,27 @@ def proposal(database: Database, realm: RealmState, target: PushTarget, now: flo
 
 
 class Session:
-    """A target that is connected and locked, for the use cases of `service.push`."""
+    """A target that is connected, for the use cases of `service.push`."""
 
     def __init__(self, database: Database, target: PushTarget) -> None:
         self._database, self._target = database, target
+
+    def lock(self) -> None:
+        """Keeps other pushes out until the end; raises `Busy` beside one."""
+        self._database.lock()
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push is under way."""
+        self._database.require_free()
+
+    def look(self) -> None:
+        """Has what is read from now on be of one moment, where the target can."""
+        self._database.look()
+
+    def know(self, target: PushTarget) -> None:
+        """Takes the target as it is stored, with what was pushed to it."""
+        self._target = target
+        self._database.claim(known(target.pushed) | known(_coming(target)))
 
     def plan(self, realm: RealmState, now: float) -> PushPlan:
         """What a push would do now."""
@@ -415,13 +440,8 @@ class Session:
 
 @contextmanager
 def session(target: PushTarget, url: str, store: str) -> Iterator[Session]:
-    """A session with a target of the store with that id.
-
-    Raises `Unavailable`, and `Conflict` beside another push.
-    """
+    """A session with a target of the store with that id; raises `Unavailable`."""
     if target.kind not in CONNECT:
         raise BadInput(f"`{target.kind}` cannot be told; expected one of: {', '.join(CONNECT)}")
     with CONNECT[target.kind](Address(url, target.name, store)) as database:
-        database.lock()
-        database.claim(known(target.pushed) | known(_coming(target)))
         yield Session(database, target)

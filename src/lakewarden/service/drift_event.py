@@ -29,8 +29,11 @@ _NOTHING: Final = "resolved"
 MOST: Final = 20
 """So many findings of each kind an event has at most; `counts` has the numbers of all."""
 
-Send = Callable[[Mapping[str, Any]], None]
-"""Sends an event; raises `Unavailable` where it was not accepted."""
+Send = Callable[[Mapping[str, Any], str], None]
+"""Sends an event, signed with a secret unless that is empty.
+
+Raises `Unavailable` where it was not accepted.
+"""
 
 
 @dataclass(slots=True)
@@ -59,13 +62,21 @@ class DriftEvents:
             return "the webhook is away"
         number = before.number + 1
         try:
-            self.send(event_of(look, number, now))
+            secret = self._secret(target)
+        except Unavailable as error:
+            return str(error)
+        try:
+            self.send(event_of(look, number, now), secret)
         except Unavailable as error:
             self._away_until = now + self.pause_seconds
             if not before.tried:
                 self._note(target, replace(before, tried=look.digest or _NOTHING))
             return str(error)
         return self._note(target, SentEvent(look.digest, number))
+
+    def _secret(self, target: PushTarget) -> str:
+        with self.pushing.service.reading() as reading:
+            return push_target.webhook_secret(reading, self.pushing.sealing, target)
 
     def _note(self, target: PushTarget, sent: SentEvent) -> str:
         denied = self.pushing.write(lambda work: push_target.note_event(work, target, sent))

@@ -10,17 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.errors import BadInput, Busy, Conflict, WardenError
 from lakewarden.service import cancellation, control, push_outbox, push_target
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aligned_reading import reading_of
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading, ServerAccount
+from lakewarden.service.push_lock import StoreLock
 from lakewarden.service.push_outbox import Pending
-from lakewarden.service.push_target import DriftNote, PushTarget
+from lakewarden.service.push_target import DriftNote, PushMark, PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState
@@ -28,6 +29,9 @@ from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
+
+_LOOKS: Final = 3
+"""So often a target is looked at anew that was pushed to meanwhile."""
 
 PLAN = "push.plan"
 DRIFT = "push.drift"
@@ -114,7 +118,27 @@ class PushAdoption(Protocol):
 
 
 class TargetSession(Protocol[P]):
-    """A target that is connected and locked: what is done is kept unless the block raises."""
+    """A target that is connected: what is done is kept unless the block raises.
+
+    Whoever pushes has to `lock` it, and only then to read the target as it is stored, for the
+    session to `know`: what another push told before is in that.
+    """
+
+    def lock(self) -> None:
+        """Keeps other pushes out until the end; raises `Busy` beside one."""
+        ...
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push is under way; no push is kept out."""
+        ...
+
+    def look(self) -> None:
+        """Has what is read from now on be of one moment, where the target has such."""
+        ...
+
+    def know(self, target: PushTarget) -> None:
+        """Takes the target as it is stored, with what was pushed to it."""
+        ...
 
     def plan(self, realm: RealmState, now: float) -> P:
         """What a push would do now, for the realm as it is here or newer."""
@@ -154,8 +178,13 @@ class TargetSession(Protocol[P]):
 Reads = Callable[[str], AbstractContextManager[tuple[RealmState, Reading]]]
 """A realm by its name as it is now, and the store of the same moment."""
 
-Connect = Callable[[PushTarget, str, str, Reads], AbstractContextManager[TargetSession[Any]]]
-"""Reaches a target at its address, for the store of an id. Raises `Unavailable` and `Conflict`."""
+Connect = Callable[
+    [PushTarget, str, str, Reads, StoreLock], AbstractContextManager[TargetSession[Any]]
+]
+"""Reaches a target at its address, for the store of an id. Raises `Unavailable`.
+
+The lock is for targets that have none.
+"""
 
 Write = Callable[[Callable[[WriteTransaction], Any]], Any]
 """Does a task as one write of the actor."""
@@ -250,12 +279,29 @@ class Pushing:
 
         return self._on("push_target.remove", realm, work)
 
+    def sign(self, realm: str, name: str, secret: str) -> Denied | None:
+        """Has events of a target be signed with a secret from now on; "": not signed.
+
+        Raises `Unknown`.
+        """
+
+        def work() -> Denied | None:
+            old, sealing = self.target(name, realm), self._sealing()
+            return self._write(
+                lambda transaction: push_target.put_webhook_secret(
+                    transaction, old, secret, sealing
+                )
+            )
+
+        return self._on("push_target.put", realm, work)
+
     def plan(self, realm: str, name: str, *, adopts: bool = False) -> PushPlan | Denied:
         """What a push would do now; `adopts`: with grants of others revoked that it replaces."""
 
         def work() -> PushPlan:
-            with self._connected(realm, name) as (session, target):
-                return self._planned(session, target, adopts)
+            return self._looked(
+                realm, name, lambda session, target: self._planned(session, target, adopts)
+            )
 
         return self._on(PLAN, realm, work)
 
@@ -268,16 +314,18 @@ class Pushing:
     ) -> tuple[PushPlan, int] | Denied:
         """Does the plan of that digest, and how many statements that took.
 
-        A push that was begun and not finished goes on with the same plan. Raises `Conflict` where
-        the realm or the target moved on since: then nothing is changed.
+        The plan is made anew under the lock of the target. A push that was begun and not finished
+        goes on with the same plan. Raises `Conflict` where the realm or the target moved on since:
+        then nothing is changed.
         """
 
         def work() -> tuple[PushPlan, int]:
             asked = self.service.clock()
-            with self._connected(realm, name) as (session, target):
+            with self._locked(realm, name) as (session, target):
                 made = self._planned(session, target, adopts)
                 if made.digest != digest and not made.continues(digest):
-                    raise Conflict("the realm or the target changed since the plan; plan again")
+                    why = "the realm or the target changed since the plan; plan again"
+                    raise Conflict(f"{why}: `lakewarden push plan {name} --out FILE`")
                 self._begin(made)
                 count = session.apply(made)
                 done = replace(made.done(), pushed_at=asked)
@@ -291,7 +339,7 @@ class Pushing:
 
         def work() -> int:
             asked = self.service.clock()
-            with self._connected(realm, name) as (session, _):
+            with self._locked(realm, name) as (session, _):
                 made = session.reset_plan()
                 self._begin(made)
                 count = session.apply(made)
@@ -303,26 +351,30 @@ class Pushing:
     def drift(self, realm: str, name: str) -> PushDrift | Denied:
         """What others changed in a target since the last push, and hold beside it."""
 
-        def work() -> PushDrift:
-            with self._connected(realm, name) as (session, target):
-                return session.drift(self._realm(target), self.service.clock())
+        def found(session: TargetSession[Any], target: PushTarget) -> PushDrift:
+            return session.drift(self._realm(target), self.service.clock())
 
-        return self._on(DRIFT, realm, work)
+        return self._on(DRIFT, realm, lambda: self._looked(realm, name, found))
 
     def adoption(self, realm: str, name: str) -> PushAdoption | Denied:
         """The grants of others as statements of the realm; nothing is changed."""
 
-        def work() -> PushAdoption:
-            with self._connected(realm, name) as (session, target):
-                return session.adoption(self._realm(target), self.service.clock())
+        def proposed(session: TargetSession[Any], target: PushTarget) -> PushAdoption:
+            return session.adoption(self._realm(target), self.service.clock())
 
-        return self._on(DRIFT, realm, work)
+        return self._on(DRIFT, realm, lambda: self._looked(realm, name, proposed))
 
     def account(self, realm: str, name: str) -> AccountFound | Denied:
-        """What the account of a target lacks for a push, and what it has beyond."""
+        """What the account of a target lacks for a push, and what it has beyond.
+
+        That is said beside a push, too, as of one that does not come to its end.
+        """
 
         def work() -> AccountFound:
-            with self._connected(realm, name) as (session, target):
+            target, _ = self._stored(realm, name)
+            with self._connected(target) as session:
+                session.look()
+                session.know(target)
                 now = self._realm(target)
                 missing = session.missing_rights(now)
                 warnings = [*self._shared(session), *([] if missing else session.warnings())]
@@ -358,20 +410,63 @@ class Pushing:
         state, now = self.service.state, self.service.clock()
         return control.denied_in(state, self.actor, operation, realm, now)
 
-    @contextmanager
-    def _connected(self, realm: str, name: str) -> Iterator[tuple[TargetSession[Any], PushTarget]]:
-        sealing = self._sealing()
+    def _looked(
+        self, realm: str, name: str, work: Callable[[TargetSession[Any], PushTarget], T]
+    ) -> T:
+        """What a look at a target says, which keeps no push out.
+
+        It is of a moment at which nobody pushed. INVARIANT: what the store says of the target is
+        read first, then whether it is locked, then the target itself: whoever pushes meanwhile has
+        the lock then, or has left another mark in the store by the end. Raises `Busy` while the
+        target is pushed to.
+        """
+        for _ in range(_LOOKS):
+            target, mark = self._stored(realm, name)
+            try:
+                with self._connected(target) as session:
+                    session.require_free()
+                    session.look()
+                    session.know(target)
+                    found = work(session, target)
+            except WardenError:
+                # Something that it was about may be gone by a push.
+                if self._stored(realm, name)[1] == mark:
+                    raise
+            else:
+                if self._stored(realm, name)[1] == mark:
+                    return found
+        raise Busy(f"the target `{name}` is pushed to again and again; try again later")
+
+    def _stored(self, realm: str, name: str) -> tuple[PushTarget, PushMark]:
+        """The target as it is stored, and the mark of the last push to it; raises `Unknown`."""
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
+            return target, push_target.push_mark(reading, target)
+
+    @contextmanager
+    def _locked(self, realm: str, name: str) -> Iterator[tuple[TargetSession[Any], PushTarget]]:
+        """A target that nobody else pushes to until the end, as it is stored by then."""
+        before, _ = self._stored(realm, name)
+        with self._connected(before) as session:
+            session.lock()
+            with self.service.reading() as reading:
+                target = push_target.whole(reading, before)
+            session.know(target)
+            yield session, target
+
+    @contextmanager
+    def _connected(self, target: PushTarget) -> Iterator[TargetSession[Any]]:
+        sealing = self._sealing()
+        with self.service.reading() as reading:
             address = push_target.url(reading, sealing, target)
             store = push_target.store_id(reading)
         store = store or self._write(push_target.name_store)
-        reads = partial(reading_of, self.service)
+        reads, lock = partial(reading_of, self.service), StoreLock(self.service, target)
         with (
             step("call a target", calls=target.kind),
-            self.connect(target, address, store, reads) as session,
+            self.connect(target, address, store, reads, lock) as session,
         ):
-            yield session, target
+            yield session
 
     def _realm(self, of: PushTarget) -> RealmState:
         """The realm as it is now.

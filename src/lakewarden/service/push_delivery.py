@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
@@ -18,12 +18,13 @@ from typing import Any, TypeVar
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable, WardenError
+from lakewarden.kernel.errors import Busy, StaleSnapshot, Unavailable, WardenError
 from lakewarden.service import push_outbox, push_target
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aligned_reading import aligned_reading, reading_of
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.push import Connect, PushPlan, TargetSession
+from lakewarden.service.push_lock import StoreLock
 from lakewarden.service.push_outbox import LEASE_SECONDS, Followed, Pending
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.sealed_properties import Sealing
@@ -48,10 +49,6 @@ DeliveryListener = Callable[[PushTarget, int, str], None]
 
 def _nobody(*_: object) -> None:
     pass
-
-
-class _Busy(Exception):
-    """Another push to the target is under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ class Delivery:
         self._leases[key] = _Lease(target, entry.until)
         try:
             count = self._push(target)
-        except (_Busy, StaleSnapshot) as error:
+        except (Busy, StaleSnapshot) as error:
             self._wait(target, entry, str(error))
             return False
         except WardenError as error:
@@ -141,17 +138,19 @@ class Delivery:
     # --- the target ---
 
     def _push(self, target: PushTarget) -> int:
-        asked = self.service.clock()
-        # Of one moment: by another name of its catalog a target would have nothing.
-        state = self.service.catch_up()
-        with aligned_reading(self.service, state) as (state, reading):
-            realm, target = state.realm(target.realm), push_target.whole(reading, target)
-        over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
-        count = 0
         with self._connected(target) as session:
+            session.lock()
+            # Read after that: what another push told meanwhile would be undone by an older state.
+            # All of one moment: by another name of its catalog a target would have nothing.
+            asked, state = self.service.clock(), self.service.catch_up()
+            with aligned_reading(self.service, state) as (state, reading):
+                realm, target = state.realm(target.realm), push_target.whole(reading, target)
+            session.know(target)
+            over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
             made: PushPlan = (
                 session.reset_plan() if over else session.plan(realm, self.service.clock())
             )
+            count = 0
             if made.is_pending:
                 self._write(lambda work: _begin(work, made))
                 count = session.apply(made)
@@ -162,16 +161,10 @@ class Delivery:
         self._write(lambda work: _settle(work, told, over=over, is_other=is_other))
         return count
 
-    @contextmanager
-    def _connected(self, target: PushTarget) -> Iterator[TargetSession[Any]]:
-        with ExitStack() as stack:
-            try:
-                address, store = self._address(target), self._store()
-                reads = partial(reading_of, self.service)
-                session = stack.enter_context(self.connect(target, address, store, reads))
-            except Conflict as error:
-                raise _Busy(str(error)) from None
-            yield session
+    def _connected(self, target: PushTarget) -> AbstractContextManager[TargetSession[Any]]:
+        address, store = self._address(target), self._store()
+        reads, lock = partial(reading_of, self.service), StoreLock(self.service, target)
+        return self.connect(target, address, store, reads, lock)
 
     def _address(self, target: PushTarget) -> str:
         if self.sealing is None:
@@ -248,7 +241,7 @@ def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
     """Remembers what a target is told, before the target keeps it."""
     done = made.done()
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
-    work.change(done.realm, *push_target.told(current))
+    work.change(done.realm, *push_target.told(work, current))
     counts = {"statements": count, "residue": made.residues.count}
     push_target.audit(work, done, "push.apply", "followed", **counts)
 
@@ -268,7 +261,9 @@ def _settle(work: WriteTransaction, done: PushTarget, *, over: bool, is_other: b
     if over:
         _leave(work, after)
         return
-    work.change(done.realm, *(push_target.told(after) if is_other else (push_target.put(after),)))
+    work.change(
+        done.realm, *(push_target.told(work, after) if is_other else (push_target.put(after),))
+    )
     if entry is not None and entry.revision > done.revision:
         left = replace(entry, since=work.now, attempts=0, due=0.0, error="", holder="", until=0.0)
         work.change(done.realm, push_outbox.put(after, left))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON, of_model
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
 from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.actor import SYSTEM
@@ -42,6 +42,9 @@ A document of its own, as servers of the release before read that of a target be
 """
 
 _PUSHED: Final = "push-roles"
+_AT: Final = "at"
+"""Where the document of what was pushed has the revision of the store that it was written at."""
+
 _DRIFT: Final = "push-drift"
 _EVENT: Final = "push-event"
 OUTBOX: Final = "push-outbox"
@@ -51,6 +54,9 @@ _STORE: Final = Entity("push-store", "id")
 """What the document is about that has the id of the store."""
 
 _URL: Final = "url"
+_WEBHOOK: Final = "webhook"
+"""The names of the secrets of a target."""
+
 NAME: Final = r"[a-z][a-z0-9]{0,15}"
 """What a target may be called."""
 
@@ -207,6 +213,23 @@ def sent_event(reading: Reading, of: PushTarget) -> SentEvent:
     return SentEvent(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
 
 
+@dataclass(frozen=True, slots=True)
+class PushMark:
+    """What another push to a target changes: the revision it was remembered at, and the journal."""
+
+    added: int
+    revision: int
+    journal: Mapping[str, Any]
+
+
+def push_mark(reading: Reading, of: PushTarget) -> PushMark:
+    """The mark of the last push to a target, also of one under way that is kept step by step."""
+    about = Entity(_PUSHED, of.name)
+    document = reading.documents(of.realm, [about]).get(about, {})
+    revision: int = document.get(_AT, 0)  # type: ignore[assignment]  # as `told` wrote it
+    return PushMark(of.added, revision, of.journal)
+
+
 def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNote]:
     """What was found in targets that are not as they were pushed, by their names."""
     return {
@@ -263,10 +286,11 @@ def put(new: PushTarget) -> DocumentChanged:
     return DocumentChanged(_entity(new.name), document)
 
 
-def told(done: PushTarget) -> Iterator[DocumentChanged]:
+def told(transaction: WriteTransaction, done: PushTarget) -> Iterator[DocumentChanged]:
     """The target after a push, when what a watch found before it is over."""
     yield put(done)
-    yield DocumentChanged(Entity(_PUSHED, done.name), {"roles": done.pushed})
+    pushed = {"roles": done.pushed, _AT: transaction.store.revision + 1}
+    yield DocumentChanged(Entity(_PUSHED, done.name), pushed)
     yield DocumentChanged(Entity(_DRIFT, done.name), None)
 
 
@@ -280,8 +304,37 @@ def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
     entity = _entity(old.name)
     yield DocumentChanged(entity, None)
     yield SecretChanged(entity, _URL, None)
+    yield SecretChanged(entity, _WEBHOOK, None)
     for type in (_ADDED, _PUSHED, OUTBOX, _DRIFT, _EVENT):
         yield DocumentChanged(Entity(type, old.name), None)
+
+
+def webhook_secret(reading: Reading, sealing: Sealing | None, of: PushTarget) -> str:
+    """What events of a target are signed with; "" where they are not.
+
+    Raises `Unavailable` where no key opens it.
+    """
+    sealed = reading.secrets(of.realm, _entity(of.name)).get(_WEBHOOK)
+    if sealed is None:
+        return ""
+    if sealing is None:
+        raise Unavailable("there is no key for secrets, such as those of webhooks")
+    return sealing.unseal(sealed)
+
+
+def put_webhook_secret(
+    transaction: WriteTransaction, of: PushTarget, secret: str, sealing: Sealing
+) -> Denied | None:
+    """Has events of a target be signed with it from now on; without one, they are not signed.
+
+    Raises `Unknown` where the target was removed meanwhile.
+    """
+    refused = _refused(transaction, "push_target.put", of, signed=bool(secret))
+    if refused is None:
+        current(transaction.store, of)
+        sealed = sealing.seal(secret) if secret else None
+        transaction.change(of.realm, SecretChanged(_entity(of.name), _WEBHOOK, sealed))
+    return refused
 
 
 def declared(
@@ -377,7 +430,7 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
             transaction.store, done,
             pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
         )  # fmt: skip
-        transaction.change(done.realm, *told(now))
+        transaction.change(done.realm, *told(transaction, now))
     return refused
 
 

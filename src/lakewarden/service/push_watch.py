@@ -28,17 +28,24 @@ KINDS: Final = (MISSING, ADDED, FOREIGN, DENIED)
 """What is counted: ours that is not there, added to ours, grants of others, and those of them by
 which somebody holds what the realm denies."""
 
+BUSY_TOO_LONG_SECONDS: Final = 300.0
+"""So long a target may be pushed to at each look without an error."""
+
 _DOUBLINGS: Final = 5
 _LONGEST_SECONDS: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look at a target found: the drift, or why there is none."""
+    """What one look at a target found: the drift, or why there is none.
+
+    While it is pushed to it is `busy`, which is an `error` if it takes too long.
+    """
 
     target: PushTarget
     drift: PushDrift | None = None
     error: str = ""
+    busy: str = ""
     is_new: bool = False
     """Whether it differs from what the last look found."""
 
@@ -69,6 +76,7 @@ class Look:
 class _Schedule:
     due: float = 0.0
     failures: int = 0
+    busy_since: float | None = None
 
 
 @dataclass(slots=True)
@@ -115,16 +123,27 @@ class PushWatch:
                 look = self._recorded(look)
             if schedule.failures and not look.error:
                 look = replace(look, is_new=True)
-        except Conflict:  # while it is pushed there is no drift; the next look is in time
-            schedule.due = now + self.every_seconds
-            return Look(target)
+        except Conflict as error:
+            return self._busy(target, str(error), now)
         except WardenError as error:
             look = Look(target, error=str(error), is_new=not schedule.failures)
         schedule.failures = schedule.failures + 1 if look.error else 0
+        schedule.busy_since = None
         doublings = min(max(schedule.failures - 1, 0), _DOUBLINGS)
         longest = max(self.every_seconds, _LONGEST_SECONDS)
         schedule.due = now + min(self.every_seconds * 2**doublings, longest)
         return look
+
+    def _busy(self, target: PushTarget, why: str, now: float) -> Look:
+        """A push is over soon; but whoever may log in to a database can keep the lock of one."""
+        schedule = self._schedule(target.name)
+        schedule.due = now + self.every_seconds
+        if schedule.busy_since is None:
+            schedule.busy_since = now
+        if now - schedule.busy_since < BUSY_TOO_LONG_SECONDS:
+            return Look(target, busy=why)
+        schedule.failures += 1
+        return Look(target, error=why, is_new=schedule.failures == 1)
 
     def _schedule(self, name: str) -> _Schedule:
         return self._schedules.setdefault(name, _Schedule())

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pyroaring import BitMap
+
 MOST: Final = 10_000
 """How many are listed; all of them are counted."""
 
@@ -22,19 +24,29 @@ class Residue:
 
 
 class Residues:
-    """What is left out so far: each thing once."""
+    """What is left out so far: each thing once, of which so many are listed.
+
+    COST: an entity of many users is a number in a bitmap for each of them, so that millions can be
+    told apart in some megabytes.
+    """
 
     def __init__(self) -> None:
         self.count = 0
-        self._listed: dict[Residue, None] = {}
+        self._listed: list[Residue] = []
+        self._numbers: dict[str, int] = {}
+        self._seen: dict[tuple[str, str, str, str], BitMap] = {}
 
     def add(self, residue: Residue) -> None:
         """Adds one, if it is not there."""
-        if residue in self._listed:
+        number = self._numbers.setdefault(residue.entity, len(self._numbers))
+        of = residue.why, residue.principal, residue.statement, residue.access
+        seen = self._seen.setdefault(of, BitMap())
+        if number in seen:
             return
+        seen.add(number)
         self.count += 1
-        if len(self._listed) < MOST:
-            self._listed[residue] = None
+        if self.count <= MOST:
+            self._listed.append(residue)
 
     def __iter__(self) -> Iterator[Residue]:
         return iter(sorted(self._listed))

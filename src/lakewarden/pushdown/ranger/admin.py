@@ -58,10 +58,13 @@ class Admin:
         address: RangerAddress,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        before: Callable[[], object] = lambda: None,
     ) -> None:
+        """`before` is called before each request, and may raise."""
         self.service, self.file_system = address.service, address.file_system
         self.zone, self.tags = address.zone, address.tags
         self._user, self._sleep, self._clock = address.user, sleep, clock
+        self._before = before
         self._seconds_between, self._next = 1 / address.rate, 0.0
         self.requests = 0
         self._client = httpx.Client(
@@ -321,6 +324,7 @@ class Admin:
                 self._sleep(pause)
                 pause *= 2
             self._keep_rate()
+            self._before()
             try:
                 answer = self._answer(method, path, json=json, params=params)
             except httpx.TimeoutException:

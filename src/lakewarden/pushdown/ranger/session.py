@@ -52,6 +52,7 @@ from lakewarden.pushdown.wanted import Scope
 from lakewarden.service.ports import Reading, ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads
+from lakewarden.service.push_lock import StoreLock
 from lakewarden.service.push_target import PushTarget, current, pushed_beside
 from lakewarden.service.ranger.tag_masks import TAG
 from lakewarden.service.residue import Residues
@@ -145,14 +146,40 @@ def _lasting(of: Held) -> Mapping[Grant, frozenset[str]]:
 class RangerSession:
     """One service of a Ranger admin.
 
-    Nothing there locks others out: what they change meanwhile is found at the end of a push.
+    Nothing there locks others out: what they change meanwhile is found at the end of a push. The
+    `lock` is one of our store.
     """
 
-    def __init__(self, admin: Admin, target: PushTarget, store: str, reading: Reads) -> None:
-        self._admin, self._target, self._reading = admin, target, reading
-        self._marks = marks_of(target, store, admin.service)
+    def __init__(
+        self,
+        admin: Admin,
+        target: PushTarget,
+        store: str,
+        reading: Reads,
+        lock: StoreLock | None = None,
+    ) -> None:
+        self._admin, self._store, self._reading, self._lock = admin, store, reading, lock
+        self.know(target)
         self._label, self._now = "", 0.0
         self._beside: frozenset[str] = frozenset()
+
+    def lock(self) -> None:
+        """Keeps other pushes out until the end; raises `Busy` beside one."""
+        if self._lock is not None:
+            self._lock.take()
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push is under way."""
+        if self._lock is not None:
+            self._lock.require_free()
+
+    def look(self) -> None:
+        """Nothing: Ranger has no moments, and what is read of it is read once."""
+
+    def know(self, target: PushTarget) -> None:
+        """Takes the target as it is stored, with what was pushed to it."""
+        self._target = target
+        self._marks = marks_of(target, self._store, self._admin.service)
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """What a push would do now, for the realm as it is when Ranger has answered."""
@@ -363,13 +390,16 @@ def _arrived(host: object, kind: object, info: dict[str, object]) -> str:
 
 
 @contextmanager
-def session(target: PushTarget, url: str, store: str, reading: Reads) -> Iterator[RangerSession]:
+def session(
+    target: PushTarget, url: str, store: str, reading: Reads, lock: StoreLock
+) -> Iterator[RangerSession]:
     """A session with a service of Ranger for the store of an id.
 
     Types of columns and places of files are stored.
     """
-    admin = Admin(read_address(url))
+    admin = Admin(read_address(url), before=lock.keep)
     try:
-        yield RangerSession(admin, target, store, reading)
+        yield RangerSession(admin, target, store, reading, lock)
     finally:
+        lock.release()
         admin.close()

@@ -13,11 +13,12 @@ from unittest.mock import patch
 import pytest
 
 from lakewarden.app.push_connection import connect_target
-from lakewarden.kernel.errors import Conflict, Unknown
+from lakewarden.kernel.errors import Busy, Conflict, Unknown
 from lakewarden.service import people, push_outbox, push_target, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.push import Connect, Pushing
-from lakewarden.service.push_delivery import BUSY_TOO_LONG_SECONDS, Delivery
+from lakewarden.service.push_delivery import BUSY_SECONDS, BUSY_TOO_LONG_SECONDS, Delivery
+from lakewarden.service.push_lock import HELD_SECONDS, RENEW_SECONDS, StoreLock
 from lakewarden.service.push_target import PushTarget, declared
 from lakewarden.service.push_watch import KINDS
 from lakewarden.service.realm import DIRECTORY
@@ -149,12 +150,12 @@ def before(meanwhile: Meanwhile) -> Connect:
 def reading(meanwhile: Meanwhile) -> Connect:
     """Something happens while Ranger is read."""
 
-    def connect(target: PushTarget, url: str, store: str, reads: Any) -> Any:
+    def connect(target: PushTarget, url: str, store: str, reads: Any, lock: Any) -> Any:
         def changed_first(realm: str) -> Any:
             meanwhile()
             return reads(realm)
 
-        return connect_target(target, url, store, changed_first)
+        return connect_target(target, url, store, changed_first, lock)
 
     return connect
 
@@ -277,7 +278,7 @@ def test_a_lock_that_somebody_keeps_is_an_error_of_the_target(followed: Followed
     """Any account of a database can take the lock of a target, and who is to lose access may."""
 
     def locked(*_: Any) -> Any:
-        raise Conflict("another push is under way")
+        raise Busy("another push is under way")
 
     def states() -> list[tuple[str, int, str]]:
         followed.delivery(locked).deliver_due()
@@ -294,6 +295,87 @@ def test_a_lock_that_somebody_keeps_is_an_error_of_the_target(followed: Followed
     assert followed.told == [("rg", 0, "another push is under way")]
     assert followed.deliver() == 1
     assert followed.users() == {"ana"}
+
+
+def test_nobody_else_pushes_to_a_ranger_meanwhile(followed: Followed) -> None:
+    """It has no locks, so that of the target is in the store."""
+    plan: Any = followed.pushing().plan(REALM, "rg")
+    refused: list[str] = []
+
+    def others() -> None:
+        assert followed.delivery().deliver_due() == 0
+        for act in (pushing.plan, pushing.drift, pushing.reset):
+            with pytest.raises(Busy, match="another push to the target `rg`") as why:
+                act(REALM, "rg")
+            refused.append(str(why.value))
+        found: Any = pushing.account(REALM, "rg")
+        assert not found.missing
+
+    pushing = followed.pushing()
+    followed.pushing(afterwards(others)).apply(REALM, "rg", plan.digest)
+    assert len(refused) == 3
+    assert followed.told == []
+    assert followed.users() == {"ana"}
+    followed.now += BUSY_SECONDS
+    assert followed.delivery().deliver_due() == 1
+
+
+def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) -> None:
+    gone = StoreLock(followed.wire.service, followed.target)
+    gone.take()
+    followed.now += HELD_SECONDS - 1.0
+    assert followed.delivery().deliver_due() == 0
+    followed.now += BUSY_SECONDS
+    assert followed.delivery().deliver_due() == 1
+    second = StoreLock(followed.wire.service, followed.target)
+    second.take()
+    with pytest.raises(Busy):  # it was not gone after all, and asks before its next request
+        gone.keep()
+    gone.release()
+    followed.now += RENEW_SECONDS
+    second.keep()
+    followed.now += HELD_SECONDS - 1.0
+    with pytest.raises(Busy):
+        StoreLock(followed.wire.service, followed.target).require_free()
+    second.release()
+    StoreLock(followed.wire.service, followed.target).require_free()
+
+
+def looking(meanwhile: Meanwhile) -> Connect:
+    """Something happens when a target is looked at, after it was seen that nobody pushes to it."""
+
+    @contextmanager
+    def connect(*about: Any) -> Iterator[Any]:
+        with connect_target(*about) as session:
+            know = session.know
+
+            def known(target: PushTarget) -> None:
+                know(target)
+                meanwhile()
+
+            with patch.object(session, "know", known):
+                yield session
+
+    return connect
+
+
+def test_a_look_beside_a_push_is_of_before_or_after_it(followed: Followed) -> None:
+    pushed = once(followed.apply)
+    found: Any = followed.pushing(looking(pushed)).drift(REALM, "rg")
+    assert followed.users() == {"ana"}
+    assert (found.differences, found.pending, found.unfinished) == ([], {}, False)
+    times: list[int] = []
+
+    def again_and_again() -> None:
+        times.append(1)
+        verb = "revoke" if len(times) % 2 else "grant"
+        followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/{verb}", GRANT)
+        followed.now += 1.0
+        followed.apply()
+
+    with pytest.raises(Busy, match="again and again"):
+        followed.pushing(looking(again_and_again)).plan(REALM, "rg")
+    assert len(times) == 3
 
 
 def test_a_look_at_a_target_that_was_pushed_meanwhile_is_not_kept(followed: Followed) -> None:
@@ -385,7 +467,7 @@ def test_a_catalog_that_is_renamed_during_a_delivery(
     renamed = once(lambda: followed.rename(CATALOG, "store"))
     assert followed.deliver(when(renamed)) == 1
     assert followed.users() == {"ana"}
-    assert followed.deliver() == 1
+    assert followed.deliver() == (when is reading)  # else it was told by the new name
     assert followed.users() == {"ana"}
     assert followed.target.catalog == "store"
 

@@ -20,6 +20,7 @@ from lakewarden.pushdown.ranger.state import Held, held, holders
 from lakewarden.service import push_outbox, push_target
 from lakewarden.service.push import Reads
 from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_lock import StoreLock
 from lakewarden.service.push_target import PushTarget
 from tests.pushdown.estate import STORE
 from tests.pushdown.ranger.admin_server import PASSWORD, USER, Ranger, serving
@@ -227,12 +228,14 @@ def test_a_realm_that_changes_while_ranger_is_read_is_told_as_it_is_then(
         of_hive(wire, ranger)
         verbs = iter(("grant", "revoke"))
 
-        def connect(target: PushTarget, url: str, store: str, reading: Reads) -> Any:
+        def connect(
+            target: PushTarget, url: str, store: str, reading: Reads, lock: StoreLock
+        ) -> Any:
             def changed_first(realm: Any) -> Any:
                 wire.good("PUT", f"{LAKE}/permissions/users/ana/{next(verbs)}", GRANT)
                 return reading(realm)
 
-            return connect_target(target, url, store, changed_first)
+            return connect_target(target, url, store, changed_first, lock)
 
         delivery = Delivery(
             wire.service,

@@ -1,0 +1,64 @@
+"""The lock of a target that has none itself, such as a Ranger admin, in our own store."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.kernel.errors import Busy, WardenError
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.push_target import PushTarget
+
+HELD_SECONDS: Final = 60.0
+"""After so long without a sign of the push that has the lock another one takes it over."""
+
+RENEW_SECONDS: Final = HELD_SECONDS / 3
+"""So long after it was taken or renewed the lock is renewed."""
+
+
+@dataclass(slots=True)
+class StoreLock:
+    """The lock of one target for one push, which has to `keep` it while it lasts."""
+
+    service: DecisionService
+    target: PushTarget
+    _number: int = field(default_factory=lambda: secrets.randbits(31))
+    _taken_at: float | None = None
+
+    def require_free(self) -> None:
+        """Raises `Busy` while a push has it."""
+        if not self._hold(self.service.clock(), 0.0):
+            raise under_way(self.target.name)
+
+    def take(self) -> None:
+        """Takes it, or holds it further; raises `Busy` where another push has it."""
+        now = self.service.clock()
+        if not self._hold(now, HELD_SECONDS):
+            raise under_way(self.target.name)
+        self._taken_at = now
+
+    def keep(self) -> None:
+        """Holds it further, if it was taken and that is due; raises `Busy` where it was lost."""
+        if self._taken_at is not None:
+            passed = self.service.clock() - self._taken_at
+            if not 0.0 <= passed < RENEW_SECONDS:
+                self.take()
+
+    def release(self) -> None:
+        """Lets the next push in; where the store is away, that is so after a while."""
+        if self._taken_at is not None:
+            with suppress(WardenError):
+                self._hold(self.service.clock(), 0.0)
+            self._taken_at = None
+
+    def _hold(self, now: float, seconds: float) -> bool:
+        names = ("push", self.target.realm, self.target.name)
+        return self.service.store.hold(names, self._number, now, now + seconds)
+
+
+def under_way(name: str, where: str = "") -> Busy:
+    """That another push to a target is under way; `where` it is, if the target says so."""
+    found = f"another push to the target `{name}` is under way {where}".rstrip()
+    return Busy(f"{found}; try again when it is over")

@@ -342,6 +342,11 @@ def test_what_comes_with_the_system_and_is_not_editable_is_refused(wire: Wire) -
     assert before["editable"] is False
     assert wire.bad(UPDATE, urn=SHIPPED, input=policy()) == FORBIDDEN
     assert wire.bad(DELETE, urn=SHIPPED) == FORBIDDEN
+    target = f"dataHubPolicy:{SHIPPED}"
+    assert wire.audit()[-2:] == [
+        ("datahub", "policy.update", target, "deny"),
+        ("datahub", "policy.delete", target, "deny"),
+    ]
     assert read(wire, SHIPPED) == before
 
 

@@ -120,6 +120,8 @@ def test_tokens_of_others_take_the_right_to_manage_tokens(wire: Wire) -> None:
 def test_nobody_makes_tokens_of_root_or_of_the_system(wire: Wire, name: str) -> None:
     assert wire.bad(CREATE, input=token_input(name)) == FORBIDDEN
     assert wire.service.state.tokens == {}
+    who = f"corpuser:{user(name)}"
+    assert wire.audit()[-1] == ("datahub", "token.create_personal", who, "deny")
 
 
 def test_a_token_that_makes_no_sense_is_refused(wire: Wire) -> None:

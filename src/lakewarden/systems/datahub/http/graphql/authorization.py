@@ -33,7 +33,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
 from lakewarden.systems.datahub.http.guard import DataHubGuard
 from lakewarden.systems.datahub.settings import DataHubSettings
-from lakewarden.systems.datahub.use_cases.aspect_guard import Switches
+from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 __all__ = ["Requirement"]
@@ -107,6 +107,15 @@ def write_all(
         return required
 
     return GUARD.write_all(call.exchange, requirements, action, details=details)
+
+
+def refused(
+    call: Call, transaction: WriteTransaction, operation: str, target: Entity, message: str
+) -> NotAllowed:
+    """What a write is refused with that no policy allows: it is audited, and raises 403."""
+    state = transaction.realm(call.exchange.realm)
+    ask = Requirement(operation, target)
+    return NotAllowed(GUARD.question(call.exchange, state, ask, transaction.now), message)
 
 
 def allowed_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:

@@ -17,7 +17,7 @@ from lakewarden.systems.datahub.http.graphql import authorization, policy_input
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import contains_words, criterion_values, page
 from lakewarden.systems.datahub.http.graphql.policy_output import Policy
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -100,7 +100,7 @@ def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
     entity = calls.entity(urn, TYPE)
 
     def update_policy(transaction: WriteTransaction) -> str:
-        before = _policy_to_change(call, transaction, entity)
+        before = _policy_to_change(call, transaction, "policy.update", entity)
         _put(
             call,
             transaction,
@@ -117,21 +117,24 @@ def _delete(_: object, info: Info, urn: str) -> str:
     entity = calls.entity(urn, TYPE)
 
     def delete_policy(transaction: WriteTransaction) -> str:
-        _policy_to_change(call, transaction, entity)
+        _policy_to_change(call, transaction, "policy.delete", entity)
         aspects.drop(transaction, call.exchange.realm, entity)
         return urn
 
     return authorization.write(call, "policy.delete", entity, delete_policy)
 
 
-def _policy_to_change(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
-    """The stored policy; raises `Failure` if there is none, or it is immutable."""
+def _policy_to_change(
+    call: Call, transaction: WriteTransaction, operation: str, entity: Entity
+) -> Policy:
+    """The stored policy; raises `Failure` if there is none, `NotAllowed` if it is immutable."""
     state = transaction.realm(call.exchange.realm)
     read = aspects.read(transaction.store, state, [entity]).get(entity, {})
     if POLICY not in read:
         raise missing(entity.name)
     if is_immutable(entity.name, state.system.model, read[POLICY].value):
-        raise Failure(403, f"the policy `{entity.name}` cannot be changed")
+        message = f"the policy `{entity.name}` cannot be changed"
+        raise authorization.refused(call, transaction, operation, entity, message)
     return Policy(entity.name, read[POLICY].value)
 
 

@@ -68,11 +68,15 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
     is_service = input["type"] == "SERVICE_ACCOUNT"
     if not input["name"].strip():
         raise bad("a token needs a name")
+    operation, target = ("token.create_personal", actor)
+    if is_service:
+        operation, target = ("token.create_service", NO_RESOURCE)
 
     def issue_token(transaction: WriteTransaction) -> Mapping[str, Any]:
         state = transaction.realm(call.exchange.realm)
         if actor.name in _NOBODYS and not _is_root_itself(call, actor):
-            raise Failure(403, f"no tokens are made for `{actor.name}`")
+            message = f"no tokens are made for `{actor.name}`"
+            raise authorization.refused(call, transaction, operation, target, message)
         if is_service:
             service_accounts.check(transaction, call.exchange.realm, actor)
         elif actor != call.actor and not entities.is_known(state, actor):
@@ -95,9 +99,7 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
         return {"accessToken": issued.text, "metadata": metadata}
 
     details = {"name": input["name"], "duration": input["duration"], "for": actor.name}
-    if is_service:
-        return authorization.write(call, "token.create_service", NO_RESOURCE, issue_token, details)
-    return authorization.write(call, "token.create_personal", actor, issue_token, details)
+    return authorization.write(call, operation, target, issue_token, details)
 
 
 def _is_root_itself(call: Call, actor: Entity) -> bool:

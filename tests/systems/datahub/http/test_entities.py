@@ -207,3 +207,64 @@ def test_policies_are_listed_though_nobody_wrote_them_as_entities(wire: Wire) ->
         for at in range(0, whole["total"], 2)
     ]
     assert [urn for page in pages for urn in page] == whole["entities"]
+
+
+FLOW = "urn:li:dataFlow:(airflow,f,PROD)"
+NEW = "urn:li:dataset:(urn:li:dataPlatform:hive,new,PROD)"
+INNER, OUTER = "urn:li:container:inner", "urn:li:container:outer"
+NAMING: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [
+    (NEW, "container", {"container": INNER}, INNER, "containerProperties", {"name": "inner"}),
+    (
+        *("urn:li:domain:eu", "domainProperties"),
+        {"name": "EU", "parentDomain": "urn:li:domain:shop"},
+        *("urn:li:domain:shop", "domainProperties", {"name": "shop"}),
+    ),
+    (
+        *("urn:li:glossaryTerm:t", "glossaryTermInfo"),
+        {"definition": "", "parentNode": "urn:li:glossaryNode:n"},
+        *("urn:li:glossaryNode:n", "glossaryNodeInfo", {"definition": ""}),
+    ),
+    (f"urn:li:dataJob:({FLOW},j)", "subTypes", {}, FLOW, "dataFlowInfo", {"name": "f"}),
+    (f"urn:li:schemaField:({NEW},id)", "subTypes", {}, NEW, "subTypes", {}),
+]
+"""An entity and an aspect of it, and what is named by that, or by its URN."""
+
+
+def _head(wire: Wire, urn: str) -> int:
+    path = f"/openapi/v3/entity/{urn.split(':')[2]}/{quote(urn, safe='')}"
+    return wire.send("HEAD", path, user="eve").status
+
+
+@pytest.mark.parametrize(("urn", "aspect", "value", "named", "own", "content"), NAMING)
+def test_what_is_only_named_as_a_parent_does_not_exist(
+    wire: Wire,
+    urn: str,
+    aspect: str,
+    value: dict[str, Any],
+    named: str,
+    own: str,
+    content: dict[str, Any],
+) -> None:
+    """So it is created still, and takes the right to that."""
+    wire.grant("creates", "CREATE_ENTITY", "EXISTS_ENTITY", to="eve")
+    path = "/aspects?action=ingestProposal"
+    wire.good("POST", path, {"proposal": proposal(urn, aspect, value)}, "eve")
+    assert (_head(wire, urn), _head(wire, named)) == (204, 404)
+    wire.good("POST", path, {"proposal": proposal(named, own, content)}, "eve")
+    assert _head(wire, named) == 204
+
+
+def test_a_container_that_is_only_named_counts_and_goes_on_to(tmp_path: Path) -> None:
+    """Its own container counts as soon as it has one; after restarts, too."""
+    asked = f"/entitiesV2/{quote(NEW, safe='')}"
+    with Wire(tmp_path) as wire:
+        wire.grant("inner", "GET_ENTITY_PRIVILEGE", to="ina", CONTAINER=[INNER])
+        wire.grant("outer", "GET_ENTITY_PRIVILEGE", to="oto", CONTAINER=[OUTER])
+        wire.put((NEW, "container", {"container": INNER}))
+        assert [wire.ask("GET", asked, user=user)[0] for user in ("ina", "oto")] == [200, 403]
+    with Wire(tmp_path) as wire:
+        assert [wire.ask("GET", asked, user=user)[0] for user in ("ina", "oto")] == [200, 403]
+        wire.put((INNER, "container", {"container": OUTER}))
+        assert [wire.ask("GET", asked, user=user)[0] for user in ("ina", "oto")] == [200, 200]
+    with Wire(tmp_path) as wire:
+        assert [wire.ask("GET", asked, user=user)[0] for user in ("ina", "oto")] == [200, 200]

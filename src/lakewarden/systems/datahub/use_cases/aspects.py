@@ -173,8 +173,8 @@ def write(
 ) -> None:
     """Writes aspects, in order, with the facts that they state. `actor` is the writer's URN.
 
-    An entity that does not exist is added, and so is one that is the parent of another. Of an
-    aspect of values in time so many `values` are kept. Raises `BadInput` naming the field,
+    An entity that does not exist is added; one that is only named as the parent of another is not.
+    Of an aspect of values in time so many `values` are kept. Raises `BadInput` naming the field,
     `Conflict` and `LimitExceeded` as the kernel's changes do.
     """
     by_entity: dict[Entity, list[Write]] = {}
@@ -229,15 +229,11 @@ class _Batch:
         self._added.clear()
 
     def add(self, entity: Entity) -> None:
-        """Stores the entity, with the parents that its name gives."""
+        """Stores the entity."""
         is_known = self._desk.realm(self._realm).matrix.snapshot.coded.is_known
-        if entity in self._added or is_known(entity):
-            return
-        parent = datahub.parent(entity)
-        if parent is not None:
-            self.add(parent)
-        self._added.add(entity)
-        self._waiting.append(EntityAdded(entity, parent))
+        if entity not in self._added and not is_known(entity):
+            self._added.add(entity)
+            self._waiting.append(EntityAdded(entity, datahub.parent(entity)))
 
     def write(self, entity: Entity, document: Document | None, writes: Iterable[Write]) -> None:
         """Writes aspects of an entity, of which `document` is kept."""
@@ -250,9 +246,6 @@ class _Batch:
                 names.clear()
             names |= {write.aspect} if other is None else {write.aspect, other}
             before, after = self._fact_changes(write, stored)
-            for fact in sorted(after - before, key=repr):
-                if isinstance(fact, Placement):
-                    self.add(fact.parent)
             self._waiting += _effects(entity, before, after)
             snapshot = self._desk.realm(self._realm).matrix.snapshot
             self._label_columns(write, snapshot)

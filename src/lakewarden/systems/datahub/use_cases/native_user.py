@@ -19,7 +19,6 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown, WardenError
-from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names.canonical import check_text, check_user_name
 from lakewarden.names.confusable import folded_name
 from lakewarden.service import reserved_names, session
@@ -29,7 +28,7 @@ from lakewarden.service.audit import AuditEvent
 from lakewarden.service.credential import PASSWORD, RESET, Credential
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm
-from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.state import RealmState, State
 from lakewarden.service.token import Issued
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
@@ -303,13 +302,6 @@ def remove_password(transaction: WriteTransaction, realm: str, user: str, why: s
 def with_password(reading: Reading, realm: str, entities: Iterable[Entity]) -> frozenset[Entity]:
     """Those of the entities that have a password here."""
     return reading.with_credential(realm, PASSWORD, list(entities))
-
-
-def is_of_directory(state: State, realm_state: RealmState, user: str) -> bool:
-    """Whether the directory of the realm has the user of this URN."""
-    people = state.people.get(realm_state.realm.directory, People())
-    names = (datahub.name_of(user), user)
-    return any(Principal(USER, name) in people.principals for name in names)
 
 
 def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:

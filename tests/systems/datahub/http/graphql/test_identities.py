@@ -216,7 +216,19 @@ def test_people_of_the_directory_are_users_too(wire: Wire) -> None:
     assert edges(wire, user("eve"), relationships_input(*ALL)) == [
         ("IsMemberOfGroup", group("crew"))
     ]
-    assert wire.bad(REMOVE, urn=user("eve")) == BAD
+    taken = {"groupUrn": group("crew"), "userUrns": [user("eve")]}
+    for _ in range(2):
+        assert wire.bad(REMOVE, urn=user("eve")) == BAD
+        assert wire.bad(DROP, urn=group("crew")) == BAD
+        assert wire.bad(TAKE, input=taken) == BAD
+        # What is stored of them here changes nothing of that.
+        wire.put("corpuser", user("eve"), "corpUserInfo", {"active": True})
+        wire.put("corpGroup", group("crew"), "corpGroupInfo", {"displayName": "Crew"})
+    wire.good(ADD, input=taken)
+    assert wire.bad(TAKE, input=taken) == BAD
+    assert ("IsMemberOfNativeGroup", group("crew")) in edges(
+        wire, user("eve"), relationships_input(*ALL)
+    )
 
 
 def test_groups_are_listed_to_whoever_manages_identities_alone(wire: Wire) -> None:

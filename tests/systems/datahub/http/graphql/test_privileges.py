@@ -86,6 +86,15 @@ def test_a_platform_privilege_is_told_when_it_is_granted(
     assert wire.good(ME, "ana")["platformPrivileges"][member] is True
 
 
+def test_the_right_to_manage_a_type_is_told_as_its_mutations_ask_for_it(wire: Wire) -> None:
+    manages = ["EDIT_ENTITY", "DELETE_ENTITY"]
+    properties = matching(criterion("TYPE", "structuredProperty"))
+    wire.good(CREATE, input=policy(privileges=manages, resources=properties))
+    told = wire.good(ME, "ana")["platformPrivileges"]
+    assert told["manageStructuredProperties"] is True
+    assert told["manageApplications"] is False
+
+
 def test_one_may_ask_for_ones_own_privileges(wire: Wire) -> None:
     wire.good(CREATE, input=policy(resources=matching(criterion("URN", HIVE))))
     assert "EDIT_ENTITY_DOCS" in granted(wire, "ana", "ana", **resource_input(HIVE))["privileges"]

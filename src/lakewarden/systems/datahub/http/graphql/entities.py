@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
-from lakewarden.service.state import RealmState
+from lakewarden.service.state import People, RealmState, State
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.use_cases import aspects
@@ -20,6 +20,14 @@ def is_known(state: RealmState, entity: Entity) -> bool:
     principal_key = coded.model.principal_kind(entity)
     id = None if principal_key is None else coded.memberships.ids.get(Principal(*principal_key))
     return id in coded.memberships.stored or entity.name in {r["name"] for r in coded.model.roles}
+
+
+def is_of_directory(state: State, realm_state: RealmState, entity: Entity) -> bool:
+    """Whether the directory of the realm has the user or the group."""
+    kind = realm_state.system.model.principal_kind(entity)
+    people = state.people.get(realm_state.realm.directory, People())
+    names = () if kind is None else (datahub.key_parts(entity.name)[0], entity.name)
+    return kind is not None and any(Principal(kind[0], n) in people.principals for n in names)
 
 
 def people(state: RealmState, type: str) -> list[Entity]:

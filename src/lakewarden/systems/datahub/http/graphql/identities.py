@@ -12,8 +12,11 @@ from uuid import uuid4
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.facts import stored_facts
 from lakewarden.systems.datahub.http.graphql import authorization, entities, service_accounts
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
@@ -164,14 +167,27 @@ def _remove_members(_: object, info: Info, input: Input) -> bool:
                     },
                 )
 
-    return _change_members(info.context, input, left)
+    return _change_members(info.context, input, left, _check_left)
 
 
 ChangeMembership = Callable[[Mapping[str, Value], str], Iterator[tuple[str, Value]]]
 """A user's aspects and a group → the aspects that are to be written."""
 
 
-def _change_members(call: Call, input: Input, changing: ChangeMembership) -> bool:
+def _check_left(snapshot: Snapshot, users: Iterable[Entity], group: Entity) -> None:
+    """Raises `Failure` 400 for a user who is in the group still: the directory says so."""
+    for user in users:
+        facts = stored_facts(user, "groupMembership", snapshot)
+        if any(isinstance(fact, MembershipRow) and fact.of.name == group.name for fact in facts):
+            raise bad(f"`{user.name}` is a member of `{group.name}` by the directory, not here")
+
+
+def _change_members(
+    call: Call,
+    input: Input,
+    changing: ChangeMembership,
+    check: Callable[[Snapshot, Iterable[Entity], Entity], None] | None = None,
+) -> bool:
     group = calls.entity(input["groupUrn"], _GROUP)
     users = [calls.entity(urn, _USER) for urn in dict.fromkeys(input["userUrns"])]
     if not users:
@@ -190,6 +206,8 @@ def _change_members(call: Call, input: Input, changing: ChangeMembership) -> boo
             values = {name: aspect.value for name, aspect in read.get(user, {}).items()}
             changed = changing(values, group.name)
             _write(call, transaction, [Write(user, name, value) for name, value in changed])
+        if check is not None:
+            check(transaction.realm(call.exchange.realm).matrix.snapshot, users, group)
         return True
 
     details = {"users": [user.name for user in users]}
@@ -230,13 +248,14 @@ def _set_status(_: object, info: Info, urn: str, status: str) -> str:
 def _delete_principal(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
     """Removes a user or group that is stored here, and the references to it.
 
-    Who gets the name later gets neither the members nor what was owned. SOURCE: RemoveUserResolver,
+    Who gets the name later gets neither the members nor what was owned. One of the directory would
+    go on to be there, whatever is stored of it here. SOURCE: RemoveUserResolver,
     RemoveGroupResolver.
     """
     state = transaction.realm(call.exchange.realm)
     if not entities.is_known(state, entity):
         raise missing(entity.name)
-    if not aspects.is_there(entity, state.matrix.snapshot):
+    if entities.is_of_directory(transaction.state, state, entity):
         raise bad(f"`{entity.name}` is kept by the directory, not here")
     references.forget(transaction, call.exchange.realm, entity, call.actor)
     aspects.drop(transaction, call.exchange.realm, entity)

@@ -24,6 +24,9 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 _APPLICATIONS: Final = Entity("application", "")
 """The type of applications; no privilege of the platform is about them."""
 
+_PROPERTIES: Final = Entity("structuredProperty", "")
+"""The type of structured properties, about which their mutations ask."""
+
 _PLATFORM: Final = {
     "viewAnalytics": "analytics.view",
     "viewMetadataProposals": "proposal.view",
@@ -48,7 +51,6 @@ _PLATFORM: Final = {
     "manageGlobalAnnouncements": "home_post.delete",
     "createBusinessAttributes": "business_attribute.create",
     "manageBusinessAttributes": "business_attribute.manage",
-    "manageStructuredProperties": "structured_property.manage",
     "viewStructuredPropertiesPage": "structured_property.view",
     "manageFeatures": "feature.manage",
     "manageHomePageTemplates": "home_template.manage",
@@ -69,6 +71,10 @@ def _on_platform(operation: str) -> Callable[[Entity, Info], bool]:
 
 def _can_manage_policies(_: Entity, info: Info) -> bool:
     return authorization.may(info.context, "policy.manage", POLICIES)
+
+
+def _can_manage_properties(_: Entity, info: Info) -> bool:
+    return authorization.may(info.context, "structured_property.manage", _PROPERTIES)
 
 
 def _can_manage_applications(_: Entity, info: Info) -> bool:
@@ -143,6 +149,7 @@ RESOLVERS: Final[Resolvers] = {
         **{member: _on_platform(operation) for member, operation in _PLATFORM.items()},
         "managePolicies": _can_manage_policies,
         "manageApplications": _can_manage_applications,
+        "manageStructuredProperties": _can_manage_properties,
         "generatePersonalAccessTokens": _can_generate_tokens,
     },
 }

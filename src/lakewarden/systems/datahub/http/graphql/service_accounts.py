@@ -14,7 +14,7 @@ from uuid import uuid4
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import authorization, entities
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
@@ -47,8 +47,8 @@ def check(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
     """Raises `Failure` 404 unless the entity is a service account."""
     state = transaction.realm(realm)
     read = aspects.read(transaction.store, state, [entity]).get(entity, {})
-    if not is_service_account(entity, read) or native_user.is_of_directory(
-        transaction.state, state, entity.name
+    if not is_service_account(entity, read) or entities.is_of_directory(
+        transaction.state, state, entity
     ):
         raise missing(entity.name)
 
@@ -109,8 +109,8 @@ def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
     authorization.allow(call, OPERATION)
     account = calls.entity(urn, _TYPE)
     read = call.aspects([account]).get(account, {})
-    is_known = is_service_account(account, read) and not native_user.is_of_directory(
-        call.exchange.state, call.state, account.name
+    is_known = is_service_account(account, read) and not entities.is_of_directory(
+        call.exchange.state, call.state, account
     )
     return _account_record(account, read) if is_known else None
 
@@ -121,7 +121,7 @@ def _all_accounts(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
     users = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
     likely = sorted(user for user in users if user.name.startswith(_PREFIX))
     state = call.exchange.state
-    own = (user for user in likely if not native_user.is_of_directory(state, call.state, user.name))
+    own = (user for user in likely if not entities.is_of_directory(state, call.state, user))
     return {
         user: read for user, read in call.aspects(own).items() if is_service_account(user, read)
     }

@@ -111,8 +111,8 @@ def test_what_a_fact_states_is_an_edge_from_both_ends(
 
 
 def test_a_task_is_part_of_its_pipeline_and_a_column_of_nothing(wire: Wire) -> None:
-    put(wire, JOB, THERE)
-    put(wire, column("id"), THERE)
+    for urn in (FLOW, ORDERS, JOB, column("id")):
+        put(wire, urn, THERE)
     assert edges(wire, JOB, "IsPartOf", out=True) == [("IsPartOf", FLOW)]
     assert edges(wire, FLOW, "IsPartOf", out=False) == [("IsPartOf", JOB)]
     assert edges(wire, column("id"), "IsPartOf", out=True) == []

@@ -119,12 +119,14 @@ def _fill_realm(wire: Wire) -> None:
             domain = f"urn:li:domain:d{number % 10}"
             label = Entity("tag", tag)
             place = Entity("domain", domain)
-            above = {"name": domain, "parentDomain": f"urn:li:domain:top{number % 4}"}
+            top = Entity("domain", f"urn:li:domain:top{number % 4}")
+            above = {"name": domain, "parentDomain": top.name}
             told = [
                 Write(entity, "ownership", {"owners": [{"owner": owner, "type": "NONE"}]}),
                 Write(entity, "globalTags", {"tags": [{"tag": tag}]}),
                 Write(entity, "domains", {"domains": [domain]}),
                 Write(label, "tagProperties", {"name": tag}),
+                Write(top, "subTypes", {}),
                 Write(place, "domainProperties", above),
             ]
             aspects.write(transaction, REALM, told, user("ana"))

@@ -246,6 +246,13 @@ def test_a_property_holds_texts_and_numbers_only() -> None:
         rows(DATASET, "structuredProperties", value)
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("-inf")])
+def test_a_number_that_no_double_can_be_is_malformed(value: float) -> None:
+    properties = [{"propertyUrn": "urn:li:structuredProperty:a", "values": [{"double": value}]}]
+    with pytest.raises(BadInput, match=r"properties\[0\]\.values\[0\]: expected a number that"):
+        rows(DATASET, "structuredProperties", {"properties": properties})
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -257,6 +264,8 @@ def test_a_property_holds_texts_and_numbers_only() -> None:
         (9999999.0, "9999999.0"),
         (1e7, "1.0E7"),
         (-123456789.0, "-1.23456789E8"),
+        (12345678.123456789, "1.234567812345679E7"),
+        (0.00012345678912345677, "1.2345678912345677E-4"),
         (1e21, "1.0E21"),
         (1.5e300, "1.5E300"),
     ],
@@ -271,6 +280,8 @@ def test_a_number_as_java_writes_it_reads_back(value: float) -> None:
     assert struct.pack("d", float(text)) == struct.pack("d", value)
     mantissa, _, exponent = text.partition("E")
     assert "." in mantissa
+    digits = repr(value).partition("e")[0]
+    assert mantissa.replace(".", "").strip("-0") == digits.replace(".", "").strip("-0")
     assert bool(exponent) == (value != 0 and not 1e-3 <= abs(value) < 1e7)
 
 

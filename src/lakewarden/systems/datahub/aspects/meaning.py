@@ -10,7 +10,9 @@ SOURCE: datahub reference 3.5, 3.6 and 6.7.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -163,6 +165,8 @@ def _property_text(value: object, where: str) -> str:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise BadInput("expected a string or a number", where=where)
+    if abs(value) > sys.float_info.max:
+        raise BadInput("expected a number that a double can be", where=where)
     return java_double(float(value))
 
 
@@ -171,16 +175,15 @@ def java_double(value: float) -> str:
 
     Shortest digits that read back, as of Java 19.
 
-    >>> java_double(10.0), java_double(12345678.0), java_double(0.0001)
-    ('10.0', '1.2345678E7', '1.0E-4')
+    >>> java_double(10.0), java_double(12345678.5), java_double(-0.0001)
+    ('10.0', '1.23456785E7', '-1.0E-4')
     """
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
-    digits, _, exponent = f"{value!r}".partition("e")
-    if not exponent:
-        digits, _, exponent = f"{value:.{len(digits)}e}".partition("e")
-    integral, _, rest = digits.partition(".")
-    return f"{integral}.{rest.rstrip('0') or '0'}E{int(exponent)}"
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0")
+    magnitude = len(digits) - 1 + int(exponent)
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{magnitude}"
 
 
 # Owners, tags and domains come again and again.

@@ -141,6 +141,21 @@ def test_the_list_of_namespaces_is_filtered_by_setting(filtered: Wire) -> None:
     assert names(filtered, "runner") == names(filtered, "eve") == []
 
 
+@pytest.mark.parametrize(
+    "below", ["apps", "streams", "data/datasets", "data/types", "securekeys", "artifacts", "flows"]
+)
+def test_lists_do_not_tell_which_namespaces_there_are_where_their_names_are_hidden(
+    filtered: Wire, below: str
+) -> None:
+    filtered.grant(BOSS, "instance:cdap", "WRITE")
+    filtered.good("PUT", SALES)
+    for name in ("sales", "none"):
+        found = filtered.ask("GET", f"namespaces/{name}/{below}", user="eve")
+        assert found == (200, {} if below == "securekeys" else [])
+    filtered.grant("eve", "namespace:none", "READ")
+    assert filtered.status("GET", f"namespaces/none/{below}", user="eve") == 404
+
+
 def test_what_is_not_there_is_told_only_to_who_would_see_it(either: Wire) -> None:
     either.grant("dana", "namespace:none", "READ")
     assert either.ask("GET", "namespaces/none", user="dana") == (

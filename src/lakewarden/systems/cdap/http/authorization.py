@@ -10,14 +10,14 @@ SOURCE: cdap reference 2 (K16), 3.3, 4.2; texts of refusals: `refusals`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from typing import Final, TypeVar, Unpack
 
 from pyroaring import BitMap
 
 from lakewarden.http.exchange import Exchange
-from lakewarden.http.guard import Guard, Missing, Requirement, filter_of
+from lakewarden.http.guard import Guard, Missing, Requirement, dialect_missing, filter_of
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.request import Request
+from lakewarden.kernel.request import Parts, Request
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
@@ -55,6 +55,28 @@ class _CdapGuard(Guard):
         if not self.is_on(exchange) or state.matrix.decide(request).allow:
             return None
         return refusals.denied(state.matrix, request)
+
+    def allow(
+        self,
+        exchange: Exchange,
+        operation: str,
+        target: Entity = NO_RESOURCE,
+        *,
+        missing: Missing | None = dialect_missing,
+        **parts: Unpack[Parts],
+    ) -> RealmState:
+        """As every guard; a list in a namespace that is hidden and not there is an empty one.
+
+        Where names of namespaces are hidden, but what is in them may be asked for by everybody,
+        404 would tell which of them there are.
+        """
+        state = exchange.realm_state
+        if target.type == "namespace" and not is_stored(state, target):
+            listed_name = Requirement("namespace.list.filter", target)
+            lists = state.matrix.operation(operation).filter is not None
+            if lists and not is_allowed(exchange, state, listed_name, exchange.now):
+                missing = None
+        return super().allow(exchange, operation, target, missing=missing, **parts)
 
     def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
         try:

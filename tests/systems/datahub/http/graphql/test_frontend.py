@@ -75,6 +75,9 @@ def test_the_configuration_says_what_policies_may_grant(hub: Wire) -> None:
     assert {"VIEW_ENTITY_PAGE", "EDIT_LINEAGE", "VIEW_DATASET_USAGE"} <= of_dataset
     assert "EDIT_GROUP_MEMBERS" not in of_dataset
     assert of_dataset < {one["type"] for one in by_type["all"]["privileges"]}
+    generic = {"dataHubIngestionSource", "dataHubView", "structuredProperty"}
+    assert generic <= by_type.keys()
+    assert "dataHubPolicy" not in by_type
     hub.configure(policies=False)
     assert not hub.good(document("app_config"), "eve")["policiesConfig"]["enabled"]
 

@@ -21,6 +21,12 @@ _ALL: Final = "all"
 _ANY: Final = "any"
 _LOOKS: Final = ("queriesTab", "entityProfiles", "searchResult", "theme", "application")
 
+_GENERIC: Final = frozenset({"dataHubIngestionSource", "dataHubView", "structuredProperty"})
+"""Types that policies are offered, though no privilege is about them alone.
+
+SOURCE: PoliciesConfig, the privileges of each type.
+"""
+
 SERVED: Final = frozenset(
     (
         *("assetSummaryPageV1", "businessAttributeEntityEnabled", "contextDocumentsEnabled"),
@@ -89,7 +95,7 @@ def _by_type(model: Model, info: Info) -> Iterable[Mapping[str, Any]]:
     for name, type in sorted(model.types.items()):
         own = [_privilege_record(privilege) for privilege in on_any if privilege.on & {name, _ANY}]
         type_name = kinds.type_word(Entity(name, ""), info)
-        if own and any(name in privilege.on for privilege in on_any):
+        if name in _GENERIC or any(name in privilege.on for privilege in on_any):
             yield {
                 "resourceType": name,
                 "resourceTypeDisplayName": type.title or name,

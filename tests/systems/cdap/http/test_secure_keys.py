@@ -122,6 +122,34 @@ def test_another_key_rotates_in_while_the_server_goes_on(tmp_path: Path) -> None
         assert wire.status("GET", KEY) == 503
 
 
+def test_what_was_written_after_a_revocation_is_not_told_to_who_asked_before(
+    wire: Wire,
+) -> None:
+    key, stream = "namespaces/sales/securekeys/k", "namespaces/sales/streams/s"
+    ids = ("securekey:sales.k", "stream:sales.s")
+    for id in ("namespace:sales", *ids):
+        wire.grant(BOSS, id)
+    wire.good("PUT", "namespaces/sales")
+    wire.good("PUT", key, {"data": "first"})
+    wire.good("PUT", stream)
+    for id in ids:
+        wire.grant("dana", id, "READ")
+    waiting = wire.service
+    wire.reopened()
+    for id in ids:
+        wire.revoke("dana", id)
+    wire.good("DELETE", key)
+    wire.good("PUT", key, {"data": "second"})
+    wire.good("POST", stream, b"second")
+    for path in (key, f"{stream}/events"):
+        wire.service = waiting
+        stale = waiting.state
+        assert wire.status("GET", path, user="dana") == 403
+        assert waiting.state.revision > stale.revision
+        waiting._adopt(stale)
+    assert wire.good("GET", key, user=BOSS) == "second"
+
+
 def test_without_a_key_for_secrets_none_is_kept(safe: Wire) -> None:
     safe.services = type(safe.services)()
     safe.grant("maker", "securekey:sales.other", "ADMIN")

@@ -16,7 +16,14 @@ from lakewarden.service.effect import SecretChanged
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
-from lakewarden.systems.cdap.http.authorization import allow, is_stored, listed, require, write
+from lakewarden.systems.cdap.http.authorization import (
+    allow,
+    is_stored,
+    listed,
+    reading_allowed,
+    require,
+    write,
+)
 from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, read, texts
 from lakewarden.systems.cdap.http.errors import Failure, bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import inside, last, namespace
@@ -65,8 +72,7 @@ def create(exchange: Exchange) -> Reply:
 def secret(exchange: Exchange) -> Reply:
     """The secret itself."""
     key = _key(exchange)
-    allow(exchange, "secure_key.read", key)
-    with exchange.service.reading() as reading:
+    with reading_allowed(exchange, "secure_key.read", key) as reading:
         sealed = reading.secrets(exchange.realm, key).get(SECRET)
     if sealed is None:
         raise not_found(key)

@@ -27,7 +27,7 @@ from lakewarden.service import timeseries
 from lakewarden.service.effect import ValueChanged, ValueRow
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import avro, object_store
-from lakewarden.systems.cdap.http.authorization import allow, is_stored, may, write
+from lakewarden.systems.cdap.http.authorization import is_stored, may, reading_allowed, write
 from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, ok, texts
 from lakewarden.systems.cdap.http.errors import TEXT, Failure, bad
 from lakewarden.systems.cdap.http.ids import entity, last
@@ -87,14 +87,14 @@ def batch(exchange: Exchange) -> Reply:
 def read(exchange: Exchange) -> Reply:
     """The events of a stream, the oldest first; 204 if there is none."""
     stream = entity(exchange, "stream")
-    allow(exchange, "stream.read_events", stream)
-    span = _span(exchange)
-    ttl = texts(object_store.document(exchange, stream).get("properties")).get(TTL)
-    now = int(exchange.now * 1_000)
-    start = span.start if ttl is None else max(span.start, now - int(ttl) * 1_000)
-    until = min(span.end - 1, timeseries.LAST)
     stored_events = exchange.services.of(CdapSettings).limits.stream_events
-    with exchange.service.reading() as reading:
+    with reading_allowed(exchange, "stream.read_events", stream) as reading:
+        span = _span(exchange)
+        (body,) = object_store.documents_in(reading, exchange.realm, [stream])
+        ttl = texts(body.get("properties")).get(TTL)
+        now = int(exchange.now * 1_000)
+        start = span.start if ttl is None else max(span.start, now - int(ttl) * 1_000)
+        until = min(span.end - 1, timeseries.LAST)
         rows = reading.values(
             exchange.realm,
             stream,

@@ -11,11 +11,13 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.listing import Page
-from lakewarden.service import entities, realms, statements
+from lakewarden.kernel.principal import ROLE, USER, Principal
+from lakewarden.service import entities, member, realms, role, statements
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.entities import EntityRecord
 from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
 
@@ -154,6 +156,29 @@ def test_a_dropped_entity_is_gone_and_dropping_it_again_is_nothing(
     assert service.state.revision == revision
     with pytest.raises(Unknown):
         loaded(service, T)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [("metalake:lk", []), ("user:lk:zoe", []), ("role:lk:seen", ["members:lk"])],
+)
+def test_nobody_keeps_what_they_had_by_a_person_a_role_or_a_container_that_is_dropped(
+    service: DecisionService, text: str, left: list[str]
+) -> None:
+    """Memberships go by names: another metalake of the name would let its users in."""
+    zoe, seen = Principal(USER, "zoe"), Entity(ROLE, "lk:seen")
+
+    def make(transaction: WriteTransaction) -> None:
+        member.add(transaction, LAKE, Entity("user", "lk:zoe"))
+        role.create(transaction, LAKE, seen, zoe, {})
+        role.assign_roles(transaction, LAKE, [seen], zoe)
+
+    service.write(ADMIN, make)
+    assert service.write(ADMIN, lambda d: entities.drop(d, LAKE, text)) is None
+    realm = service.state.realm(LAKE)
+    held = [row.of for row in realm.own.memberships if row.member == zoe]
+    assert [one.name for one in held] == left
+    assert (Principal(ROLE, "lk:seen") in realm.own.principals) is (text == "user:lk:zoe")
 
 
 @pytest.mark.parametrize("text", ["table:", "", "table", "shelf:x"])

@@ -6,10 +6,9 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
 from lakewarden.kernel.principal import Principal
-from lakewarden.service import member
+from lakewarden.service import container_removal, member
 from lakewarden.service.owner import owners_of
 from lakewarden.store import SqlStore
-from lakewarden.systems.gravitino.use_cases import container_removal
 from tests.service.lake import REALM, Lake
 
 ANA = Principal("user", "ana")

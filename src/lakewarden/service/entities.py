@@ -22,7 +22,7 @@ from lakewarden.kernel.listing import Page, page_of
 from lakewarden.kernel.relations import OwnerRow
 from lakewarden.kernel.statement import On
 from lakewarden.names.label import label
-from lakewarden.service import control
+from lakewarden.service import container_removal, control
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
@@ -185,7 +185,8 @@ def _owner_effects(
 def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Removes an entity with its dependent rows, and what lies in it by its name.
 
-    Does nothing if it is not stored.
+    Where entities have members, users, groups and roles among them lose what they hold: another one
+    of the name starts without. Does nothing if it is not stored.
     """
     refused = control.refused_in(transaction, "entity.drop", realm, entity=text)
     if refused is not None:
@@ -194,7 +195,13 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     realm_state = transaction.realm(realm)
     entity = parse_entity(realm_state, text)
     if realm_state.matrix.snapshot.coded.is_known(entity):
-        transaction.change(realm, *map(EntityDropped, [*_inside(realm_state, entity), entity]))
+        removed = [*_inside(realm_state, entity), entity]
+        model = realm_state.system.model
+        for one in removed if model.membership_types else ():
+            if one == entity or model.principal_kind(one) is not None:
+                container_removal.drop(transaction, realm, one)
+        stored = transaction.realm(realm).matrix.snapshot.coded.is_known
+        transaction.change(realm, *map(EntityDropped, filter(stored, removed)))
         transaction.change(realm, *map(StatementRemoved, _falling(realm_state, entity)))
     return None
 

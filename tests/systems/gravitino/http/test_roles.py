@@ -231,4 +231,6 @@ def test_roles_of_an_object_are_for_members_and_of_what_is_there(court: Wire) ->
     gone = f"{ML}/objects/table/c.s.gone/roles"
     assert court.bad("GET", gone, user="boss") == absent("MetadataObject")
     assert court.bad("GET", f"{ML}/objects/star/c/roles", user="boss") == ILLEGAL
-    assert court.bad("GET", f"{ML}/objects/metalake/other/roles", user="boss") == ILLEGAL_OBJECT
+    for what in ("roles", "tags", "policies", "statistics", "credentials"):
+        other = f"{ML}/objects/metalake/other/{what}"
+        assert court.bad("GET", other, user="boss") == ILLEGAL_OBJECT, what

@@ -162,12 +162,6 @@ def entity(exchange: Exchange, type: str) -> Entity:
     return gravitino.entity(params["metalake"], type, full)
 
 
-def metadata_object(exchange: Exchange) -> Entity:
-    """The entity that `{type}` (in any case) and `{name}` of the path name."""
-    params = exchange.params
-    return gravitino.entity(params["metalake"], params["type"], params["name"])
-
-
 _LEVELS = {
     "catalog": ("catalog",),
     "schema": ("catalog", "schema"),

@@ -15,11 +15,12 @@ from typing import Final, cast
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.gravitino import names as gravitino
-from lakewarden.systems.gravitino.http.authorization import allow, metadata_object
+from lakewarden.systems.gravitino.http.authorization import allow
 from lakewarden.systems.gravitino.http.bodies import Json, ok
 from lakewarden.systems.gravitino.http.errors import unsupported
 from lakewarden.systems.gravitino.http.kinds import METALAKE
 from lakewarden.systems.gravitino.http.sealing import sealing
+from lakewarden.systems.gravitino.http.securable import object_of
 
 PROVIDERS: Final = "credential-providers"
 """The property that lists what a catalog gives out, separated by commas."""
@@ -39,7 +40,8 @@ _WITH: Final = ("catalog", "fileset")
 
 def load(exchange: Exchange) -> Reply:
     """The credentials that the object's catalog gives; none where it is not configured to."""
-    target = metadata_object(exchange)
+    params = exchange.params
+    target = object_of(params["metalake"], params["type"], params["name"])
     allow(exchange, "credential.load", target)
     if target.type not in _WITH:
         raise unsupported(f"a {target.type} has no credentials")

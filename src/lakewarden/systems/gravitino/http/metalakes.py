@@ -14,7 +14,7 @@ from lakewarden.kernel.change import (
     AttributeChanged,
 )
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service import member
+from lakewarden.service import container_removal, member
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -33,7 +33,6 @@ from lakewarden.systems.gravitino.http.errors import in_use, non_empty
 from lakewarden.systems.gravitino.http.kinds import METALAKE, described, plain
 from lakewarden.systems.gravitino.http.metalake_renaming import rename
 from lakewarden.systems.gravitino.http.updates import SHARED, apply_shared, read_updates
-from lakewarden.systems.gravitino.use_cases import container_removal
 
 
 class Create(Body):

@@ -15,10 +15,11 @@ from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.names.canonical import lower_word, quoted
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino.http import object_store
-from lakewarden.systems.gravitino.http.authorization import allow, metadata_object, write
+from lakewarden.systems.gravitino.http.authorization import allow, write
 from lakewarden.systems.gravitino.http.bodies import Body, Json, altered, created, ok, present, read
 from lakewarden.systems.gravitino.http.errors import illegal, unsupported
 from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.securable import object_of
 
 PREFIX: Final = "custom-"
 """What the names of statistics that can be written begin with."""
@@ -178,7 +179,8 @@ def _table(exchange: Exchange) -> Entity:
 
     Raises `Failure` 405 for another object, but only to somebody who may know it.
     """
-    target = metadata_object(exchange)
+    params = exchange.params
+    target = object_of(params["metalake"], params["type"], params["name"])
     if target.type != "table":
         allow(exchange, "object.access", target)
         raise unsupported(f"a {target.type} has no statistics")

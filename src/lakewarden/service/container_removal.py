@@ -1,19 +1,21 @@
-"""Dropping a container of people (a Gravitino metalake): nobody of it is left behind.
+"""Dropping a container of people (a Gravitino metalake), or one of them: nobody is left behind.
 
 What is stored below it goes by itself; who was a member of it, and who held its roles, is kept
-by name and would come back with another container of that name.
+by name and would come back with another container, or role, of that name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyroaring import BitMap
+
 from lakewarden.kernel.change import EntityDropped, MembershipChanged, PrincipalChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service.grant import removal_changes
-from lakewarden.service.member import is_elsewhere
+from lakewarden.service.member import is_elsewhere, remove
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
@@ -21,9 +23,14 @@ from lakewarden.service.write_transaction import WriteTransaction
 def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
     """Removes the container with all below it, its roles and its record of people included.
 
-    Raises `Unknown` where it is not stored.
+    A user or a group is taken out of its container. Raises `Unknown` where it is not stored.
     """
     state = transaction.realm(realm)
+    kind = state.system.model.principal_kind(container)
+    is_person = kind is not None and kind[0] != ROLE
+    if is_person and state.system.spelling.parent(container) is not None:
+        remove(transaction, realm, container)
+        return
     people = _people(state, container)
     roles = frozenset(principal for principal in people.values() if principal.kind == ROLE)
     sets = roles | {members_of(container.name)}
@@ -43,9 +50,14 @@ def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
 
 def _people(state: RealmState, container: Entity) -> dict[Entity, Principal]:
     """The users, groups and roles that the container knows, by their entities."""
-    tree, model = state.matrix.snapshot.coded.tree, state.system.model
+    snapshot, model = state.matrix.snapshot, state.system.model
+    tree = snapshot.coded.tree
     id = tree.find(container)
-    below = () if id is None else (tree.entity(other) for other in tree.subtree(id) & tree.stored)
+    if id is None:
+        return {}
+    types = (name for name, declared in model.types.items() if declared.principal)
+    of_people = BitMap.union(BitMap(), *map(snapshot.of_type, types))
+    below = (tree.entity(other) for other in tree.subtree(id) & tree.stored & of_people)
     kinds = ((entity, model.principal_kind(entity)) for entity in below)
     return {entity: Principal(*kind) for entity, kind in kinds if kind is not None}
 

@@ -217,6 +217,7 @@ def _of_another_store(lake: Lake) -> None:
         (_damaged, "is not as it was written; make the version anew"),
         (lambda lake: lake.told(digest="0" * 64), "under another version of the model `gravitino`"),
         (lambda lake: lake.told(revision=None), "create it with the source `store`"),
+        (lambda lake: lake.told(differs=["a", "b"]), "differs from the database by a, b; ingest"),
         (lambda lake: lake.told(realm="sea"), "the store has no realm `sea`; there are: _server"),
         (lambda lake: lake.told(realm="cdap"), "with another model, or other settings, than"),
         (_pruned, "which the change feed no longer contains; rebuild the index"),

@@ -36,6 +36,7 @@ def compiled(places: Iterable[str], *, check: bool = True) -> dict[str, Compiled
         if index.revision is None:
             message = "was not created from a database; create it with the source `store`"
             raise BadInput(message, where=place)
+        index.check_is_of_store(place)
         if index.realm in by_realm:
             other = by_realm[index.realm].where
             raise BadInput(

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from lakewarden.app.indexed import compiled
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory import Loaded, load
+from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.index import preorder
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
@@ -22,7 +24,8 @@ from lakewarden.pipeline.index.numbering import BLOCK_BITS
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.session import Deferred
-from lakewarden.pipeline.version_folder import VERSIONS
+from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 from lakewarden.service.system import System
 from lakewarden.testing.questions import ask
 from lakewarden.testing.world_draft import NOW
@@ -220,6 +223,28 @@ def test_a_revision_that_is_none_is_refused(tmp_path: Path, revision: str) -> No
     manifest = write_directory(tmp_path, {})
     with pytest.raises(BadInput, match="expected a revision"):
         job.origin(replace(manifest, options={"revision": revision}), tmp_path)
+
+
+def test_an_index_tells_in_what_its_directory_differs_from_the_store(
+    tmp_path: Path, unstarted: SparkSession
+) -> None:
+    """A server that went on from it would decide by what its database has not."""
+    place, out = tmp_path / "lake", tmp_path / "index"
+    manifest = write_directory(place, {})
+    (place / "statements").mkdir()
+    (place / "statements" / "mine.toml").write_text("", "utf-8")
+    options = {"inventory 1": "entities", "ownership": "0" * 64}
+    (place / MANIFEST).write_text(replace(manifest, options=options).text(), "utf-8")
+    assert "differs" not in job.make_index(place, out, spark=unstarted).manifest.facts
+    options |= {"revision": "17", "realm": "main", "store": "3:ab"}
+    (place / MANIFEST).write_text(replace(manifest, options=options).text(), "utf-8")
+    facts = job.make_index(place, out, spark=unstarted).manifest.facts
+    assert facts["differs"] == ["inventory 1", "owners by pattern", "statements/mine.toml"]
+    with pytest.raises(BadInput, match="differs from the database by inventory 1, owners by"):
+        compiled([str(out)])
+    tables = {**manifest.tables, QUARANTINE: Content(1_000, "0" * 64)}
+    aside = replace(manifest, options=options, tables=tables)
+    assert job.differences_from_store(aside, place)[-1] == "1,000 rows set aside"
 
 
 def test_the_realm_and_the_revision_of_a_store_are_known_to_the_index(tmp_path: Path) -> None:

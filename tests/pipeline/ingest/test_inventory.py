@@ -12,7 +12,15 @@ from lakewarden.cli import main
 from lakewarden.kernel.entity import Entity
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.inventory import merged
-from lakewarden.service.source_row import ERRORS, Row, attribute_row, entity_row, placement_row
+from lakewarden.service.source_row import (
+    DELETED,
+    ERRORS,
+    Row,
+    attribute_row,
+    entity_row,
+    placement_row,
+)
+from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
 from tests.pipeline.ingest.ranger_policies import item, policy, users
 
@@ -202,3 +210,41 @@ def test_what_all_say_is_said_once_and_what_was_set_aside_stays_so() -> None:
     bad = entity_row(S, "").rejected("bad name", "")
     found = list(merged([("this", [entity_row(T, "a"), bad]), ("that", [entity_row(T, "b")])]))
     assert found == [entity_row(T, "a"), bad]
+
+
+def test_a_default_that_one_part_deleted_and_another_states_refuses_all_of_it() -> None:
+    gone, softly = Row(DELETED, ("read",)), [statement("{}"), Row(DELETED, ("read",))]
+    for parts in ([[gone], [statement("{}")]], [softly, [gone]], [[gone], softly]):
+        named = zip(("this", "that"), parts, strict=True)
+        (error,) = [row for row in merged(named) if row.table == ERRORS]
+        assert error.place == "this and that"
+        assert "`read` is a default that one has deleted" in error.cells[0]
+    same = merged([("this", softly), ("that", softly), ("third", [])])
+    assert not [row for row in same if row.table == ERRORS]
+
+
+def test_a_default_that_people_deleted_beside_an_inventory_stays_deleted(tmp_path: Path) -> None:
+    """It would come back, and with it what everybody may do by it."""
+    source, hub, realm = (tmp_path / name for name in ("csv", "hub", "realm"))
+    source.mkdir()
+    lines(source / "entities.csv", "type,name", "corpuser,urn:li:corpuser:ana")
+    words = ["pipeline", "ingest", str(source), "--source", "csv", "--model", "datahub"]
+    assert main([*words, "--out", str(hub)]) == 0
+    system = load(hub).system
+    first, second = sorted(id for id in editable(system) if id in ids(hub))[:2]
+    (hub / "statements").mkdir()
+    (hub / "statements" / "deleted.toml").write_text(f'deleted = ["{first}"]\n', "utf-8")
+    assert first not in ids(hub)
+    assert main([*words, "--inventory", f"{hub}=statements", "--out", str(realm)]) == 0
+    assert ids(realm) == ids(hub)
+    assert second in ids(realm)
+    assert load(realm).manifest.deleted == (first,)
+    assert load(realm).manifest.statements.rows == 0, "what nobody changed is in every realm"
+
+
+def editable(system: System) -> set[str]:
+    return {str(table["id"]) for table in system.model.defaults if table.get("editable")}
+
+
+def ids(directory: Path) -> set[str]:
+    return {statement.id for statement in load(directory).facts.statements}

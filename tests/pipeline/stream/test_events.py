@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_files_follow_on_one_another_and_hold_what_decides(estate: Estate) -> No
     found = events_after([*second, *first, *first], index(estate), whole=True)
     assert [len(one.events) for one in found.stretches] == [1, 1]
     assert found.stretches[1].after == found.stretches[0].until
+
+
+def test_an_index_with_more_than_its_store_has_follows_nothing(estate: Estate) -> None:
+    known = index(estate)
+    facts = {**known.manifest.facts, "differs": ["statements/mine.toml"]}
+    other = replace(known, manifest=replace(known.manifest, facts=facts))
+    with pytest.raises(BadInput, match=r"differs from the database by statements/mine\.toml"):
+        events_after(added(estate, "n1"), other, whole=True)
 
 
 def test_people_are_there_as_long_as_the_realm_or_its_directory_has_them(estate: Estate) -> None:

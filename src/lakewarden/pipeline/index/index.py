@@ -102,6 +102,13 @@ class Index:
         """Identifies that store: `lakewarden.service.index_catch_up.mark`."""
         return str(self.manifest.facts["store"])
 
+    def check_is_of_store(self, where: str) -> None:
+        """Raises `BadInput` where it is of a directory that holds something else than its store."""
+        differences = self.manifest.facts.get("differs", [])
+        if differences:
+            message = f"differs from the database by {', '.join(map(str, differences))}"
+            raise BadInput(f"{message}; ingest and index the realm without", where=where)
+
     @property
     def interval(self) -> tuple[float, float]:
         """From when it holds, and until before when, in seconds since the epoch."""

@@ -36,7 +36,7 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline import directory, directory_manifest, local_mode, parquet_output
-from lakewarden.pipeline.directory_statements import statements_of
+from lakewarden.pipeline.directory_statements import STATEMENTS, statements_of
 from lakewarden.pipeline.index import block_rows, columns, index, numbering
 from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.block_rows import Tables
@@ -45,10 +45,11 @@ from lakewarden.pipeline.index.hosts import hosts_of
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.preorder import sequence, within_limit
 from lakewarden.pipeline.index.task_context import TaskContext, each_block, judged, prepared
+from lakewarden.pipeline.ingest.inventory import INVENTORY
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
-from lakewarden.pipeline.storage.files import parquet_files, remove_tree
+from lakewarden.pipeline.storage.files import entries, parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
 from lakewarden.pipeline.tables import spark_schema
@@ -94,6 +95,9 @@ def make_index(
     }
     if system.text is not None:
         facts["model_text"] = asdict(system.text)
+    differences = differences_from_store(manifest, source)
+    if differences:
+        facts["differs"] = differences
     moment = index.moment(start, end)
     key = key_of(inputs, {name: str(value) for name, value in facts.items()})
     job = Job(index.KIND, out, index.TABLES, spark, inputs, progress=progress, key=key)
@@ -126,6 +130,22 @@ def origin(manifest: directory_manifest.Manifest, source: Location) -> dict[str,
         "revision": None if revision is None else int(revision),
         "store": options.get("store", ""),
     }
+
+
+def differences_from_store(manifest: directory_manifest.Manifest, source: Location) -> list[str]:
+    """What a directory of a store's realm has that the store has not, or lacks; in words.
+
+    Nothing goes on in the store from an index of such a directory: it would hold for ever.
+    """
+    options = manifest.options
+    if "revision" not in options:
+        return []
+    merged = sorted(name for name in options if name.startswith(INVENTORY))
+    by_pattern = ["owners by pattern"] if "ownership" in options else []
+    files = [file.name for file in entries(source / STATEMENTS) if not file.name.startswith(".")]
+    written = [f"{STATEMENTS}/{name}" for name in files]
+    count = manifest.quarantined
+    return [*merged, *by_pattern, *written, *([f"{count:,} rows set aside"] if count else [])]
 
 
 @dataclass

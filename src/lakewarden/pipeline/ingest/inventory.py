@@ -28,6 +28,7 @@ from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Distant, OfModelText, Progress, Reading, Source
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.service.defaults import default_statements
 from lakewarden.service.source_row import (
     CELLS,
     DELETED,
@@ -49,6 +50,9 @@ from lakewarden.service.system import System
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+INVENTORY: Final = "inventory"
+"""How the options of a directory that was put together begin to name its inventories."""
 
 OWNERS: Final = "owners"
 PEOPLE: Final = "people"
@@ -126,13 +130,14 @@ class InventoryRows:
             yield from self._statements()
 
     def _statements(self) -> Iterator[Row]:
-        """Those of its own: defaults are in every realm of the model."""
-        model = self.loaded.system.model
-        fixed = {str(t["id"]) for t in model.defaults if not t.get("editable", False)}
+        """Those of its own: defaults are in every realm of the model, but for deleted ones."""
+        shipped = {statement.id: statement for statement in default_statements(self.loaded.system)}
+        left = {*shipped, *self.loaded.manifest.deleted}
         for statement in self.loaded.facts.statements:
-            if statement.id not in fixed:
+            left.discard(statement.id)
+            if statement != shipped.get(statement.id):
                 yield statement_row(write_statement(statement), self.place)
-        yield from (Row(DELETED, (id,), self.place) for id in self.loaded.manifest.deleted)
+        yield from (Row(DELETED, (id,), self.place) for id in sorted(left))
 
     def left(self) -> Iterator[str]:
         """What of it is not taken, for the report."""
@@ -176,7 +181,7 @@ class Merged:
     @property
     def options(self) -> Mapping[str, str]:
         parts = {
-            f"inventory {number}": ",".join(("entities", *sorted(inventory.parts)))
+            f"{INVENTORY} {number}": ",".join(("entities", *sorted(inventory.parts)))
             for number, inventory in enumerate(self.inventories, 1)
         }
         return {**self.source.options, **parts}
@@ -290,6 +295,7 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
     yielded: set[tuple[str, tuple[str, ...]]] = set()
     values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
     holders: dict[str, dict[str, set[tuple[str, ...]]]] = {}
+    stated: dict[str, dict[str, bool]] = {}
     for name, rows in parts:
         mine: dict[tuple[str, ...], set[str]] = {}
         for row in rows:
@@ -299,6 +305,10 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
             if row.table == MEMBERSHIPS and row.cells[2] == ROLE:
                 of_role = holders.setdefault(row.cells[3], {})
                 of_role.setdefault(name, set()).add(row.cells[:2])
+            if row.table in (STATEMENTS, DELETED):
+                is_stated = row.table == STATEMENTS
+                of_statement = stated.setdefault(row.cells[0], {})
+                of_statement[name] = is_stated or of_statement.get(name, False)
             exclusive = _exclusive(row)
             if exclusive is not None:
                 mine.setdefault(exclusive[0], set()).add(exclusive[1])
@@ -309,6 +319,10 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
             first, known = values_by_key.setdefault(key, (name, frozenset(values)))
             if known != values:
                 yield error_row(_conflict(key, known, values), f"{first} and {name}")
+    for id, by_part in stated.items():
+        if len({*by_part.values()}) > 1:
+            text = f"the statement `{id}` is a default that one has deleted, and another one states"
+            yield error_row(text, " and ".join(by_part))
     for role, members in holders.items():
         if len(set(map(frozenset, members.values()))) > 1:
             text = f"has other members in {' and in '.join(members)}, and is one role here"

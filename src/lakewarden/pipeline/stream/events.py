@@ -119,6 +119,7 @@ def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBa
     if index.revision is None:
         message = "knows no revision; ingest a realm with the source `store` and index that"
         raise BadInput(message, where=str(index.out))
+    index.check_is_of_store(str(index.out))
     lines_by_stretch: dict[tuple[int, int], _Lines] = {}
     passed = 0
     for line in lines:

@@ -133,6 +133,10 @@ def test_a_version_is_held_against_the_one_before(
     # What was done is not done again.
     accepted = run(source, out, unstarted, shrinks, accept=True)
     assert {"check", "write"} <= {*accepted.report.reused}
+    assert accepted.report.broken == [
+        "rows.entities: expected shrinks_at_most 0.1, found 2, before 5",
+        "rows.owners: expected grows_at_most 0, found 4, before 3",
+    ]
     assert read_manifest(out).version == 2
 
 

@@ -37,6 +37,21 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
         find(tmp_path, (".json",))
 
 
+def test_a_linked_folder_is_not_passed_over(tmp_path: Path) -> None:
+    """What it says would not count, such as a DENY."""
+    folder, other = tmp_path / "in", tmp_path / "other"
+    for place in (folder / "inner", other / "b"):
+        place.mkdir(parents=True)
+        (place / "a.json").write_text("[]")
+    (folder / "more").symlink_to(folder / "inner")
+    (folder / "..data").symlink_to(other)
+    (folder / "b.json").symlink_to(other / "b" / "a.json")
+    assert [file.name for file in find(folder, (".json",))] == ["b.json", "inner/a.json"]
+    (folder / "elsewhere").symlink_to(other)
+    with pytest.raises(BadInput, match=r"in/elsewhere: is a link to another folder"):
+        find(folder, (".json",))
+
+
 @pytest.mark.parametrize("name", ["a.json.gz", "a.JSON", "b/a.json.1", "a.lz4"])
 def test_what_seems_meant_and_is_not_read_is_refused(tmp_path: Path, name: str) -> None:
     for other in ("a.json", "README.md", "_SUCCESS", ".a.json.crc"):

@@ -96,6 +96,7 @@ def test_each_part_gives_what_it_keeps(unstarted: SparkSession, folder: Path) ->
         "part people": "people; keeper group:hr",
     }
     assert "statements: 1 rows, of part people (keeper group:hr)" in result.report.not_read
+    assert "entities: 3 rows, of part grants (keeper user:sam)" in result.report.not_read
     assert not together(folder, unstarted)[1].is_new
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -46,6 +47,8 @@ def find(path: Location, suffixes: Sequence[str]) -> list[File]:
         raise BadInput("no such file or folder", where=str(path))
     there = list(files_below(path))
     _refuse_unread(there, suffixes)
+    if isinstance(path, Path):
+        _refuse_links(path, suffixes)
     files = [named(file, name_below(path, file)) for file in there if file.suffix in suffixes]
     if not files:
         raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
@@ -62,6 +65,18 @@ def _refuse_unread(files: Iterable[Location], suffixes: Collection[str]) -> None
             ends = ", ".join(sorted(filter(None, suffixes)))
             message = f"expected a name that ends in {ends}; unpack or rename it"
             raise BadInput(message, where=str(file))
+
+
+def _refuse_links(folder: Path, suffixes: Collection[str]) -> None:
+    """Raises `BadInput` for a link to a folder elsewhere with files to read: none is followed."""
+    for link in folder.rglob("*"):
+        if link.name.startswith((".", "_")) or not (link.is_symlink() and link.is_dir()):
+            continue
+        target = link.resolve()
+        is_elsewhere = not target.is_relative_to(folder.resolve())
+        if is_elsewhere and any(file.suffix in suffixes for file in files_below(target)):
+            message = "is a link to another folder, which is not followed; copy the folder"
+            raise BadInput(message, where=str(link))
 
 
 def _seems_meant(name: str, suffixes: Collection[str]) -> bool:

@@ -82,6 +82,15 @@ class PartRows:
             if ENTITIES in self.part.takes or _is_of_people(row, model):
                 yield row._replace(place=self.part.label)
 
+    def left_out(self) -> Iterator[str]:
+        """What of it is not taken, by what `takes` calls it."""
+        if ENTITIES not in self.part.takes:
+            model = self.source.loaded.system.model
+            count = sum(not _is_of_people(row, model) for row in self.source.rows())
+            if count:
+                yield f"{ENTITIES}: {count:,} rows"
+        yield from self.source.left_out()
+
 
 def _is_of_people(row: Row, model: Model) -> bool:
     """Whether a row is about no entity but one that is a principal."""
@@ -125,7 +134,7 @@ class Parts:
         for done, one in enumerate(self._rows(), 1):
             _check(one, system, str(self.path))
             parts.append((one.part.label, list(one.rows())))
-            not_read += [f"{text}, of {one.part.label}" for text in one.source.left_out()]
+            not_read += [f"{text}, of {one.part.label}" for text in one.left_out()]
             progress("read", done, len(self.parts) + 1, one.part.label)
         return Reading(list(merged(parts)), not_read=not_read)
 

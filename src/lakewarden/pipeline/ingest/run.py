@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakewarden.kernel.errors import Conflict
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.expectations import Expectations, check, read_expectations
@@ -317,7 +317,12 @@ def _broken(
     """The expectations that what came in breaks, if they are accepted."""
     if not expected:
         return []
-    before = None if accept else run.draft.report_before()
+    try:
+        before = run.draft.report_before()
+    except BadInput:
+        if not accept:
+            raise
+        before = None
     return list(map(str, check(expected, report.table(manifest), before, accept=accept)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.ingest.csv_cells import limit_cells
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import records as json_records
-from lakewarden.pipeline.storage.parquet import parquet_file
+from lakewarden.pipeline.storage.parquet import parquet_file, schema_of
 from lakewarden.systems.gravitino.ingest.catalogs.records import Record
 from lakewarden.systems.gravitino.ingest.catalogs.table_spec import Cells, TableSpec
 
@@ -67,6 +68,9 @@ def missing(files: Sequence[File], specs: Mapping[str, TableSpec]) -> list[str]:
 
 def records(file: File, specs: Sequence[TableSpec]) -> Iterator[Record]:
     """What a file says. Raises `BadInput` with the place of what is malformed."""
+    header = _header(file)
+    if header is not None:
+        specs = _readable(header, specs, file.name)
     yield from of_rows(rows(file), specs, file.name)
 
 
@@ -77,18 +81,35 @@ def of_rows(
     checked = False
     for place, cells in rows:
         if not checked:
-            specs = [s for s in specs if not s.is_optional or s.columns() <= cells.keys()]
-            _check_columns(cells, specs, name)
+            specs = _readable(cells.keys(), specs, name)
             checked = True
         for spec in specs:
             yield from spec.records(cells, place)
 
 
-def _check_columns(cells: Cells, specs: Sequence[TableSpec], name: str) -> None:
-    for spec in specs:
+def _readable(columns: Collection[str], specs: Sequence[TableSpec], name: str) -> list[TableSpec]:
+    """The tables that can be read from the columns. Raises `BadInput` where one cannot."""
+    readable = [s for s in specs if not s.is_optional or s.columns() <= {*columns}]
+    for spec in readable:
         for column in sorted(spec.columns()):
-            if column not in cells:
+            if column not in columns:
                 raise BadInput(f"has no column `{column}`", where=name)
+    return readable
+
+
+def _header(file: File) -> list[str] | None:
+    """The columns of a file, also of one without rows; None: its form tells them in rows only.
+
+    A file that is empty, or of another table, must not pass for a table without rows.
+    """
+    if file.path.suffix == ".csv":
+        return next(_csv_lines(file), (1, []))[1]
+    if file.path.suffix != ".parquet":
+        return None
+    try:
+        return [name.lower() for name in schema_of(file.path).names]
+    except pa.ArrowException as error:
+        raise _unreadable(error, file) from None
 
 
 def rows(file: File) -> Iterator[tuple[str, Cells]]:
@@ -101,20 +122,30 @@ def rows(file: File) -> Iterator[tuple[str, Cells]]:
 
 
 def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
+    lines = _csv_lines(file)
+    _, header = next(lines, (1, []))
+    for number, fields in lines:
+        place = f"{file.name}: line {number}"
+        if len(fields) != len(header):
+            message = f"expected {len(header)} cells, got {len(fields)}"
+            raise BadInput(message, where=place)
+        texts = ("" if field == _NULL else field for field in fields)
+        yield place, dict(zip(header, texts, strict=True))
+
+
+def _csv_lines(file: File) -> Iterator[tuple[int, list[str]]]:
+    """The names of the columns in lower case, then the cells of each row; with their lines."""
     limit_cells()
     with file.path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
-            header = [name.lower() for name in next(reader, [])]
-            if len(set(header)) != len(header):
-                raise BadInput("a column is repeated", where=f"{file.name}: line 1")
+            for header in islice(reader, 1):
+                names = [name.lower() for name in header]
+                if len({*names}) != len(names):
+                    raise BadInput("a column is repeated", where=f"{file.name}: line 1")
+                yield reader.line_num, names
             for fields in reader:
-                place = f"{file.name}: line {reader.line_num}"
-                if len(fields) != len(header):
-                    message = f"expected {len(header)} cells, got {len(fields)}"
-                    raise BadInput(message, where=place)
-                texts = ("" if field == _NULL else field for field in fields)
-                yield place, dict(zip(header, texts, strict=True))
+                yield reader.line_num, fields
         except csv.Error as error:
             raise BadInput(str(error), where=f"{file.name}: line {reader.line_num}") from None
         except UnicodeDecodeError:
@@ -140,8 +171,12 @@ def _parquet_rows(file: File) -> Iterator[tuple[str, Cells]]:
                     number += 1
                     yield f"{file.name}: row {number}", texts(row)
     except pa.ArrowException as error:
-        reason = str(error).splitlines()[0].lower()
-        raise BadInput(f"cannot be read as parquet: {reason}", where=file.name) from None
+        raise _unreadable(error, file) from None
+
+
+def _unreadable(error: pa.ArrowException, file: File) -> BadInput:
+    reason = str(error).splitlines()[0].lower()
+    return BadInput(f"cannot be read as parquet: {reason}", where=file.name)
 
 
 def texts(row: Mapping[str, object]) -> Cells:

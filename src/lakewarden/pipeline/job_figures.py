@@ -93,6 +93,6 @@ class JobFigures:
 def _json(file: Location) -> Mapping[str, Any]:
     try:
         found = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, Unavailable):
         return {}
     return found if isinstance(found, dict) else {}

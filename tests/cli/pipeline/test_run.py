@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.cli.pipeline import run
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import session
 from lakewarden.pipeline.index.index import open_index
+from lakewarden.pipeline.storage.location import location
 from tests.cli.realms import Cli
 from tests.pipeline import spared
 
@@ -163,3 +165,18 @@ def test_a_session_inside_another_is_that_one() -> None:
         session.session("inner", "local[1]"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("review", "index", "--used"), "used"),
+        (("access", "tables", "--used"), "used"),
+        (("access", "tables", "--before"), "before"),
+        (("lint", "index", "--from"), "from_"),
+    ],
+)
+def test_other_folders_may_be_addresses_too(words: tuple[str, ...], option: str) -> None:
+    (job,) = run.bind([run.Job("job 1", (*words, "s3://estate/other", "--out", "s3://estate/o"))])
+    places = {name: job.bound.arguments[name] for name in (option, "out")}
+    assert places == {option: location("s3://estate/other"), "out": location("s3://estate/o")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lakewarden.cli.pipeline import watch
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.pipeline.job_figures import JobFigures
+from lakewarden.pipeline.storage.location import location
 from tests.cli.pipeline.test_run import JOBS, TABLES, jobfile
 from tests.cli.realms import Cli
 
@@ -224,3 +227,11 @@ def test_jobs_that_write_to_folders_of_one_name_have_figures_of_their_own() -> N
     samples = [s for m in figures._registry.collect() for s in m.samples]
     codes = {s.labels["job"]: s.value for s in samples if s.name.endswith("_exit_code")}
     assert codes == {"index.eu/lake": 1, "index.all": 0, "index.us/lake": 0}
+
+
+def test_a_store_that_does_not_answer_is_no_end_of_a_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore.exceptions", None)
+    out = location("s3://a-store-of-no-answer/index")
+    with pytest.raises(Unavailable):
+        out.read_bytes()
+    JobFigures().ran("index.index", out, 0, 1.0, 2.0)

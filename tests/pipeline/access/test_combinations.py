@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import GROUP
 from lakewarden.pipeline.access.combinations import read_combinations
 from lakewarden.pipeline.access.run import Options
+from lakewarden.pipeline.review.labels import TAGS
 from tests.pipeline.access.worlds import Pair, decided, export, report, rows
 from tests.pipeline.review.whole import compiled, some
 
@@ -114,3 +117,42 @@ def test_a_name_that_does_not_exist_makes_nothing(
     with pytest.raises(BadInput, match=says):
         report(folder / "export", folder / "slip", Options(combinations=file))
     assert not (folder / "slip" / "manifest.json").exists()
+
+
+def test_tags_owners_and_containers_may_be_only_named(tmp_path: Path) -> None:
+    """In DataHub most labels are not stored, and owners may have left."""
+    (world,) = some("datahub", 9_140, 1)
+    known, absent = world.facts, {"tag", "container"}
+    facts = replace(
+        known,
+        entities=[row for row in known.entities if row.entity.type not in absent],
+        relations=[row for row in known.relations if row.source.type not in absent],
+        attributes=[row for row in known.attributes if row.entity.type not in absent],
+        owners=[row for row in known.owners if row.entity.type not in absent],
+        principals=[one for one in known.principals if one.kind != GROUP],
+    )
+    world = replace(world, facts=facts)
+    snapshot = compiled(world)
+    export(tmp_path / "export", world, snapshot)
+    coded = snapshot.coded
+    tree = coded.tree
+    targets = {t for id in tree.stored for kind in TAGS for t, _ in coded.relations[kind].of(id)}
+    holding = {tree.parents[id] for id in tree.stored} - {-1}
+    owning = {o for id in tree.stored for o, _ in coded.owners.of(id)}
+    tag, container = (
+        ":".join(tree.entity(next(id for id in sorted(ids) if id not in tree.stored)))
+        for ids in (targets, holding)
+    )
+    everybody = coded.memberships
+    owner = next(o for o in sorted(owning) if o not in everybody.stored)
+    named = ":".join(everybody.principals[owner])
+    kinds = sorted({tree.entity(id).type for id in tree.stored})
+    kind = next(one for one in kinds if coded.model.reaching("see", one))
+    file = tmp_path / "toxic.toml"
+    for selector, value in (("tag", tag), ("inside", container), ("owner", named)):
+        side = f'{{way = "see", {selector} = "{value}"}}'
+        other = f'{{way = "see", type = "{kind}"}}'
+        file.write_text(f'[[combination]]\nid = "a"\nfirst = {side}\nsecond = {other}\n')
+        out = tmp_path / selector
+        result = report(tmp_path / "export", out, Options(combinations=file))
+        assert rows(out, result, "combinations")[0]["first_assets"] > 0, selector

@@ -7,11 +7,13 @@ import io
 import shutil
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyroaring import BitMap
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.matrix import Matrix
@@ -93,6 +95,20 @@ def test_files_end_before_they_are_too_large(
     assert pq.read_table(tmp_path / "t").num_rows == 300_000
 
 
+def test_a_file_of_long_names_that_nothing_compresses_is_not_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(split_files, "MOST_BYTES", 4_000_000)
+    monkeypatch.setattr(split_files, "_GROUP_BYTES", 2_000_000)
+    schema, random = SCHEMAS["joiners_leavers"], Random(1)
+    users = [random.randbytes(500).hex() for _ in range(10_000)]
+    batch = pa.record_batch([users, ["joined"] * len(users)], schema=schema)
+    assert split_files.put_parquet([batch], schema, tmp_path / "t") == len(users)
+    files = sorted((tmp_path / "t").iterdir())
+    assert max(file.stat().st_size for file in files) < 4_200_000
+    assert pq.read_table(tmp_path / "t").column("user").to_pylist() == users
+
+
 def test_more_pairs_than_asked_for_make_nothing(made: tuple[Path, Matrix]) -> None:
     folder, matrix = made
     count = len(decided(matrix))
@@ -134,7 +150,12 @@ def test_access_without_use_is_listed_and_used_access_is_not(
     tables = sorted((asset, user) for way, asset, user in allowed if way == "read")
     asset, user = next((a, u) for a, u in tables if a.startswith("table:"))
     type, _, name = asset.partition(":")
+    stored = sorted(":".join(matrix.snapshot.coded.tree.entity(n)) for n in assets_of(matrix))
+    closed = next(one for one in stored if ("see", one, user) not in allowed)
+    closed_type, _, closed_name = closed.partition(":")
     log = [
+        # What may not be read any more is no use of what may be.
+        (f"user:{user}", "any.other", closed_type, closed_name, True, "2026-01-03", 1),
         (f"user:{user}", "table.load", type, name, True, "2026-01-02", 1),
         (f"user:{user}", "table.write", type, name, False, "2026-01-02", 1),
         (f"user:{user}", "topic.alter", type, name, True, "2025-01-02", 0),
@@ -157,6 +178,13 @@ def test_access_without_use_is_listed_and_used_access_is_not(
         at: n for at, n in counted.items() if at not in touched
     }
     assert all(never[at] < counted[at] for at in touched)
+
+
+def assets_of(matrix: Matrix) -> BitMap:
+    """The assets: what is stored and may be seen by somebody."""
+    coded, model = matrix.snapshot.coded, matrix.snapshot.model
+    kinds = [kind for kind in coded.tree.kinds if kind and model.reaching("see", kind)]
+    return BitMap.union(*map(coded.tree.of_type, kinds))
 
 
 def unused(out: Path, accesses: Any, realm: str = "lake", index: str = "0") -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.kernel.errors import BadInput
@@ -82,6 +83,14 @@ def test_spark_inserts_write_the_table_in_backticks(tmp_path: Path) -> None:
     assert said(tmp_path, "spark", STARTED, other) == []
 
 
+def test_words_in_the_text_of_a_query_are_no_events(tmp_path: Path) -> None:
+    query = {**planned(node("Scan parquet c.s.t")), "description": STARTED["Event"]}
+    other = {"Event": "SparkListenerJobStart", "Properties": {"text": PLANNED}}
+    assert acts(said(tmp_path, "spark", STARTED, other, query)) == [
+        ("ana", "table.load", "table:lk:c.s.t", True)
+    ]
+
+
 @pytest.mark.parametrize("name", ["events_1_a.zstd", "a.zstd.inprogress", "a.zstd.compact"])
 def test_event_logs_are_packed_with_zstd(tmp_path: Path, name: str) -> None:
     """As Spark 4 does by default, a frame after the other."""
@@ -125,6 +134,7 @@ DONE = {"context": {"user": "ana"}, "createTime": 1709251200}
             {"inputs": [{**TABLE, "catalogName": "d"}]},
             [("ana", "table.load", "table:lk:d.s.t", True)],
         ),
+        ({"inputs": [TABLE], "endTime": None}, [("ana", "table.load", "table:lk:c.s.t", True)]),
         ({"output": TABLE}, [("ana", "table.write", "table:lk:c.s.t", True)]),
         ({"inputs": []}, []),
         ({"inputs": [TABLE], "failureInfo": {"errorCode": "SYNTAX_ERROR"}}, []),
@@ -264,3 +274,22 @@ def test_a_text_reads_no_more_than_what_it_names() -> None:
     assert Text.read("{a}{a}").of({"a": 1}) == "11"
     with pytest.raises(BadInput, match=r"expected text in `a.__class__`"):
         Text.read("{a.__class__}").of({"a": "x"})
+
+
+def test_a_parquet_of_counts_with_other_types_is_set_aside_or_refused(tmp_path: Path) -> None:
+    row: dict[str, object] = {
+        "day": 5,
+        "realm": "lake",
+        "user": "ana",
+        "operation": "table.load",
+        "type": "table",
+    }
+    row |= {"name": "lk:c.s.t", "count": 1}
+    rows, path = pa.table({k: [v] for k, v in row.items()}), tmp_path / "usage.parquet"
+    pq.write_table(rows, path)
+    (refused,) = read("usage", [File(path, "log")], Mappings({}, {}), "lake")
+    assert isinstance(refused, Refused)
+    assert refused.detail == "expected a moment, got `5`"
+    pq.write_table(rows.set_column(1, "realm", pa.array([b"lake"])), path)
+    with pytest.raises(BadInput, match="the column `realm` to hold strings, got binary"):
+        list(read("usage", [File(path, "log")], Mappings({}, {}), "lake"))

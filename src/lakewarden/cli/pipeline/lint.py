@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -22,7 +21,7 @@ def linting(
     *,
     out: Annotated[Folder, Parameter(help="Output folder, created if missing.")],
     from_: Annotated[
-        Path | None,
+        Folder | None,
         Parameter(
             "--from",
             help="The directory of the index, for its quarantined rows.",

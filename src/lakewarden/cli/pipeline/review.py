@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -47,7 +46,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
         ),
     ] = CLASSES,
     used: Annotated[
-        Path | None,
+        Folder | None,
         Parameter(
             help="Folder that `lakewarden pipeline unused` wrote for this index: users without"
             " accesses are inactive."

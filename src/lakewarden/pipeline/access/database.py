@@ -299,10 +299,12 @@ _QUESTIONS: Final = _questions()
 _EXISTS: Final = {
     "asset": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND stored"
     " AND type IN (SELECT type FROM ways)",
-    "inside": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND stored AND last > id",
-    "tag": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND stored",
+    "inside": "SELECT 1 FROM entities WHERE type || ':' || name = ? AND last > id",
+    "tag": "SELECT 1 FROM entities e WHERE type || ':' || name = ?"
+    " AND (stored OR e.id IN (SELECT target FROM relations))",
     "type": "SELECT 1 FROM ways WHERE type = ?",
-    "owner": "SELECT 1 FROM principals WHERE kind || ':' || name = ? AND stored",
+    "owner": "SELECT 1 FROM principals p WHERE kind || ':' || name = ?"
+    " AND (stored OR p.id IN (SELECT principal FROM owners))",
     "principal": "SELECT 1 FROM principals WHERE kind || ':' || name = ? AND stored",
 }
 """What tells whether there is what a selector names."""

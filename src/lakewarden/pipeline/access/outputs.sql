@@ -65,9 +65,11 @@ LEFT JOIN (
     GROUP BY n.way, p.user_id
 ) s ON s.way = w.way AND s.user_id = u.id
 LEFT JOIN (
-    SELECT way, user_id, count(DISTINCT entity) AS assets, max(last) AS last
-    FROM used
-    GROUP BY way, user_id
+    SELECT s.way, s.user_id, count(DISTINCT s.entity) AS assets, max(s.last) AS last
+    FROM used s
+    JOIN now_asset_source a ON a.way = s.way AND a.entity = s.entity
+    JOIN now_source_person p ON p.source = a.source AND p.user_id = s.user_id
+    GROUP BY s.way, s.user_id
 ) t ON t.way = w.way AND t.user_id = u.id
 ORDER BY u.name, w.way;
 

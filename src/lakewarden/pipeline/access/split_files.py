@@ -14,31 +14,52 @@ import pyarrow.parquet as pq
 from lakewarden.pipeline.review.spreadsheet import csv_rows, safe
 
 MOST_BYTES: Final = 95_000_000
-"""A file ends at about so many bytes: what comes before the next look stays below 100 MB."""
+"""A file ends at about so many bytes: what comes before the next look stays below 100 MB.
+
+Before a group of rows of Parquet the look is at what it may come to, unless it begins a file.
+"""
 
 _STEP: Final = 1_000
 """Rows between two looks at the size of a file of texts."""
 
 _GROUP: Final = 100
-"""So many steps are a group of rows of Parquet, and between two looks at its size."""
+"""At most so many steps are a group of rows of Parquet, and between two looks at its size."""
+
+_GROUP_BYTES: Final = 50_000_000
+"""A group of rows ends at about so many bytes, before it is compressed."""
 
 
 def put_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Path) -> int:
     """Writes a table; returns how many rows it has. Without rows there is one file, too."""
     folder.mkdir(parents=True)
     steps = _steps(batches, _STEP)
-    group = list(islice(steps, _GROUP))
+    group = _group(steps)
     count, number = 0, 0
     while group or not number:
         file = folder / f"part-{number:05}.parquet"
         number += 1
         with file.open("wb") as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
-            while group and out.tell() < MOST_BYTES:
+            begin = out.tell()
+            while group and (out.tell() == begin or out.tell() + _bytes(group) < MOST_BYTES):
                 rows = pa.Table.from_batches([step.cast(schema) for step in group], schema)
                 writer.write_table(rows)
                 count += rows.num_rows
-                group = list(islice(steps, _GROUP))
+                group = _group(steps)
     return count
+
+
+def _group(steps: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The next steps that are a group of rows; none where there are no more."""
+    group: list[pa.RecordBatch] = []
+    for step in islice(steps, _GROUP):
+        group.append(step)
+        if _bytes(group) >= _GROUP_BYTES:
+            break
+    return group
+
+
+def _bytes(steps: Iterable[pa.RecordBatch]) -> int:
+    return sum(step.nbytes for step in steps)
 
 
 def put_csv(source: Path, folder: Path, name: str, most_rows: int) -> int:

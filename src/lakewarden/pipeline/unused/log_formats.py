@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from itertools import islice
 from typing import Final
 
@@ -165,15 +166,25 @@ def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
     try:
         with parquet_file(file.path) as parquet:
             _check_columns(file, columns, parquet.schema_arrow.names)
+            _check_realm(file, parquet.schema_arrow.field("realm").type)
             number = 0
             for batch in parquet.iter_batches(columns=USAGE_COLUMNS.names):
                 for row in batch.to_pylist():
                     number += 1
                     day = row["day"]
-                    day_text = day if isinstance(day, str) or day is None else day.isoformat()
+                    day_text = day.isoformat() if isinstance(day, date) else day
                     yield f"{file.name}: row {number}", {**row, "day": day_text}
     except pa.ArrowException as error:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def _check_realm(file: File, type: pa.DataType) -> None:
+    """Refuses what equals no realm, whatever it holds: its rows would all be passed over."""
+    if pa.types.is_dictionary(type):
+        type = type.value_type
+    if not (pa.types.is_string(type) or pa.types.is_large_string(type)):
+        message = f"expected the column `realm` to hold strings, got {type}"
+        raise BadInput(message, where=str(file.path))
 
 
 def _check_columns(file: File, expected: set[str], present: Container[object]) -> None:
@@ -224,10 +235,15 @@ class _Spark:
 
     def of(self, place: str, line: str) -> Iterator[Touch]:
         # COST: most lines of an event log are about tasks; they are not parsed.
-        if _STARTED in line:
-            self._user = text_of(json_object(place, line), "User")
-        elif _PLANNED in line:
-            yield from self._planned(place, json_object(place, line))
+        if _STARTED not in line and _PLANNED not in line:
+            return
+        event = json_object(place, line)
+        # A query may have any word in its text.
+        kind = str(event.get("Event", "")).rpartition(".")[2]
+        if kind == _STARTED:
+            self._user = text_of(event, "User")
+        elif kind == _PLANNED:
+            yield from self._planned(place, event)
 
     def _planned(self, place: str, event: Mapping[str, object]) -> Iterator[Touch]:
         day = day_of(event.get("time"))
@@ -275,7 +291,8 @@ class _Trino:
             if _DENIED not in _error(event):
                 return
         user = value_at(event, "context.user") or value_at(event, "query.user")
-        when = next((event[key] for key in ("endTime", "createTime", "time") if key in event), None)
+        times = (event.get(key) for key in ("endTime", "createTime", "time"))
+        when = next((time for time in times if time is not None), None)
         inputs, output = (_io(event, key) for key in ("inputs", "output"))
         if not isinstance(inputs, (list, type(None))):
             raise BadInput("expected a list of `inputs`")

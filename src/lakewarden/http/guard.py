@@ -3,6 +3,7 @@
 A handler names its operation and its target, and nothing else about authorization:
 
     state = guard.allow(exchange, "dataset.get", dataset)           # a read: goes on, or raises
+    with guard.reading(exchange, "key.read", key) as reading: …      # a read of something secret
     return guard.write(exchange, "dataset.drop", dataset, job)      # a write, in its transaction
     return guard.write_all(exchange, requirements, job)              # one that asks more than once
     found = guard.listed(exchange, "dataset.list", namespace)       # a list: asks, then filters
@@ -23,7 +24,8 @@ answered with (`require`, `missing`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar, Unpack
 
@@ -36,6 +38,7 @@ from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Parts, Request
 from lakewarden.service.audit import AuditEvent
+from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
 from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
@@ -143,6 +146,30 @@ class Guard:
         self.require(state, operation, target, self._missing(missing))
         exchange.used(request)
         return state
+
+    @contextmanager
+    def reading(
+        self,
+        exchange: Exchange,
+        operation: str,
+        target: Entity = NO_RESOURCE,
+        *,
+        missing: Missing | None = dialect_missing,
+        **parts: Unpack[Parts],
+    ) -> Iterator[Reading]:
+        """A view of the store of which the caller may read the target; raises as `allow` does.
+
+        For what is secret. A request may have waited since its state was taken: what was stored
+        after a revocation is never shown by what was allowed before it. So the view is never newer
+        than the decision.
+        """
+        self.allow(exchange, operation, target, missing=missing, **parts)
+        with exchange.service.reading() as reading:
+            if reading.revision > exchange.state.revision:
+                exchange.state = exchange.service.catch_up(reading.revision)
+                exchange.now = exchange.service.clock()
+                self.allow(exchange, operation, target, missing=missing, **parts)
+            yield reading
 
     def may(
         self,

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.http.exchange import Services
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.sealed_properties import is_secret
 from lakewarden.systems.gravitino.http.sealing import split_secrets
 from tests.systems.gravitino.http.small_lake import ML, S
-from tests.systems.gravitino.http.wire import Wire
+from tests.systems.gravitino.http.wire import ADMIN, Wire
 
 SECRET = "hunter2-is-not-told"
 
@@ -123,6 +124,33 @@ def test_no_row_of_the_store_holds_a_secret_in_the_clear(lake: Wire, tmp_path: P
     database.close()
     assert "jdbc-password" in dump
     assert SECRET not in dump
+
+
+def test_a_secret_that_came_after_a_revocation_is_not_told_to_who_asked_before(lake: Wire) -> None:
+    catalog, asked = f"{ML}/catalogs/rel", f"{ML}/objects/catalog/rel/credentials"
+
+    def put(**properties: str) -> None:
+        updates = [
+            {"@type": "setProperty", "property": name.replace("_", "-"), "value": value}
+            for name, value in properties.items()
+        ]
+        lake.good("PUT", catalog, {"updates": updates})
+
+    def own(user: str) -> None:
+        lake.good("PUT", f"{ML}/owners/catalog/rel", {"name": user, "type": "USER"})
+
+    lake.good("POST", f"{ML}/users", {"name": "dana"})
+    own("dana")
+    put(credential_providers="s3-secret-key", s3_access_key_id="id", s3_secret_access_key="first")
+    assert "first" in str(lake.good("GET", asked, user="dana"))
+    waiting = lake.service
+    lake.service = DecisionService(lake.store)
+    lake.service.open()
+    own(ADMIN)
+    put(s3_secret_access_key="second")
+    lake.service = waiting
+    status, answer = lake.ask("GET", asked, user="dana")
+    assert (status, "second" in str(answer)) == (403, False)
 
 
 def test_a_secret_can_be_replaced_and_removed(lake: Wire) -> None:

@@ -9,8 +9,7 @@ SOURCE: cdap reference 2 (K16), 3.3, 4.2; texts of refusals: `refusals`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar, Unpack
 
 from pyroaring import BitMap
@@ -19,7 +18,6 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.http.guard import Guard, Missing, Requirement, dialect_missing, filter_of
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.request import Parts, Request
-from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
@@ -95,22 +93,6 @@ class _CdapGuard(Guard):
         missing: Missing | None,
     ) -> None:
         require(state, target, missing)
-
-
-@contextmanager
-def reading_allowed(exchange: Exchange, operation: str, target: Entity) -> Iterator[Reading]:
-    """A view of the store of which the caller may read what the operation reads.
-
-    A request may have waited since its state was taken. What was stored after a revocation is
-    never shown by what was allowed before it: the view is never newer than the decision.
-    """
-    allow(exchange, operation, target)
-    with exchange.service.reading() as reading:
-        if reading.revision > exchange.state.revision:
-            exchange.state = exchange.service.catch_up(reading.revision)
-            exchange.now = exchange.service.clock()
-            allow(exchange, operation, target)
-        yield reading
 
 
 def record_denied(exchange: Exchange, denied: Denied) -> None:

@@ -17,10 +17,10 @@ from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import (
+    GUARD,
     allow,
     is_stored,
     listed,
-    reading_allowed,
     require,
     write,
 )
@@ -72,7 +72,7 @@ def create(exchange: Exchange) -> Reply:
 def secret(exchange: Exchange) -> Reply:
     """The secret itself."""
     key = _key(exchange)
-    with reading_allowed(exchange, "secure_key.read", key) as reading:
+    with GUARD.reading(exchange, "secure_key.read", key) as reading:
         sealed = reading.secrets(exchange.realm, key).get(SECRET)
     if sealed is None:
         raise not_found(key)

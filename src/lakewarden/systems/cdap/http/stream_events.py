@@ -27,7 +27,7 @@ from lakewarden.service import timeseries
 from lakewarden.service.effect import ValueChanged, ValueRow
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import avro, object_store
-from lakewarden.systems.cdap.http.authorization import is_stored, may, reading_allowed, write
+from lakewarden.systems.cdap.http.authorization import GUARD, is_stored, may, write
 from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, ok, texts
 from lakewarden.systems.cdap.http.errors import TEXT, Failure, bad
 from lakewarden.systems.cdap.http.ids import entity, last
@@ -88,7 +88,7 @@ def read(exchange: Exchange) -> Reply:
     """The events of a stream, the oldest first; 204 if there is none."""
     stream = entity(exchange, "stream")
     stored_events = exchange.services.of(CdapSettings).limits.stream_events
-    with reading_allowed(exchange, "stream.read_events", stream) as reading:
+    with GUARD.reading(exchange, "stream.read_events", stream) as reading:
         span = _span(exchange)
         (body,) = object_store.documents_in(reading, exchange.realm, [stream])
         ttl = texts(body.get("properties")).get(TTL)

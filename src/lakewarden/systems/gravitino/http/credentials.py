@@ -14,8 +14,9 @@ from typing import Final, cast
 
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.ports import Reading
 from lakewarden.systems.gravitino import names as gravitino
-from lakewarden.systems.gravitino.http.authorization import allow
+from lakewarden.systems.gravitino.http.authorization import GUARD
 from lakewarden.systems.gravitino.http.bodies import Json, ok
 from lakewarden.systems.gravitino.http.errors import unsupported
 from lakewarden.systems.gravitino.http.kinds import METALAKE
@@ -42,19 +43,17 @@ def load(exchange: Exchange) -> Reply:
     """The credentials that the object's catalog gives; none where it is not configured to."""
     params = exchange.params
     target = object_of(params["metalake"], params["type"], params["name"])
-    allow(exchange, "credential.load", target)
-    if target.type not in _WITH:
-        raise unsupported(f"a {target.type} has no credentials")
-    parts = gravitino.parts(target)
-    return ok(
-        credentials=_configured_credentials(exchange, Entity("catalog", f"{parts[0]}:{parts[1]}"))
-    )
+    with GUARD.reading(exchange, "credential.load", target) as reading:
+        if target.type not in _WITH:
+            raise unsupported(f"a {target.type} has no credentials")
+        parts = gravitino.parts(target)
+        catalog = Entity("catalog", f"{parts[0]}:{parts[1]}")
+        return ok(credentials=_configured_credentials(exchange, reading, catalog))
 
 
-def _configured_credentials(exchange: Exchange, catalog: Entity) -> list[Json]:
-    with exchange.service.reading() as reading:
-        body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
-        secrets = reading.secrets(exchange.realm, catalog)
+def _configured_credentials(exchange: Exchange, reading: Reading, catalog: Entity) -> list[Json]:
+    body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
+    secrets = reading.secrets(exchange.realm, catalog)
     properties = cast("Mapping[str, str]", body.get("properties") or {})
     providers = [name.strip().lower() for name in properties.get(PROVIDERS, "").split(",")]
 

@@ -1,13 +1,15 @@
 """What a push to PostgreSQL or MariaDB costs, beside a naive grant for each user and table.
 
-    python -m bench.push [--kind KIND] [--tables N] [--users N] [--quick] [--save [FILE]]
+    python -m bench.push [--kind KIND] [--tables N] [--users N] [--profiles N] [--quick]
+                         [--save [FILE]]
 
 1,000 users with five of 300 roles each; each role reads, changes or adds rows of some schemas and
 tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
 statements and grants that the naive way takes. The server is one of the tests.
 Of `--kind ranger` it is a stand-in of Ranger's admin with a service of Trino: requests are counted.
 MariaDB has 500 tables unless it is told otherwise. `--quick` has fewer tables, and of MariaDB and
-Ranger 100 users.
+Ranger 100 users. With `--profiles` users share so many choices of five roles; else each has their
+own.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from itertools import cycle
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -62,7 +65,7 @@ QUICK: Final[Mapping[str, tuple[int, int]]] = {
 """Those of a first impression."""
 
 
-def estate(count: int, kind: str, user_count: int) -> RealmState:
+def estate(count: int, kind: str, user_count: int, profiles: int = 0) -> RealmState:
     """The realm, always the same."""
     settings = {kind: "on"}
     system, rng = load_system("gravitino", settings), random.Random(SEED)
@@ -83,6 +86,7 @@ def estate(count: int, kind: str, user_count: int) -> RealmState:
                 {"id": f"{role.name}-{n}", "privileges": [one], "on": on,
                  "to": [f"role:{role.name}"]}
             )  # fmt: skip
+    chosen = [rng.sample(roles, ROLES_OF_A_USER) for _ in range(profiles or user_count)]
     facts = Facts(
         entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
         principals=[*users, *roles],
@@ -90,8 +94,8 @@ def estate(count: int, kind: str, user_count: int) -> RealmState:
             *(MembershipRow(user, members_of("lk")) for user in users),
             *(
                 MembershipRow(user, role)
-                for user in users
-                for role in rng.sample(roles, ROLES_OF_A_USER)
+                for user, own in zip(users, cycle(chosen), strict=False)
+                for role in own
             ),
         ],
         statements=read_statements(stated, system.model, system.spelling, "statements"),
@@ -137,9 +141,9 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - start, result
 
 
-def measured(count: int, kind: str, user_count: int) -> dict[str, Any]:
+def measured(count: int, kind: str, user_count: int, profiles: int) -> dict[str, Any]:
     """The figures."""
-    realm = estate(count, kind, user_count)
+    realm = estate(count, kind, user_count, profiles)
     server_of, scheme, fill = SERVERS[kind]
     target = PushTarget("pg", "lake", kind, "lk", "c")
     with server_of() as server:
@@ -161,6 +165,7 @@ def measured(count: int, kind: str, user_count: int) -> dict[str, Any]:
         "users": user_count,
         "tables": count,
         "roles_of_the_realm": ROLES,
+        "profiles": profiles,
         "plan_seconds": plan_s,
         "apply_seconds": apply_s,
         "second_plan_seconds": again_s,
@@ -212,6 +217,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=(*SERVERS, RANGER), default="postgresql")
     parser.add_argument("--tables", type=int)
     parser.add_argument("--users", type=int)
+    parser.add_argument("--profiles", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="a first impression")
     parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
@@ -220,7 +226,7 @@ def main() -> int:
     if given.kind == RANGER:
         figures = measured_in_ranger(tables, users)
     else:
-        figures = measured(tables, given.kind, users)
+        figures = measured(tables, given.kind, users, given.profiles)
     result = rounded({**machine(), **figures})
     print(json.dumps(result, indent=2))
     if given.save is not None:

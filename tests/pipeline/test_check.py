@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -195,6 +197,16 @@ def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
         reason: {reason} for reason in expected
     }
     assert all(found[at(row)] == ["", "repeated"] for row in twice)
+
+
+def test_a_row_with_two_reasons_is_set_aside_once(spark: SparkSession) -> None:
+    """Too deep, and below what is not stored: only models of one's own have such types."""
+    types = {**DATAHUB.types, "container": replace(DATAHUB.types["container"], judged=False)}
+    chain = [box(n) for n in range(MAX_LEVELS + 2)]
+    rows = [*stored(*chain), placement_row(chain[0], box("gone"), "top")]
+    rows += [placement_row(c, p, f"{n}") for n, (p, c) in enumerate(pairwise(chain))]
+    found = checked(spark, rows, replace(DATAHUB, types=types))
+    assert became(found, *rows) == {"dangling parent"}
 
 
 def test_every_reason_where_names_that_are_not_stored_are_denied(spark: SparkSession) -> None:

@@ -149,7 +149,8 @@ def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
 def _bad_frame(spark: SparkSession, marks: Iterable[Bad]) -> DataFrame:
     columns: dict[str, list[str | None]] = {f"bad_{name}": [] for name in ("table", *CELLS)}
     columns |= {"bad_reason": [], "bad_detail": []}
-    for row in dict.fromkeys(marks):
+    # Of a place that is too deep below what is not stored, say: a row has one reason.
+    for row in {(row.table, row.cells): row for row in marks}.values():
         cells = (*row.cells, *(None,) * (len(CELLS) - len(row.cells)))
         values = (row.table, *cells, row.reason, row.detail)
         for column, value in zip(columns.values(), values, strict=True):

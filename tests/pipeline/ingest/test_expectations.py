@@ -172,6 +172,7 @@ def test_without_the_report_of_the_version_before_nothing_is_published(
         ('"duplicates.all" = { at_most = 0 }', "expected `duplicates`"),
         ("duplicates = {}", "expected one of: `at_least`"),
         ("duplicates = { at_least = -1 }", "duplicates.*at_least.*not negative"),
+        ("duplicates = { shrinks_at_most = 10 }", "shrinks_at_most.*a share from 0 to 1"),
         ("duplicates = { at_least = nan }", "duplicates.*at_least.*a finite number"),
         ('duplicates = { at_most = "2" }', "expected a number"),
         ("duplicates = { most = 2 }", "unknown key `most`"),

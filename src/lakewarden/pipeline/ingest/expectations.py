@@ -55,6 +55,8 @@ def _rows(report: Table, name: str) -> float:
     return float(report["rows"][name]["out"])
 
 
+_SHRINKS: Final = "shrinks_at_most"
+
 TABLE, TYPE, NAME = "TABLE", "TYPE", "NAME"
 """What the members of a family are: tables, types of the model, names of any kind."""
 
@@ -131,7 +133,7 @@ class Expectation:
             message = f"the report of the version before has no `{self.name}`"
             raise BadInput(f"{message}; `--accept` goes on without it") from None
         for bound, limit, loss in (
-            ("shrinks_at_most", self.shrinks_at_most, was - found),
+            (_SHRINKS, self.shrinks_at_most, was - found),
             ("grows_at_most", self.grows_at_most, found - was),
         ):
             if limit is not None and loss > limit * was:
@@ -195,8 +197,7 @@ def check(
 def _expectation(name: str, bounds: Section, model: Model) -> Expectation:
     _check_name(name, bounds.where, model)
     limits = {
-        bound: _limit(bounds, bound)
-        for bound in ("at_least", "at_most", "shrinks_at_most", "grows_at_most")
+        bound: _limit(bounds, bound) for bound in ("at_least", "at_most", _SHRINKS, "grows_at_most")
     }
     bounds.close()
     if not any(limit is not None for limit in limits.values()):
@@ -209,6 +210,9 @@ def _limit(bounds: Section, bound: str) -> float | None:
     limit = bounds.number(bound)
     if limit is not None and limit < 0:
         raise BadInput("expected a number that is not negative", where=bounds.at(bound))
+    if bound == _SHRINKS and limit is not None and limit > 1:
+        # Such as 10 for a tenth: nothing shrinks by more than all of it.
+        raise BadInput("expected a share from 0 to 1, such as 0.1", where=bounds.at(bound))
     return limit
 
 

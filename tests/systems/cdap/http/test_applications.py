@@ -148,6 +148,12 @@ def test_the_detail_shows_only_what_lists_would_show(space: Wire) -> None:
     assert [one["name"] for one in detail["programs"]] == ["api"]
     assert [one["name"] for one in detail["datasets"]] == ["t2"]
     assert detail["streams"] == []
+    config = {"programs": [CONFIG["programs"][1]], "datasets": ["t2"], "streams": []}
+    assert json.loads(detail["configuration"]) == config
+    for id in ("dataset:sales.t1", "program:sales.shop.*", "stream:sales.s1"):
+        space.grant("eve", id, "WRITE")
+    whole = space.good("GET", SHOP, user="dana")["configuration"]
+    assert space.good("GET", SHOP, user="eve")["configuration"] == whole
 
 
 def test_an_application_is_listed_to_who_sees_it_or_anything_in_it(space: Wire) -> None:

@@ -11,12 +11,13 @@ from typing import Final, cast
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http import deployment, object_store
 from lakewarden.systems.cdap.http.authorization import (
     allow,
     contents,
     is_stored,
     listed,
+    may,
     visible,
     write,
 )
@@ -155,8 +156,14 @@ def _is_of(row: Json, names: Sequence[str] | None, version: str) -> bool:
 
 
 def _detail(exchange: Exchange, app: Entity, body: Json, version_body: Json) -> Json:
-    """The detail of an application; of its contents only what lists would show."""
+    """The detail of an application; of its contents only what lists would show.
+
+    Whoever may update it reads the whole configuration, which he would write back.
+    """
     space, state = namespace_of(app), exchange.realm_state
+    config = str(version_body.get("configuration") or "")
+    if not may(exchange, "core.update", app):
+        config = deployment.shown_config(exchange, app, config)
 
     def named(type: str, member: str) -> list[Entity]:
         declared = [
@@ -174,7 +181,7 @@ def _detail(exchange: Exchange, app: Entity, body: Json, version_body: Json) -> 
         appVersion=version_body.get("version") or UNVERSIONED,
         description=version_body.get("description") or "",
         artifact=version_body.get("artifact"),
-        configuration=version_body.get("configuration") or "",
+        configuration=config,
         streams=[{"name": last(stream)} for stream in named("stream", "streams")],
         datasets=[
             {"name": last(dataset), "type": kind.get("typeName") or ""}

@@ -13,7 +13,7 @@ SOURCE: cdap reference 2.4, 3.4, 4.10 (P2, P8), K11, K21.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,8 +24,13 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import creating, object_store, owners, scheduled
-from lakewarden.systems.cdap.http.authorization import Requirement, contents, is_stored
-from lakewarden.systems.cdap.http.bodies import Body, convert
+from lakewarden.systems.cdap.http.authorization import (
+    Requirement,
+    contents,
+    is_stored,
+    visible,
+)
+from lakewarden.systems.cdap.http.bodies import Body, Json, convert
 from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, NewDataSettings
 from lakewarden.systems.cdap.http.errors import conflict, not_found
 from lakewarden.systems.cdap.http.ids import SYSTEM, inside, namespace_of, of_application
@@ -110,6 +115,41 @@ def read_contents(application: Entity, config: str) -> Contents:
             inside(space, "dataset_module", m.name): m.class_name for m in parsed.modules or ()
         },
     )
+
+
+def shown_config(exchange: Exchange, application: Entity, config: str) -> str:
+    """The configuration as far as what it declares is shown to the caller, by its lists.
+
+    It is the same text where all is shown.
+    """
+    if not config.strip():
+        return config
+    value = convert(strict_json.read(config.encode("utf-8", "surrogatepass")), Json, "config")
+    shown_value = dict(value)
+    for member, type in _DECLARED.items():
+        items = value.get(member)
+        if isinstance(items, list):
+            entities = [_declared_entity(application, type, item) for item in items]
+            seen = set(visible(exchange, f"{type}.list", entities))
+            pairs = zip(items, entities, strict=True)
+            shown_value[member] = [item for item, entity in pairs if entity in seen]
+    return config if shown_value == value else text_of_config(shown_value)
+
+
+_DECLARED: Final = {
+    "programs": "program",
+    "datasets": "dataset",
+    "streams": "stream",
+    "modules": "dataset_module",
+}
+"""What a configuration declares, by the member that does."""
+
+
+def _declared_entity(application: Entity, type: str, item: str | Mapping[str, str]) -> Entity:
+    name = item if isinstance(item, str) else item["name"]
+    if type == "program" and not isinstance(item, str):
+        return of_application(application, item["type"], name)
+    return inside(namespace_of(application), type, name)
 
 
 def requirements(

@@ -72,9 +72,9 @@ class Oracle:
         roles = request.roles
         awake = {p for p in acts if p.kind != people.ROLE or roles is None or p in roles}
         asked = _Question(self, request, acts)
+        owned = self._nearest(e, "owned") or NO_RESOURCE  # of a column, its table
 
-        def binds(s: Statement, at: Entity) -> bool:
-            owned = self._nearest(at, "owned") or NO_RESOURCE  # of a column, its table
+        def binds(s: Statement) -> bool:
             spared = replace(s, principals=s.exceptions, owners=s.except_owners)
             everybody = not s.principals and s.owners is None
             named = everybody or asked.names(s, acts, owned)
@@ -83,11 +83,14 @@ class Oracle:
         def lies_on(s: Statement, at: Entity) -> bool:
             if at != e and at not in self.stored:
                 return s.scope == said.On(at)
+            if at != e and self._nearest(e, "filtered") in self.stored:
+                return False  # of two that are stored each is itself
             return self.contains(self._limiting(s.scope), Reach.BELOW, at)
 
-        found = [s for s in self.statements if s.effect is effect and s.applies(request.now)]
+        found = (s for s in self.statements if s.effect is effect and s.applies(request.now))
         places = (e, *self._with_the_name(e))
-        return frozenset(s.id for s in found for at in places if lies_on(s, at) and binds(s, at))
+        reached = (s for s in found if any(lies_on(s, at) for at in places))
+        return frozenset(s.id for s in reached if binds(s))
 
     def _with_the_name(self, e: Entity) -> list[Entity]:
         """What else has rows, and the name of what has them here: a view of a table's name."""

@@ -40,9 +40,10 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
     snapshot = matrix.snapshot
     snapshot.model.check_type(request.target.type)
     subject = matrix.subject(request)
+    place = snapshot.place(request.target)
     binding = {
         grant.statement.id: grant.statement
-        for grant, place in _bearing(snapshot, subject, effect, snapshot.place(request.target))
+        for grant in _bearing(snapshot, subject, effect, place)
         if _binds(snapshot, subject, grant, place)
     }
     return tuple(binding[id] for id in sorted(binding))
@@ -112,39 +113,40 @@ def _reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterato
     yield from reached_inside(snapshot, grant, target)
     for other in namesakes(snapshot, target):
         id = _stored(snapshot, other)
-        if id is None and grant.statement.scope == On(other):
-            yield snapshot.place(other)
-        elif id is not None and id in snapshot.bitmaps[grant.scope]:
-            yield id
+        if id is None:
+            reached = grant.statement.scope == On(other)
+        else:
+            reached = _stored(snapshot, target) is None and snapshot.lies_in(id, grant)
+        if reached:
+            yield snapshot.place(target)
 
 
 def _bearing(
     snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
-) -> Iterator[tuple[Grant, int | NamedPlace]]:
-    """Those that may bind the role set there, each with the place by which it does.
+) -> Iterator[Grant]:
+    """Those that may bind the role set there, some of them twice.
 
-    That is the place itself, or what else has rows and the name of what has them here: if it is not
-    stored, by what names it alone.
+    They reach the place, or what else has rows and the name of what has them here, see `_alike`: if
+    that is not stored, they name it.
     """
-    for grant in _reaching(snapshot, subject, effect, place):
-        yield grant, place
+    yield from _reaching(snapshot, subject, effect, place)
     if not _of_role_set(snapshot, subject, effect):
         return
     for other in _alike(snapshot, place):
         id = _stored(snapshot, other)
         if id is not None:
-            for grant in _reaching(snapshot, subject, effect, id):
-                yield grant, id
+            yield from _reaching(snapshot, subject, effect, id)
         else:
-            for grant in _naming(snapshot)[other]:
-                if grant.statement.effect is effect and _may_bind(subject, grant):
-                    yield grant, snapshot.place(other)
+            naming = _naming(snapshot)[other]
+            found = (grant for grant in naming if grant.statement.effect is effect)
+            yield from (grant for grant in found if _may_bind(subject, grant))
 
 
 def _alike(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
     """What else has rows, and the name of what has them at the place or above it.
 
-    Of what is not stored, what a filter or a mask names. Remembered for what is stored.
+    That is stored where this is not, or is not stored and named by a filter or a mask: of two that
+    are stored each is itself. Remembered for what is stored.
     """
     types = snapshot.model.types
     if isinstance(place, NamedPlace):
@@ -172,11 +174,11 @@ def _holder(snapshot: Snapshot, id: int) -> int:
 
 
 def _fresh_alike(snapshot: Snapshot, rows: Entity) -> tuple[Entity, ...]:
-    naming = _naming(snapshot)
+    naming, is_stored = _naming(snapshot), _stored(snapshot, rows) is not None
     return tuple(
         other
         for other in namesakes(snapshot, rows)
-        if other in naming or _stored(snapshot, other) is not None
+        if (other in naming if _stored(snapshot, other) is None else not is_stored)
     )
 
 

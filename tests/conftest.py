@@ -31,7 +31,7 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from xdist.remote import Producer
 from xdist.scheduler.loadgroup import LoadGroupScheduling
 
-from tests import by_day, servers
+from tests import by_day, scheduling, servers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,21 +101,18 @@ YOUNG = 20_000
 """How many new objects are there before the garbage is looked for; by itself it is 700."""
 
 
-class ByMarkOrFile(LoadGroupScheduling):  # type: ignore[misc]  # xdist tells no types
-    """Hands out the tests of a mark together, and those of a file.
-
-    By itself xdist hands out every other test alone and counts all of them anew after each, which
-    for 13,000 tests takes minutes, while the workers wait.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        group: str = super()._split_scope(nodeid)
-        return group if group != nodeid else nodeid.partition("::")[0]
-
-
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
     """See `ByMarkOrFile`."""
-    return ByMarkOrFile(config, log)
+    return scheduling.ByMarkOrFile(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a test without more messages about it than anybody reads."""
+    if not scheduling.is_brief(item.config):
+        return None
+    scheduling.run_briefly(item, nextitem)
+    return True
 
 
 @pytest.hookimpl(tryfirst=True)

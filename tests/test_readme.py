@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import groupby
@@ -19,6 +18,7 @@ import pytest
 
 from lakewarden.cli import GROUPS, VERBS, application, main
 from lakewarden.cli.demo import default_folder
+from tests.app.forked import Forked
 from tests.app.threaded import threaded
 from tests.sample import estate as estates
 
@@ -261,24 +261,15 @@ _ANSWERED: Final = {
 
 def _serves(rest: list[str]) -> None:
     """Whether the server comes up, becomes ready and ends when it is told to."""
-    words = [sys.executable, "-m", "lakewarden.cli", *rest]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            address = running.stdout.readline().rpartition(" ")[2].strip()
-            waiting = (
-                "--retry",
-                "30",
-                "--retry-all-errors",
-                "--retry-delay",
-                "1",
-                "--max-time",
-                "60",
-            )
-            subprocess.run(["curl", "-sf", *waiting, f"{address}/readyz"], check=True)
-        finally:
-            running.terminate()
-            running.wait(30)
+    running = Forked(rest, Path.cwd(), Path("served.log").absolute(), os.environ)
+    try:
+        address = running.stdout.readline().rpartition(" ")[2].strip()
+        waiting = ("--retry", "30", "--retry-all-errors", "--retry-delay", "1", "--max-time", "60")
+        subprocess.run(["curl", "-sf", *waiting, f"{address}/readyz"], check=True)
+    finally:
+        running.terminate()
+        running.wait(30)
+        running.stdout.close()
     assert running.returncode == 0
 
 

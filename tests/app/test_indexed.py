@@ -43,6 +43,7 @@ from lakewarden.service.system import System
 from lakewarden.store import SqlStore, open_store
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
+from tests.app.forked import Forked
 from tests.app.serving import START_SECONDS, Served, server
 from tests.pipeline.index import worlds
 from tests.service.test_state import same
@@ -268,22 +269,17 @@ def test_reading_an_index_takes_no_spark(lake: Lake) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_refuses_a_bad_index_in_one_line(lake: Lake) -> None:
+def test_the_command_refuses_a_bad_index_in_one_line(lake: Lake, tmp_path: Path) -> None:
     lake.told(revision=1_000)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
     # A slow machine would have it tell what it is doing.
     words = ["--quiet", "serve", "--port", "0", "--database", lake.url, "--index", str(lake.index)]
-    done = subprocess.run(
-        [sys.executable, "-m", "lakewarden.cli", *words],
-        env=clean,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"lakewarden: {lake.index}: has revision 1000")
-    assert done.stderr.count("\n") == 1
+    log = tmp_path / "log"
+    refused = Forked(words, tmp_path, log, clean)
+    with refused.stdout:
+        assert (refused.wait(60), refused.stdout.read()) == (2, "")
+    assert log.read_text().startswith(f"lakewarden: {lake.index}: has revision 1000")
+    assert log.read_text().count("\n") == 1
 
 
 @pytest.mark.slow

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +12,13 @@ import pytest
 
 import lakewarden.sample
 from lakewarden.analysis.lint.catalogue import RULES
-from lakewarden.cli import main
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.client.server import Server
 from lakewarden.kernel.errors import Unavailable
+from tests.app.serving import server
 from tests.cli.policies import furnish, write
 from tests.cli.realms import Cli, write_realm
 from tests.cli.stores import Admin
-from tests.cli.test_remote import wait_for
 
 README: Final = Path(lakewarden.sample.__file__).with_name("README.md")
 POLICY: Final = "statement:urn:li:dataHubPolicy:"
@@ -268,23 +264,11 @@ def test_a_realm_that_a_database_does_not_have_is_named(admin: Admin) -> None:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server whose realm `datahub` lets everybody edit documentation."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('served')}/store.db"
-    assert main(["init", "--admin", "admin", "--database", url]) == 0
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--port", str(port)]
-    with subprocess.Popen(
-        [*command, "--database", url, "--auth", "simple"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as running:
-        address = f"http://127.0.0.1:{port}"
-        wait_for(address)
+    with server(tmp_path_factory.mktemp("served"), "--auth", "simple") as running:
         statement = {"privileges": ["EDIT_ENTITY_DOCS"], "to": ["all-users"]}
-        admin = Server(address, user="admin")
+        admin = Server(running.address, user="admin")
         admin.ask("PUT", "/realms/datahub/statements/docs", statement)
-        yield address
-        running.terminate()
+        yield running.address
 
 
 def test_a_realm_of_a_server_is_looked_at_there(cli: Cli, served: str) -> None:

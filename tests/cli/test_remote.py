@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -32,6 +28,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
+from tests.app import serving
 from tests.cli.realms import Cli
 
 TABLE = "table:lk:c.s.t"
@@ -41,24 +38,16 @@ ROOT = "root-token-of-this-test-5Vq8Zt2LxW"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, folders: Mapping[str, Path]) -> Iterator[str]:
     """A server whose realm `lake` holds what the directory `gravitino` holds."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('server')}/store"
+    folder = tmp_path_factory.mktemp("server")
+    url = f"sqlite:///{folder}/store"
     loaded = read_directory(folders["gravitino"])
     with open_store(url) as store:
         service = DecisionService(store)
         service.open()
         service.write(SYSTEM, lambda transaction: fill(transaction, loaded.facts))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    words = ("serve", "--port", str(port), "--database", url)
-    environment = {**os.environ, "LAKEWARDEN_ROOT_TOKEN": ROOT}
-    command = [sys.executable, "-m", "lakewarden.cli", *words]
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as running:
-        address = f"http://127.0.0.1:{port}"
-        wait_for(address)
-        yield address
-        running.terminate()
+    environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT}
+    with serving.server(folder, database=url, environment=environment) as running:
+        yield running.address
 
 
 def fill(transaction: WriteTransaction, facts: Facts) -> None:
@@ -68,18 +57,6 @@ def fill(transaction: WriteTransaction, facts: Facts) -> None:
     transaction.change("lake", *(MembershipChanged(row, True) for row in facts.memberships))
     transaction.change("lake", *(OwnerChanged(row, True) for row in facts.owners))
     transaction.change("lake", *(StatementAdded(one) for one in facts.statements))
-
-
-def wait_for(address: str) -> None:
-    asking, patience = Server(address, user="admin"), time.monotonic() + 30
-    while time.monotonic() < patience:
-        try:
-            asking.ask("GET", "/whoami")
-        except Unavailable:
-            time.sleep(0.05)
-        else:
-            return
-    raise TimeoutError(address)
 
 
 @pytest.mark.by_day(18)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import shutil
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from tests.cli import realms, stores
+from lakewarden.cli import main
+from tests.cli import realms
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
 from tests.sample.estate import estate
@@ -32,7 +36,17 @@ def cli(capsys: pytest.CaptureFixture[str], folders: Mapping[str, Path]) -> Cli:
     return Cli(capsys, folders)
 
 
+@pytest.fixture(scope="session")
+def initialized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store with the usual realms, which `root` administers; to be copied."""
+    folder = tmp_path_factory.mktemp("initialized")
+    with redirect_stdout(io.StringIO()):
+        assert main(["init", "--admin", "root", "--database", f"sqlite:///{folder}/store.db"]) == 0
+    return folder
+
+
 @pytest.fixture
-def admin(cli: Cli, tmp_path: Path) -> Admin:
+def admin(cli: Cli, initialized: Path, tmp_path: Path) -> Admin:
     """The command line with a fresh store, which `root` administers."""
-    return stores.made(cli, tmp_path)
+    shutil.copytree(initialized, tmp_path, dirs_exist_ok=True)
+    return Admin(cli, f"sqlite:///{tmp_path / 'store.db'}")

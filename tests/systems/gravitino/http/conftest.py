@@ -25,20 +25,17 @@ def wire(tmp_path: Path) -> Iterator[Wire]:
 @pytest.fixture
 def lake(wire: Wire) -> Wire:
     """A server with the metalake `lk` and one of everything in it."""
-    fill(wire)
-    return wire
+    return wire.built(fill)
 
 
 @pytest.fixture
 def court(wire: Wire) -> Wire:
     """A server with the small metalake of `court.furnish`."""
-    furnish(wire)
-    return wire
+    return wire.built(furnish)
 
 
 @pytest.fixture
 def next_court(tmp_path: Path) -> Iterator[Wire]:
     """The same in mode `next`."""
     with Wire(tmp_path, mode="next") as one:
-        furnish(one)
-        yield one
+        yield one.built(furnish)

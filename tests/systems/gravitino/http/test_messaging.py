@@ -7,18 +7,12 @@ import pytest
 from lakewarden.kernel.change import EntityDropped
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import SYSTEM
-from tests.systems.gravitino.http.small_lake import ML, fill
+from tests.systems.gravitino.http.small_lake import ML
 from tests.systems.gravitino.http.wire import REALM, Json, Wire
 
 MSG = f"{ML}/catalogs/msg"
 DEFAULT = f"{MSG}/schemas/default"
 COMMENT: Json = {"updates": [{"@type": "setProperty", "property": "a", "value": "b"}]}
-
-
-@pytest.fixture
-def lake(wire: Wire) -> Wire:
-    fill(wire)
-    return wire
 
 
 def test_it_is_there_with_the_catalog_and_belongs_to_nobody(lake: Wire) -> None:

@@ -7,7 +7,7 @@ left out: the caller is said.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -59,11 +59,11 @@ class Wire:
         url: str = "",
     ) -> None:
         self._stack = ExitStack()
+        self._folder, self._mode = folder, mode
         self.url = url or f"sqlite:///{folder}/store"
         if not url and not (folder / "store").exists():
             prepared(folder, (__name__, mode), lambda fresh: _make(fresh, mode))
-        self.store, self.service = served(folder, url)
-        self._stack.enter_context(self.store)
+        self._open(url)
         if REALM not in self.service.state.realms:
             self.service.write(SYSTEM, lambda transaction: _found(transaction, mode))
         self.table = _table()
@@ -71,6 +71,25 @@ class Wire:
         self.services = Services(
             sealing=Keys([new_key()]), systems={"gravitino": options or GravitinoSettings()}
         )
+
+    def _open(self, url: str = "") -> None:
+        self.store, self.service = served(self._folder, url)
+        self._stack.enter_context(self.store)
+
+    def built(self, build: Callable[[Wire], object]) -> Wire:
+        """The server with what `build` makes in it: made once for a process, and then copied.
+
+        Only for one in a file, of the usual options, of which nothing was asked yet.
+        """
+
+        def make(fresh: Path) -> None:
+            with Wire(fresh, mode=self._mode) as one:
+                build(one)
+
+        self._stack.close()
+        prepared(self._folder, (build.__module__, build.__qualname__, self._mode), make)
+        self._open()
+        return self
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,7 @@
 """How tests are handed out to the worker processes of a run, and what those say of them.
 
 By itself xdist hands out every other test alone, counts all of them anew after each, searches all
-of them for each that it hands out, and is sent five messages about each. For 18,000 tests that
+of them for each that it hands out, and is sent six messages about each. For 18,000 tests that
 takes minutes, while the workers wait.
 """
 

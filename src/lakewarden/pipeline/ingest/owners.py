@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
-from lakewarden.pipeline.directory_table import batches, content_of
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.owner_rules import (
     OwnerRules,
     check_has_owner_rules,
@@ -27,8 +27,9 @@ from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
 from lakewarden.pipeline.ingest.version import TAKEN_ALONG, DirectoryDraft, draft
 from lakewarden.pipeline.storage.files import copy_tree, files_below, name_below, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from, written_to
+from lakewarden.pipeline.storage.parquet import count_values
 from lakewarden.pipeline.storage.remote_path import RemotePath
-from lakewarden.pipeline.tables import COLUMNS, arrow_schema, spark_schema
+from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.source_row import PLACEMENTS
 from lakewarden.service.source_row import STATEMENTS as STATED
@@ -166,7 +167,8 @@ def _written(
 def _report(version: Location, before: Manifest, counts: Counts, stages: Stages) -> Report:
     sizes = {name: content.rows for name, content in before.tables.items() if name in TABLES}
     # Not left out, for the next ingestion is held against them (`expectations`).
-    sizes |= {STATED: before.statements.rows, PLACEMENTS: _places(version)}
+    placed = count_values(version / "entities", "parent_type")
+    sizes |= {STATED: before.statements.rows, PLACEMENTS: placed}
     rows = {name: Rows(size, size, 0) for name, size in sizes.items()}
     rows["owners"] = Rows(before.tables["owners"].rows, counts["total"], 0)
     return Report(
@@ -177,13 +179,6 @@ def _report(version: Location, before: Manifest, counts: Counts, stages: Stages)
         seconds=dict(stages.seconds),
         reused=tuple(stages.reused),
     )
-
-
-def _places(version: Location) -> int:
-    """How many entities lie in another one."""
-    parent = arrow_schema("entities").names.index("parent_type")
-    rows = batches(version / "entities", "entities")
-    return sum(len(batch) - batch.column(parent).null_count for batch in rows)
 
 
 def _copy_once(written: Location, out: RemotePath, previous: Manifest | None) -> None:

@@ -1,10 +1,13 @@
-"""What was found in all blocks, put together on the driver: rows as many as classes."""
+"""What was found in all blocks, put together on the driver: rows as many as classes.
+
+Rows of all blocks come batch by batch, so memory holds what they are put together to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +34,9 @@ from lakewarden.pipeline.storage.dataset import dataset, datasets
 from lakewarden.pipeline.storage.location import Location
 
 Counts = NDArray[np.int64]
+
+_WAITING: Final = 1 << 17
+"""So many rows wait before they are put to the groups that there are."""
 
 At = tuple[str, int]
 """A matter: the type of entities, and the place in that type's agenda."""
@@ -135,8 +141,41 @@ def _of(kind: int, at: At) -> ds.Expression:
 
 
 def _columns(rows: ds.Dataset, chosen: ds.Expression, *names: str) -> Iterator[tuple[Any, ...]]:
-    table = rows.to_table(columns=list(names), filter=chosen)
-    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+    for batch in rows.to_batches(columns=list(names), filter=chosen):
+        yield from _cells(batch)
+
+
+def _cells(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
+
+
+def grouped(
+    rows: ds.Dataset, chosen: ds.Expression, by: Sequence[str], aggregates: Mapping[str, str]
+) -> pa.Table:
+    """Groups of the chosen rows with the same cells in the columns `by`, in order of the first.
+
+    `aggregates` says of other columns whether a group has their `sum` or their `min`.
+    """
+    names = [*by, *aggregates]
+    parts = [pa.schema([rows.schema.field(name) for name in names]).empty_table()]
+    waiting = 0
+    for batch in rows.to_batches(columns=names, filter=chosen):
+        parts.append(pa.Table.from_batches([batch]))
+        waiting += len(batch)
+        # At least as many as there are groups, so that no group is looked at too often.
+        if waiting >= max(_WAITING, len(parts[0])):
+            parts, waiting = [_grouped(parts, by, aggregates)], 0
+    return _grouped(parts, by, aggregates)
+
+
+def _grouped(
+    parts: Sequence[pa.Table], by: Sequence[str], aggregates: Mapping[str, str]
+) -> pa.Table:
+    # With threads, groups would be in another order each time.
+    groups = pa.concat_tables(parts).group_by(list(by), use_threads=False)
+    table = groups.aggregate(list(aggregates.items()))
+    found = [f"{column}_{function}" for column, function in aggregates.items()]
+    return table.select([*by, *found]).rename_columns([*by, *aggregates])
 
 
 def gathered(
@@ -148,7 +187,8 @@ def gathered(
     def columns(kind: int, *names: str) -> Iterator[tuple[Any, ...]]:
         return _columns(rows, ds.field("what") == kind, *names)
 
-    residues, numbers = read(dict(columns(RESIDUE, "key", "text")))
+    texts = grouped(rows, ds.field("what") == RESIDUE, ["key", "text"], {})
+    residues, numbers = read(dict(_cells(texts)))
     classes = _classes(rows, numbers, coarse)
     gains: dict[At, Counts] = {}
     for kind in (GAINS, MOST):
@@ -184,11 +224,9 @@ def _classes(
     chosen = ds.field("what") == CLASS
     for at in sorted(coarse):
         chosen &= ~_of(CLASS, at)
-    table = rows.to_table(columns=[*by, "n", "id"], filter=chosen)
-    table = table.group_by(by).aggregate([("n", "sum"), ("id", "min")])
-    table = table.select([*by, "n_sum", "id_min"])
+    table = grouped(rows, chosen, by, {"n": "sum", "id": "min"})
     by_matter: dict[At, list[Class]] = {}
-    for type, matter, key, n, id in zip(*(c.to_pylist() for c in table.columns), strict=True):
+    for type, matter, key, n, id in _cells(table):
         by_matter.setdefault((type, matter), []).append(Class(key, numbers[key], n, id))
     ordered = (
         (at, sorted(by_matter[at], key=lambda c: (-c.entities, c.key))) for at in sorted(by_matter)
@@ -199,13 +237,12 @@ def _classes(
 def class_counts(folder: Location) -> dict[At, dict[int, int]]:
     """By matter: how many classes it has (`CLASS`), and whether it has groups (`GROUP`)."""
     rows = dataset(folder)
-    by = ["type", "matter", "what"]
-    table = rows.to_table(columns=[*by, "key"], filter=ds.field("what").isin([CLASS, GROUP]))
-    table = table.group_by(by).aggregate([("key", "count_distinct")])
+    chosen = ds.field("what").isin([CLASS, GROUP])
+    table = grouped(rows, chosen, ["type", "matter", "what", "key"], {})
     by_matter: dict[At, dict[int, int]] = {}
-    columns = (table.column(name).to_pylist() for name in (*by, "key_count_distinct"))
-    for type, matter, kind, n in zip(*columns, strict=True):
-        by_matter.setdefault((type, matter), {})[kind] = n
+    for type, matter, kind, _ in _cells(table):
+        counts = by_matter.setdefault((type, matter), {})
+        counts[kind] = counts.get(kind, 0) + 1
     return by_matter
 
 

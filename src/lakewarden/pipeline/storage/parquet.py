@@ -54,6 +54,25 @@ def schema_of(file: Location) -> pa.Schema:
         return pq.read_schema(readable)
 
 
+def count_values(folder: Location, column: str) -> int:
+    """How many cells of a column of a flat table are not null.
+
+    From what the files say of themselves; of a file that says nothing, from its rows.
+    """
+    return sum(_count_values(file, column) for file in parquet_files(folder))
+
+
+def _count_values(file: Location, column: str) -> int:
+    metadata = metadata_of(file)
+    place = metadata.schema.names.index(column)
+    groups = (metadata.row_group(n) for n in range(metadata.num_row_groups))
+    said = [group.column(place).statistics for group in groups]
+    if all(statistics is not None and statistics.has_null_count for statistics in said):
+        return int(metadata.num_rows) - sum(int(statistics.null_count) for statistics in said)
+    cells = read_table(file, [column]).column(0)
+    return len(cells) - int(cells.null_count)
+
+
 @contextmanager
 def _remote_open(file: Location) -> Iterator[Any]:
     """What is read a little of: of a large object only a range is fetched."""

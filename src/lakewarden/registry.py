@@ -29,7 +29,7 @@ GROUP: Final = "lakewarden.systems"
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
     *("search", "dbt", "owner_rules", "passwords", "policies", "documents", "locations"),
-    *("column_types", "column_name", "column_spelling", "push_styles"),
+    *("column_types", "column_name", "column_spelling", "push_styles", "token_record"),
 )
 """The parts of a system that are one reference each."""
 
@@ -63,6 +63,8 @@ class SystemDefinition:
     - `column_spelling`: a function of a table and what expressions call a column of it that returns
       the name of the column, where that is not the table's with a dot and the column's
     - `push_styles`: by kinds of targets, the `lakewarden.pushdown.style.Style` of its own plug-in
+    - `token_record`: a function of a transaction, a realm and a token that removes what the system
+      keeps of the token beside it
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
     - `engines`: the files that say what the acts of an engine require, by the engines' names
@@ -96,6 +98,7 @@ class SystemDefinition:
     column_name: str = ""
     column_spelling: str = ""
     push_styles: str = ""
+    token_record: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()

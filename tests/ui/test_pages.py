@@ -64,7 +64,8 @@ def test_files_with_a_hash_are_kept_for_good(pages: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "coding"), [("gzip", "gzip"), ("gzip, br", "br"), ("br;q=1.0", "br")]
+    ("accepted", "coding"),
+    [("gzip", "gzip"), ("gzip, br", "br"), ("br;q=1.0", "br"), ("br;q=0, GZIP", "gzip")],
 )
 def test_what_was_compressed_ahead_is_sent_so(folder: Path, accepted: str, coding: str) -> None:
     content, used = built_files(folder)["assets/a-1.js"].coded_for(accepted)

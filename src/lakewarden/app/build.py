@@ -64,6 +64,7 @@ from lakewarden.service import row_preparation
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.housekeeping import keep_house
 from lakewarden.service.index_catch_up import Compiled, start_from_index
 from lakewarden.service.ports import Store
 from lakewarden.service.push import Pushing
@@ -81,6 +82,7 @@ _OWN_THREADS: Final = 2
 _RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
 _WATCH_SECONDS = 1.0
 _USAGE_SECONDS = 10.0
+_HOUSEKEEPING_SECONDS = 3_600.0
 _PAUSE_SECONDS: Final = 0.0005
 """After each row that is made ahead: about as long as it takes to make one."""
 _STEPS: Final = 64
@@ -402,11 +404,12 @@ class Application:
     async def _watch(self) -> None:
         """Looks around once a second, whatever happens: a worker without parent must end."""
         watch = ErrorsWatch()
-        seconds = since_tried = 0.0
+        seconds = since_tried = since_kept = 0.0
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             seconds += _WATCH_SECONDS
             since_tried += _WATCH_SECONDS
+            since_kept += _WATCH_SECONDS
             if self._parent is not None and os.getppid() != self._parent:
                 log.get().error("the parent process has ended")
                 signal.raise_signal(signal.SIGTERM)
@@ -422,6 +425,9 @@ class Application:
                 if seconds >= _USAGE_SECONDS:
                     seconds = 0.0
                     await self._aside(self._write_usage)
+                if since_kept >= _HOUSEKEEPING_SECONDS:
+                    since_kept = 0.0
+                    await self._aside(self._keep_house)
             except Exception as error:  # noqa: BLE001 — none of this may end the watch
                 log.get().error("unexpected error while watching", exc_info=error)
 
@@ -479,6 +485,22 @@ class Application:
         if usage.lost:
             lost, usage.lost = usage.lost, 0
             log.get().warning("usage not counted", acts=lost)
+
+    def _keep_house(self) -> None:
+        """Removes rows that are kept no longer, if the store is available."""
+        if self._opened_store is None:
+            return
+        retention = self.settings.retention
+        with suppress(Unavailable):
+            removed = keep_house(
+                self.parts.service,
+                token_days=retention.token_days,
+                usage_days=retention.usage_days,
+            )
+            if any(removed):
+                log.get().info(
+                    "old rows removed", tokens=removed.tokens, usage_rows=removed.usage_rows
+                )
 
     def _tell_plugins(self) -> None:
         """Tells the figures of all processes what polls told this one."""

@@ -235,6 +235,24 @@ class Audit(Section):
     )
 
 
+class Retention(Section):
+    """How long rows are kept that nothing needs for a decision; 0: for good."""
+
+    token_days: int = Field(
+        default=30,
+        ge=0,
+        le=36_500,
+        description="Days after their end in which tokens and sessions stay in the database; 0: for"
+        " good.",
+    )
+    usage_days: int = Field(
+        default=400,
+        ge=0,
+        le=36_500,
+        description="Days of which the database has counts of use; 0: all.",
+    )
+
+
 class Ui(Section):
     """The web pages below `/ui/`: whether they are served, and whether scenarios are run."""
 
@@ -359,6 +377,7 @@ class ServerSettings(BaseSettings):
     audit: Audit = Audit()
     ui: Ui = Ui()
     push: Push = Push()
+    retention: Retention = Retention()
     rate_limits: RateLimits = RateLimits()
     trino: dict[Annotated[str, AfterValidator(realm_name)], TrinoRealm] = Field(
         default={}, description="What the Trino that asks a realm calls things, by realm."

@@ -24,6 +24,7 @@ TITLES: Final[Mapping[str, str]] = {
     "server.start": "start the server",
     "session.create": "log in",
     "session.end": "log out",
+    "token.remove_expired": "remove expired tokens",
 }
 """What the acts are called that are no operations of a model."""
 

@@ -250,6 +250,10 @@ class Store(Protocol):
         """
         ...
 
+    def drop_usage(self, before: str, most: int) -> int:
+        """Removes counts of the days before that one, at most so many rows; how many it were."""
+        ...
+
     def try_once(self, counts: Sequence[Count], now: float) -> float | None:
         """Adds one to all the counts, or to none where one is at its limit: until when it is."""
         ...

@@ -6,12 +6,14 @@ import hashlib
 import re
 import secrets
 from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names.canonical import check_text, check_user_name
+from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -246,5 +248,29 @@ def revoke(transaction: WriteTransaction, id: str, directory: str | None = None)
     if refused is not None:
         return refused
     if token is not None and token.directory == home:
-        transaction.change(people_of(home), TokenChanged(id, None))
+        remove(transaction, [token])
     return None
+
+
+def expired(state: State, before: float) -> Iterator[Token]:
+    """The tokens and sessions that ended before a moment."""
+    return (token for token in state.tokens.values() if token.expires < before)
+
+
+def remove(transaction: WriteTransaction, gone: Iterable[Token]) -> None:
+    """Removes tokens, with what the systems of their realms keep of them. Checks no rights."""
+    by_directory: dict[str, list[Token]] = {}
+    for token in gone:
+        by_directory.setdefault(token.directory, []).append(token)
+    for directory, tokens in by_directory.items():
+        removed = (TokenChanged(token.id, None) for token in tokens)
+        transaction.change(people_of(directory), *removed)
+        for token in tokens:
+            _forget_record(transaction, token)
+
+
+def _forget_record(transaction: WriteTransaction, token: Token) -> None:
+    realm = transaction.state.realms.get(token.realm or "")
+    system = None if realm is None else registry().shipping(realm.realm.model)
+    if realm is not None and system is not None and system.token_record:
+        system.load(system.token_record)(transaction, realm.realm.name, token)

@@ -22,7 +22,7 @@ from lakewarden.service.ports import ServerAccount
 from lakewarden.service.steps import step
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
-from lakewarden.store.bulk import Clash, insert
+from lakewarden.store.bulk import Clash, delete, insert
 from lakewarden.store.compatibility import WRITERS_LOCK, check_usable
 from lakewarden.store.engine import (
     POSTGRES,
@@ -173,6 +173,20 @@ class SqlStore:
         with self._changing() as connection:
             insert(connection, schema.usage, _USAGE, rows, Clash.ADD, ("key",))
         return left_out
+
+    def drop_usage(self, before: str, most: int) -> int:
+        """See `Store.drop_usage`."""
+        of = schema.usage.c
+        # COST: no index has the days; they are looked through before the transaction, which locks.
+        query = sa.select(of.key).where(of.day < before).limit(most)
+        connection, _ = _begun(self.engine, _revision)
+        with _closing(connection), translated_errors():
+            # Two processes that remove the same rows meet in one order.
+            rows = sorted((found,) for found in connection.scalars(query))
+        if rows:
+            with self._changing() as connection:
+                delete(connection, schema.usage, ("key",), rows)
+        return len(rows)
 
     def try_once(self, counts: Sequence[Count], now: float) -> float | None:
         """See `Store.try_once`."""

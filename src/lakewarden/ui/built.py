@@ -38,11 +38,21 @@ class File:
 
     def coded_for(self, accepted: str) -> tuple[bytes, str]:
         """The content, and its coding where the reader accepts one; the smallest first."""
-        codings = {part.partition(";")[0].strip() for part in accepted.split(",")}
+        codings = set(map(_coding, accepted.split(",")))
         for coding in ("br", "gzip"):
             if coding in codings and coding in self.coded:
                 return self.coded[coding], coding
         return self.content, ""
+
+
+def _coding(accepted: str) -> str:
+    """The coding that an item of `Accept-Encoding` accepts; "" where it accepts none.
+
+    >>> _coding(" BR;q=0.5"), _coding("gzip; q=0"), _coding("gzip;q=0.000")
+    ('br', '', '')
+    """
+    coding, _, weight = accepted.lower().replace(" ", "").partition(";q=")
+    return "" if weight and not weight.strip("0.") else coding
 
 
 def is_built() -> bool:

@@ -26,6 +26,7 @@ SYSTEM: Final = SystemDefinition(
     passwords="use_cases.native_user",
     policies="aspects.policy:policy_statement",
     documents="use_cases.policy_document",
+    token_record="use_cases.access_token:forget",  # noqa: S106 — a reference, no secret
     column_types="use_cases.column_types:column_types",
     column_name="use_cases.column_types:column_name",
     column_spelling="use_cases.column_types:column_spelling",

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service import token as tokens
-from lakewarden.service.effect import TokenChanged
-from lakewarden.service.realm import Realm, Token, people_of
+from lakewarden.service.realm import Realm, Token
 from lakewarden.service.session import CREDENTIAL, is_session
 from lakewarden.service.token import DAY, LONGEST
 from lakewarden.service.write_transaction import WriteTransaction
@@ -24,6 +23,7 @@ from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import criterion_values, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases import aspect_guard, aspects
+from lakewarden.systems.datahub.use_cases.access_token import entity_of
 from lakewarden.systems.datahub.use_cases.account_status import ROOT, SYSTEM
 from lakewarden.systems.datahub.use_cases.aspects import Write
 
@@ -50,11 +50,6 @@ _SECONDS: Final = {
 _FILTERS: Final = ("ownerUrn", "actorUrn")
 
 Metadata = Mapping[str, Any]
-
-
-def entity_of(token: Token) -> Entity:
-    """The entity that a token is stored as."""
-    return Entity(TYPE, f"{_PREFIX}{token.id}")
 
 
 def actor_of(token: Token, realm: Realm) -> str:
@@ -188,8 +183,7 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
         token = next((token for token in transaction.state.tokens.values() if token.id == id), None)
         if token is None or token.realm != realm:
             raise missing(f"{_PREFIX}{id}")
-        transaction.change(people_of(token.directory), TokenChanged(id, None))
-        aspects.drop(transaction, realm, entity_of(token))
+        tokens.remove(transaction, [token])
         return True
 
     return authorization.write(call, "token.revoke", owner, revoke, {"token": id})

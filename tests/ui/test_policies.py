@@ -315,6 +315,7 @@ def test_the_list_is_narrowed_and_sorted_by_the_server(visit: Visits, served: Se
         page.get_by_role("button", name="Clear").click()
         page.get_by_text(f"{every} in all").wait_for()
         page.get_by_role("combobox", name="For").fill("group:urn:li:corpGroup:audit")
+        page.get_by_role("combobox", name="For").press("Tab")
         page.get_by_label("Privilege", exact=True).select_option("DATA_READ_ONLY")
         page.get_by_text("1 in all").wait_for()
         assert "Audit reads the books' data" in found.text()

@@ -10,6 +10,7 @@ export type Problem = Told & Partial<Schemas["Problem"]>;
 
 let csrf = "";
 let revision = 0;
+let noticedAt = 0;
 const revisionListeners = new Set<() => void>();
 
 /** The token that every change carries; it comes with the session. */
@@ -20,6 +21,8 @@ export function rememberCsrf(token: string): void {
 /** The newest revision that any answer named. */
 export const newestRevision = {
   get: (): number => revision,
+  /** When an answer named it for the first time, in milliseconds since the epoch. */
+  noticedAt: (): number => noticedAt,
   subscribe(listener: () => void): () => void {
     revisionListeners.add(listener);
     return () => revisionListeners.delete(listener);
@@ -49,6 +52,7 @@ function noteRevision(response: Response): void {
   const named = Number(response.headers.get("Lakewarden-Revision"));
   if (named > revision) {
     revision = named;
+    noticedAt = Date.now();
     revisionListeners.forEach((listener) => {
       listener();
     });
@@ -66,8 +70,34 @@ api.use({
     noteRevision(response);
     await noteStaleSession(response);
     if (response.status === 401 && !request.url.endsWith("/api/v1/session")) goToLogin();
+    return worded(response);
+  },
+  onError({ error }) {
+    return isUnreachable(error) ? failed(0) : undefined;
   },
 });
+
+/**
+ * A failure that is no problem of the server as one: without a body it would be read as done, and
+ * the page of a proxy is no sentence.
+ */
+async function worded(response: Response): Promise<Response | undefined> {
+  if (response.ok) return isPage(response) ? failed(0) : undefined;
+  const text = isPage(response) ? "" : await response.clone().text();
+  const isOurs = text !== "" && /\bjson\b/.test(response.headers.get("Content-Type") ?? "");
+  return isOurs ? undefined : failed(response.status, text);
+}
+
+/** What went wrong, as the server would say it; status 0: nothing of it answered. */
+function failed(status: number, text = ""): Response {
+  const problem = JSON.stringify(problemOf(text, status));
+  const headers = { "Content-Type": "application/problem+json" };
+  return new Response(problem, { status: status || 503, headers });
+}
+
+function isPage(response: Response): boolean {
+  return /\bhtml\b/.test(response.headers.get("Content-Type") ?? "");
+}
 
 /** The same calls as queries and mutations. */
 export const $api = createQueryClient(api);
@@ -103,7 +133,8 @@ export async function callDialect<T>(
   noteRevision(response);
   await noteStaleSession(response);
   const text = await response.text();
-  const answer: unknown = text ? parsed(text) : undefined;
+  // Systems answer in plain text, too; a page is that of a proxy.
+  const answer: unknown = text && !isPage(response) ? parsed(text) : undefined;
   if (response.status === 401) goToLogin();
   if (!response.ok) throw problemOf(answer, response.status);
   return answer as T;

@@ -2,7 +2,7 @@ import { Autocomplete } from "@base-ui/react/autocomplete";
 import { useNavigate } from "@tanstack/react-router";
 import { useDeferredValue, useRef, useState } from "react";
 
-import { $api, type Schemas } from "../api/client";
+import { $api, problemOf, type Schemas } from "../api/client";
 import { Icon } from "../parts/icon";
 import { Name } from "../parts/name";
 import { t } from "../words";
@@ -29,7 +29,14 @@ export function Search() {
     { params: { query: { q: asked, "page.limit": 12 } } },
     { enabled: asked.length > 0, placeholderData: (before) => before, retry: false },
   );
-  const hits = asked ? (found.data?.results ?? []) : [];
+  const isCurrent = asked === text.trim() && !found.isPlaceholderData;
+  // While an answer is under way, of the older one is offered what fits: Enter opens the first.
+  const wanted = text.trim().toLowerCase();
+  const hits = wanted
+    ? (found.data?.results ?? []).filter(
+        ({ label, name }) => isCurrent || `${label} ${name}`.toLowerCase().includes(wanted),
+      )
+    : [];
   return (
     <Autocomplete.Root
       items={hits}
@@ -56,9 +63,11 @@ export function Search() {
         <Autocomplete.Positioner className={styles.layer} sideOffset={6} align="start">
           <Autocomplete.Popup className={styles.popup}>
             <Autocomplete.Status className={styles.status}>
-              {asked && found.isSuccess && hits.length === 0
-                ? t("Nothing that you may see has this name.")
-                : ""}
+              {found.error
+                ? problemOf(found.error).detail
+                : wanted && found.isSuccess && isCurrent && hits.length === 0
+                  ? t("Nothing that you may see has this name.")
+                  : ""}
             </Autocomplete.Status>
             <Autocomplete.List>
               {(hit: Hit) => (

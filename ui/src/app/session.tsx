@@ -10,6 +10,7 @@ import {
   staleSession,
   type Schemas,
 } from "../api/client";
+import { claimDrafts } from "../parts/draft";
 import { Loading, ProblemView } from "../parts/states";
 import { say } from "../parts/toast";
 import { t } from "../words";
@@ -46,7 +47,10 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const { data, refetch } = session;
   const who = data && JSON.stringify([data.user, data.directory, data.realm]);
   const [first, setFirst] = useState<string>();
-  if (first === undefined && who !== undefined) setFirst(who);
+  if (first === undefined && who !== undefined) {
+    claimDrafts(who);
+    setFirst(who);
+  }
   const isOther = first !== undefined && who !== undefined && first !== who;
   useEffect(() => {
     if (isOther) location.reload();

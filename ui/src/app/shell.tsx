@@ -1,12 +1,13 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Menu } from "@base-ui/react/menu";
+import { notifyManager, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
 
 import { newestRevision } from "../api/client";
 import { governed, useRealms, useReadiness } from "../api/server";
 import { Icon } from "../parts/icon";
-import { bare } from "../parts/name";
+import { bare, Name } from "../parts/name";
 import { MessageText } from "../parts/message-text";
 import { ToastRegion } from "../parts/toast";
 import { count, t } from "../words";
@@ -127,7 +128,9 @@ function Account() {
         <Menu.Positioner align="end" sideOffset={6} className={styles.layer}>
           <Menu.Popup className={styles.menu}>
             <div className={styles.who}>
-              <b>{name}</b>
+              <b>
+                <Name text={name} cut={40} />
+              </b>
               <span>
                 {session.administrator ? t("administrator of the server") : session.directory}
               </span>
@@ -158,14 +161,31 @@ function Account() {
   );
 }
 
+/** Whether all that is shown was asked for since the newest revision, as after a save of one's own. */
+function useIsReread(): boolean {
+  const cache = useQueryClient().getQueryCache();
+  const isReread = () => {
+    const asked = cache.findAll({ type: "active" }).map(({ state }) => {
+      return Math.max(state.dataUpdatedAt, state.errorUpdatedAt);
+    });
+    return asked.every((at) => at === 0 || at >= newestRevision.noticedAt());
+  };
+  return useSyncExternalStore(
+    (listener) => cache.subscribe(notifyManager.batchCalls(listener)),
+    isReread,
+  );
+}
+
 /** What everybody should know: weakened protection, a server that fails writes, newer data. */
 function Banners() {
   const readiness = useReadiness();
   const realms = useRealms();
   const newest = useSyncExternalStore(newestRevision.subscribe, newestRevision.get);
   const path = useLocation({ select: (location) => location.href });
+  const isReread = useIsReread();
   const [read, setRead] = useState({ path, revision: newest });
-  if (read.path !== path) setRead({ path, revision: newest });
+  if (read.path !== path || (isReread && read.revision !== newest))
+    setRead({ path, revision: newest });
   const shown = read.revision;
   return (
     <div className={styles.banners}>

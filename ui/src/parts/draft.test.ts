@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 
-import { forgetDraft, keepDraft, keptDraft } from "./draft";
+import { claimDrafts, forgetDraft, keepDraft, keptDraft } from "./draft";
 
 class Storage {
   private items = new Map<string, string>();
@@ -14,6 +14,9 @@ class Storage {
   }
   removeItem(key: string) {
     this.items.delete(key);
+  }
+  clear() {
+    this.items.clear();
   }
 }
 
@@ -39,4 +42,14 @@ test("a draft without room leaves no older one behind", () => {
   keepDraft("plan", "short");
   keepDraft("plan", "x".repeat(200));
   expect(keptDraft("plan")).toBeNull();
+});
+
+test("what somebody wrote is not there for the next one on the tab", () => {
+  keepDraft("plan a", "of an older release");
+  claimDrafts("ana");
+  expect(keptDraft("plan a")).toBe("of an older release");
+  claimDrafts("ana");
+  expect(keptDraft("plan a")).toBe("of an older release");
+  claimDrafts("ben");
+  expect(keptDraft("plan a")).toBeNull();
 });

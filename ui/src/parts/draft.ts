@@ -20,3 +20,13 @@ export function keepDraft(key: string, draft: unknown): void {
 export function forgetDraft(key: string): void {
   sessionStorage.removeItem(key);
 }
+
+const OWNER = "drafts of";
+
+/** Forgets what somebody else has left in this tab; `who` is at it from now on. */
+export function claimDrafts(who: string): void {
+  const owner = keptDraft<string>(OWNER);
+  if (owner === who) return;
+  if (owner !== null) sessionStorage.clear();
+  keepDraft(OWNER, who);
+}

@@ -1,5 +1,5 @@
 import { Dialog } from "@base-ui/react/dialog";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import { t } from "../words";
 import { Button } from "./button";
@@ -54,11 +54,21 @@ export function Confirm({
   open: boolean;
   title: string;
   act: string;
-  onAct: () => void;
+  /** Until a promise that it returns is settled, it is not done once more. */
+  onAct: () => unknown;
   onClose: () => void;
   children: ReactNode;
   disabled?: boolean;
 }) {
+  const [isActing, setActing] = useState(false);
+  const once = () => {
+    const acted = onAct();
+    if (!(acted instanceof Promise)) return;
+    setActing(true);
+    void acted.finally(() => {
+      setActing(false);
+    });
+  };
   return (
     <Dialog.Root
       open={open}
@@ -73,7 +83,7 @@ export function Confirm({
           <div className={styles.body}>{children}</div>
           <footer className={styles.foot}>
             <Dialog.Close render={<Button />}>{t("Cancel")}</Dialog.Close>
-            <Button look="main" onClick={onAct} disabled={disabled}>
+            <Button look="main" onClick={once} disabled={disabled || isActing}>
               {act}
             </Button>
           </footer>

@@ -2,8 +2,11 @@ import { Fragment } from "react";
 
 import styles from "./name.module.css";
 
-// Characters that would change how the text around them reads, or that cannot be seen.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+// Characters that would change how the text around them reads, or that cannot be seen or told from
+// others: fillers are letters, the blank of Braille is a symbol, of two spaces one is drawn. What
+// makes a pictograph colourful stays.
+const UNSEEN =
+  /(?!(?<=\p{ExtPict})\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800]|(?! )\p{Zs}|(?<= ) /u;
 const UNSEEN_ALL = new RegExp(UNSEEN, "gu");
 
 /**
@@ -28,15 +31,20 @@ function shortened(text: string, cut: number): string {
 }
 
 function boxed(text: string) {
-  return Array.from(text, (one, place) =>
-    UNSEEN.test(one) ? (
-      <span key={place} className={styles.box}>
-        {(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}
-      </span>
-    ) : (
-      <Fragment key={place}>{one}</Fragment>
-    ),
-  );
+  let from = 0;
+  const parts = [...text.matchAll(UNSEEN_ALL)].map(({ 0: one, index }) => {
+    const before = text.slice(from, index);
+    from = index + one.length;
+    return (
+      <Fragment key={index}>
+        {before}
+        <span className={styles.box}>
+          {(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}
+        </span>
+      </Fragment>
+    );
+  });
+  return [...parts, text.slice(from)];
 }
 
 /** What a principal or entity is called without its kind: `user:ana` is `ana`; a URN stays. */

@@ -1,6 +1,6 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useState, type ReactNode } from "react";
+import { useDeferredValue, useRef, useState, type ReactNode } from "react";
 
 import { t } from "../words";
 import { Field } from "./fields";
@@ -35,6 +35,7 @@ export function Picker({
   label,
   value,
   onChange,
+  onSettle,
   suggest,
   source,
   placeholder,
@@ -48,6 +49,8 @@ export function Picker({
   shown?: boolean;
   value: string;
   onChange: (value: string) => void;
+  /** Takes a text once it is a whole one: picked, emptied, or left by Enter or for another field. */
+  onSettle?: (value: string) => void;
   suggest: (text: string, signal: AbortSignal) => Promise<Choice[]>;
   /** Names what `suggest` looks in, for the cache of answers. */
   source: string;
@@ -58,6 +61,7 @@ export function Picker({
   shortcut?: string;
 }) {
   const [open, setOpen] = useState(false);
+  const isHighlighted = useRef(false);
   const choices = useChoices(source, value, suggest, open);
   const field = (id?: string) => (
     <span className={styles.field}>
@@ -71,6 +75,10 @@ export function Picker({
         autoFocus={autoFocus}
         spellCheck={false}
         autoCapitalize="off"
+        onBlur={() => onSettle?.(value.trim())}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !isHighlighted.current) onSettle?.(value.trim());
+        }}
       />
     </span>
   );
@@ -81,12 +89,48 @@ export function Picker({
       mode="none"
       open={open}
       onOpenChange={setOpen}
-      onValueChange={onChange}
+      onValueChange={(text, details) => {
+        onChange(text);
+        if (text === "" || details.reason === "item-press") onSettle?.(text);
+      }}
+      onItemHighlighted={(item) => {
+        isHighlighted.current = item !== undefined;
+      }}
       itemToStringValue={(choice: Choice) => choice.value}
     >
       {shown ? <Field label={label}>{({ id }) => field(id)}</Field> : field()}
       <Choices choices={choices} text={value} />
     </Autocomplete.Root>
+  );
+}
+
+/**
+ * A filter of a list by a name that is picked or typed. A name counts once it is whole, and the
+ * field follows the address, which the back button changes as well.
+ */
+export function PickedFilter({
+  value,
+  onChange,
+  ...rest
+}: Pick<Parameters<typeof Picker>[0], "label" | "placeholder" | "value" | "suggest" | "source"> & {
+  onChange: (value: string | undefined) => void;
+}) {
+  const [text, setText] = useState(value);
+  const [shown, setShown] = useState(value);
+  if (shown !== value) {
+    setShown(value);
+    setText(value);
+  }
+  return (
+    <Picker
+      {...rest}
+      shown
+      value={text}
+      onChange={setText}
+      onSettle={(whole) => {
+        if (whole !== value) onChange(whole || undefined);
+      }}
+    />
   );
 }
 

@@ -34,6 +34,23 @@ test("a name is never markup, and what cannot be seen is a box", () => {
   expect(markup).not.toContain("\u202e");
 });
 
+test.each([
+  ["a\u3164b", ">3164<"],
+  ["a\u034fb", ">034f<"],
+  ["a\u2800b", ">2800<"],
+  ["a\u00a0b", ">00a0<"],
+  ["a  b", "a <"],
+  ["a\u200d\u200db", ">200d</span><span>200d<"],
+])("names that look the same are told apart (%#)", (name, shown) => {
+  const markup = renderToStaticMarkup(<Name text={name} />).replace(/ class="[^"]*"/g, "");
+  expect(markup).toContain(shown);
+});
+
+test("a heart in colour, a word with an accent and a single space are no boxes", () => {
+  const markup = renderToStaticMarkup(<Name text={"❤\ufe0f e\u0301a b"} />);
+  expect(markup).not.toContain("<span");
+});
+
 test("a long name is cut in its middle, the whole one is its title", () => {
   const name = `${"a".repeat(60)}${"z".repeat(60)}`;
   const markup = renderToStaticMarkup(<Name text={name} cut={20} />);

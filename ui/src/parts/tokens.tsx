@@ -1,5 +1,5 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
-import { useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 import { t } from "../words";
 import { Icon } from "./icon";
@@ -52,9 +52,19 @@ export function Tokens({
   const field = useRef<HTMLUListElement>(null);
   const isHighlighted = useRef(false);
   const choices = useChoices(source, text, suggest, open);
-  const add = (value: string) => {
-    if (value && !values.includes(value)) onChange([...values, value]);
-    setText("");
+  // A text is read by the server, perhaps: what is changed meanwhile stays.
+  const current = useRef({ values, onChange });
+  useEffect(() => {
+    current.current = { values, onChange };
+  });
+  const add = (value: string, entered: string) => {
+    const { values: held, onChange: change } = current.current;
+    if (value && !held.includes(value)) {
+      const next = [...held, value];
+      current.current = { values: next, onChange: change };
+      change(next);
+    }
+    setText((now) => (now.trim() === entered ? "" : now));
   };
   const focus = (place: number) => {
     const buttons = field.current?.querySelectorAll("button") ?? [];
@@ -65,10 +75,15 @@ export function Tokens({
     input.current?.focus();
   };
   const typed = (event: KeyboardEvent) => {
+    // Enter ends what an input method composes.
+    if (event.nativeEvent.isComposing) return;
     if (event.key === "Enter" && text.trim() && !isHighlighted.current) {
       event.preventDefault();
       setOpen(false);
-      void Promise.resolve(read(text.trim())).then(add);
+      const entered = text.trim();
+      void Promise.resolve(read(entered)).then((value) => {
+        add(value, entered);
+      });
     } else if (event.key === "Enter" && !text.trim()) {
       event.preventDefault();
     } else if (event.key === "Backspace" && !text && values.length > 0) {
@@ -92,7 +107,7 @@ export function Tokens({
       open={open}
       onOpenChange={setOpen}
       onValueChange={(value, details) => {
-        if (details.reason === "item-press") add(value);
+        if (details.reason === "item-press") add(value, text.trim());
         else setText(value);
       }}
       onItemHighlighted={(item) => {
@@ -108,7 +123,7 @@ export function Tokens({
       >
         {values.map((value, place) => (
           <li
-            key={value}
+            key={`${value} ${String(values.indexOf(value) === place ? 0 : place)}`}
             className={styles.token}
             title={fault(value) ?? value}
             data-new={isNew(value) || undefined}

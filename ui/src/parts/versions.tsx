@@ -87,9 +87,10 @@ function Version({
     <td data-changed={changed || undefined}>
       {changed && <span className="visually-hidden">{t("changed:")} </span>}
       {own.length === 0 && t("none")}
-      {own.map((line) => (
-        <div key={line}>{others.includes(line) ? line : <b>{line}</b>}</div>
-      ))}
+      {own.map((line, place) => {
+        const name = <Name text={line} cut={200} />;
+        return <div key={place}>{others.includes(line) ? name : <b>{name}</b>}</div>;
+      })}
     </td>
   );
 }

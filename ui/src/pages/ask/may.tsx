@@ -91,7 +91,7 @@ export function Verdict({
     "lakewarden",
     "explain",
     quoted(typed(who)),
-    act,
+    quoted(act),
     on && quoted(on),
     "--realm",
     realm,

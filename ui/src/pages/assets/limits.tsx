@@ -26,9 +26,10 @@ export function Limits({ realm, entity }: { realm: string; entity: string }) {
     { params: { path: { realm } }, body: { entity, principal } },
     { retry: false, placeholderData: (before) => before },
   );
-  // What has no rows has no limits either.
-  if (seen.error && asked === "") return null;
-  if (!seen.data && asked === "") return null;
+  const problem = seen.error ? problemOf(seen.error) : null;
+  // What has no rows has no limits either; that nothing answers says nothing of that.
+  const isRefused = problem !== null && problem.status >= 400 && problem.status < 500;
+  if (asked === "" && (isRefused || seen.isPending)) return null;
   return (
     <Card title={t("Rows and values")} label={t("Rows and values")}>
       <div className={styles.limits}>
@@ -41,8 +42,8 @@ export function Limits({ realm, entity }: { realm: string; entity: string }) {
           suggest={suggest("user", realm)}
           source={`people ${realm}`}
         />
-        {seen.error ? (
-          <ProblemView problem={problemOf(seen.error)} />
+        {problem ? (
+          <ProblemView problem={problem} onRetry={() => void seen.refetch()} />
         ) : seen.data ? (
           <Seen realm={realm} seen={seen.data} />
         ) : (

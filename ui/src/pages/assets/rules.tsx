@@ -6,11 +6,13 @@ import { bare, kindOf, Name } from "../../parts/name";
 import { Card } from "../../parts/page";
 import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
-import { t } from "../../words";
+import { count, t } from "../../words";
 import { Limits } from "./limits";
 import styles from "./rules.module.css";
 
 type Row = Schemas["StatementRow"];
+
+const MOST = 1_000;
 
 /** The statements that bear on an asset, and what limits its rows and values. */
 export function Rules({ realm, entity }: { realm: string; entity: string }) {
@@ -27,13 +29,13 @@ function Statements({ realm, entity }: { realm: string; entity: string }) {
   const rows = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/statements",
-    { params: { path: { realm }, query: { reaching: entity, "page.limit": 500 } } },
+    { params: { path: { realm }, query: { reaching: entity, "page.limit": MOST } } },
     { retry: false },
   );
   if (rows.isPending) return <Loading rows={6} />;
   if (rows.error)
     return <ProblemView problem={problemOf(rows.error)} onRetry={() => void rows.refetch()} />;
-  const all = rows.data.statements;
+  const { statements: all, total } = rows.data;
   if (all.length === 0) return <Empty title={t("No visible statement applies to it.")} />;
   const groups: [string, Row[]][] = [
     [t("On it"), all.filter((one) => one.direct)],
@@ -42,6 +44,14 @@ function Statements({ realm, entity }: { realm: string; entity: string }) {
   ];
   return (
     <>
+      {all.length < total && (
+        <p role="note">
+          {t("The first {n} of {total} statements that apply to it.", {
+            n: count(all.length),
+            total: count(total),
+          })}
+        </p>
+      )}
       {groups.map(
         ([title, group]) =>
           group.length > 0 && (

@@ -19,7 +19,7 @@ const MOST = 1_000;
 
 /** The assets of a realm as a tree that opens step by step. */
 export default function Assets() {
-  const { realm: chosen } = route.useSearch();
+  const { realm: chosen, within } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = governed(useRealms().data?.realms);
   const realm = chosen ?? realms[0]?.name;
@@ -45,8 +45,21 @@ export default function Assets() {
       </Filters>
       {realm && (
         <Card label={t("Tree of {realm}", { realm })}>
+          {within && (
+            <p className={styles.within}>
+              {t("In")} <Name text={within} />{" "}
+              <Link to="/assets" search={{ realm }}>
+                {t("All assets")}
+              </Link>
+            </p>
+          )}
           <ul className={styles.tree} onKeyDown={walk}>
-            <Level key={`${realm} ${text}`} realm={realm} text={text} />
+            <Level
+              key={`${realm} ${within ?? ""} ${text}`}
+              realm={realm}
+              of={within || undefined}
+              text={text}
+            />
           </ul>
         </Card>
       )}
@@ -87,7 +100,16 @@ function walk(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault();
 }
 
-function Level({ realm, of, text = "" }: { realm: string; of?: string; text?: string }) {
+function Level({
+  realm,
+  of,
+  text,
+}: {
+  realm: string;
+  of?: string;
+  /** What names hold; only at the top of what is shown. */
+  text?: string;
+}) {
   const [size, setSize] = useState(PAGE);
   const inside = $api.useQuery(
     "get",
@@ -99,12 +121,12 @@ function Level({ realm, of, text = "" }: { realm: string; of?: string; text?: st
   if (inside.error)
     return <ProblemView problem={problemOf(inside.error)} onRetry={() => void inside.refetch()} />;
   const { children, total } = inside.data;
-  if (total === 0 && of === undefined)
+  if (total === 0 && text !== undefined)
     return (
       <Empty
         title={text ? t("No name at the top holds this.") : t("Nothing here that you may see.")}
       >
-        {!text && <code>{`lakewarden load ROWS --realm ${realm}`}</code>}
+        {!text && of === undefined && <code>{`lakewarden load ROWS --realm ${realm}`}</code>}
       </Empty>
     );
   return (

@@ -12,9 +12,10 @@ import { Check, Filters } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
 import { bare, kindOf, Name, principalOf } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
-import { Picker } from "../../parts/picker";
+import { PickedFilter, Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
+import { useSettled } from "../../parts/settled";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
 import { draftOf } from "./draft";
@@ -22,6 +23,7 @@ import styles from "./privileges.module.css";
 
 const route = getRouteApi("/r/$realm/privileges");
 const BASE = "/v3/security/authorization/privileges";
+const PAUSE = 300;
 
 type Statement = Schemas["StatementRow"];
 
@@ -39,8 +41,6 @@ export default function Privileges() {
   const { on = "", to = "" } = route.useSearch();
   const navigate = route.useNavigate();
   const known = useRealm(realm);
-  const [entity, setEntity] = useState(on);
-  const [person, setPerson] = useState(to);
   const [open, setOpen] = useState<Row | null>(null);
   const stored = $api.useQuery(
     "get",
@@ -86,28 +86,22 @@ export default function Privileges() {
             )}
       </p>
       <Filters>
-        <Picker
-          shown
+        <PickedFilter
           label={t("On")}
           placeholder={t("on which entity")}
-          value={entity}
-          onChange={(value) => {
-            setEntity(value);
-            if (value === "" || value.includes(":"))
-              void navigate({ search: { on: value || undefined, to: to || undefined } });
+          value={on}
+          onChange={(entity) => {
+            void navigate({ search: { on: entity, to: to || undefined } });
           }}
           suggest={suggest("entity", realm)}
           source={`entities ${realm}`}
         />
-        <Picker
-          shown
+        <PickedFilter
           label={t("To whom")}
           placeholder={t("anybody")}
-          value={person}
-          onChange={(value) => {
-            setPerson(value);
-            if (value === "" || /^(user|group|role):/.test(value))
-              void navigate({ search: { on: on || undefined, to: value || undefined } });
+          value={to}
+          onChange={(person) => {
+            void navigate({ search: { on: on || undefined, to: person } });
           }}
           suggest={suggest("user,group,role", realm)}
           source={`people ${realm}`}
@@ -195,7 +189,7 @@ export default function Privileges() {
         onClose={() => {
           setOpen(null);
         }}
-        title={open?.anchor ? t("Change a grant") : t("New grant")}
+        title={open?.stored.length ? t("Change a grant") : t("New grant")}
       >
         {open && (
           <Grant
@@ -245,9 +239,28 @@ function rowsOf(statements: Statement[]): Row[] {
   );
 }
 
+/** What is stored of somebody on an entity or pattern; undefined until that is known. */
+function useStored(realm: string, principal: string, anchor: string): Row | undefined {
+  const asked = useSettled(JSON.stringify([principal, anchor]), PAUSE);
+  const [to, on] = JSON.parse(asked) as [string, string];
+  const isNamed = bare(to) !== "" && kindOf(on) !== "";
+  const found = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/statements",
+    { params: { path: { realm }, query: { to, "page.limit": 1000 } } },
+    { retry: false, enabled: isNamed },
+  );
+  if (found.isPending || to !== principal || on !== anchor) return undefined;
+  const none = { principal, anchor, held: [], stored: [], fixed: false };
+  const own = rowsOf(found.data?.statements ?? []).find(
+    (row) => row.principal === principal && row.anchor === anchor,
+  );
+  return own ?? none;
+}
+
 function Grant({
   realm,
-  row,
+  row: given,
   actions,
   onDone,
 }: {
@@ -257,13 +270,20 @@ function Grant({
   onDone: () => void;
 }) {
   const queries = useQueryClient();
-  const [principal, setPrincipal] = useState(row.principal);
-  const [anchor, setAnchor] = useState(row.anchor);
-  const [held, setHeld] = useState(row.held);
+  const [principal, setPrincipal] = useState(given.principal);
+  const [anchor, setAnchor] = useState(given.anchor);
+  const [changes, setChanges] = useState<Partial<Record<string, boolean>>>({});
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [isBusy, setBusy] = useState(false);
   const whole = principalOf(principal);
+  // What the person has on the entity already is no part of a new grant, and is not lost by it.
+  const row = useStored(realm, whole, anchor) ?? given;
+  const held = [...new Set([...row.held, ...actions])].filter(
+    (one) => changes[one] ?? row.held.includes(one),
+  );
   const isPattern = /[*?]/.test(anchor);
-  const ready = bare(whole) !== "" && kindOf(anchor) !== "";
+  const isKnown = row !== given || given.stored.length > 0;
+  const ready = bare(whole) !== "" && kindOf(anchor) !== "" && isKnown && !row.fixed;
   const isChanged = [...held].sort().join() !== [...row.held].sort().join();
   const scope = isPattern ? { matching: anchor } : { on: anchor };
   const effect = useEffectOf(
@@ -278,6 +298,7 @@ function Grant({
     };
     const less = row.held.filter((one) => !held.includes(one));
     const more = held.filter((one) => !row.held.includes(one));
+    setBusy(true);
     try {
       // One action at a time: where a list is missing, all are meant.
       for (const action of less)
@@ -286,10 +307,11 @@ function Grant({
         await callDialect(realm, "POST", `${BASE}/grant`, { ...body, actions: [action] });
     } catch (failure) {
       setProblem(problemOf(failure));
-      await queries.invalidateQueries();
       return;
+    } finally {
+      await queries.invalidateQueries();
+      setBusy(false);
     }
-    await queries.invalidateQueries();
     say(t("Privileges saved"));
     onDone();
   };
@@ -301,7 +323,7 @@ function Grant({
         void save();
       }}
     >
-      {row.stored.length > 0 ? (
+      {given.stored.length > 0 ? (
         <p>
           <Name text={whole} /> {t("on")} <Name text={anchor} />
         </p>
@@ -333,9 +355,7 @@ function Grant({
             label={action}
             checked={held.includes(action)}
             onChange={(event) => {
-              setHeld(
-                event.target.checked ? [...held, action] : held.filter((one) => one !== action),
-              );
+              setChanges({ ...changes, [action]: event.target.checked });
             }}
           />
         ))}
@@ -343,7 +363,11 @@ function Grant({
       {ready && isChanged && <EffectCard realm={realm} effect={effect} />}
       {problem && <ProblemView problem={problem} />}
       <p>
-        <Button look="main" type="submit" disabled={!ready || !isChanged || !effect.isSeen}>
+        <Button
+          look="main"
+          type="submit"
+          disabled={isBusy || !ready || !isChanged || !effect.isSeen}
+        >
           {held.length === 0 ? t("Revoke") : t("Save grant")}
         </Button>
       </p>

@@ -26,6 +26,11 @@ export default function Owners() {
   const { e } = route.useSearch();
   const navigate = route.useNavigate();
   const [entity, setEntity] = useState(e ?? "");
+  const [shown, setShown] = useState(e);
+  if (shown !== e) {
+    setShown(e);
+    setEntity(e ?? "");
+  }
   return (
     <Page title={t("Owners")} heading={t("Roles and grants")}>
       <RoleTabs realm={realm} />
@@ -49,7 +54,7 @@ export default function Owners() {
         </Button>
       </form>
       {e ? (
-        <Owner key={e} realm={realm} entity={e} />
+        <Owner key={`${realm} ${e}`} realm={realm} entity={e} />
       ) : (
         <Empty title={t("Name an object: its owner may do everything with it.")} />
       )}
@@ -143,8 +148,8 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
               if (!who) setBase(owners.map((one) => one.principal));
               setWho(value);
             }}
-            suggest={suggest("user,group,role", realm)}
-            source={`people ${realm}`}
+            suggest={suggest("user,group", realm)}
+            source={`owners ${realm}`}
           />
           <Button look="main" type="submit" disabled={!next || !effect.isSeen}>
             {t("Set owner")}

@@ -6,6 +6,7 @@ import { $api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useHeld } from "../../api/rights";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
+import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
 import { Confirm } from "../../parts/drawer";
 import { EffectCard, useEffectOf, type Draft } from "../../parts/effect";
 import { bare, kindOf, Name, principalOf } from "../../parts/name";
@@ -65,7 +66,7 @@ export default function RolePage() {
     );
   return (
     <Editor
-      key={role}
+      key={`${realm} ${role}`}
       realm={realm}
       role={role}
       where={where}
@@ -75,6 +76,12 @@ export default function RolePage() {
       privileges={vocabulary.data.privileges}
     />
   );
+}
+
+/** An edit that is not saved: what it is to be, and what it began with. */
+interface Kept {
+  base: Grid;
+  mine: Grid;
 }
 
 /** What the statements of a role say, by entity. */
@@ -136,12 +143,13 @@ function Editor({
 }) {
   const queries = useQueryClient();
   const was = useMemo(() => gridOf(stored), [stored]);
-  const [draft, setDraft] = useState<Grid | null>(null);
-  const [base, setBase] = useState<Grid>(was);
+  const key = `role ${realm} ${role}`;
+  const [kept, setKept] = useState(() => keptDraft<Kept>(key));
   const [theirs, setTheirs] = useState<Grid | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
-  const now = draft ?? was;
+  const now = kept?.mine ?? was;
+  const base = kept?.base ?? was;
   const changed = draftOf(role, stored, now);
   const dirty = (changed.put?.length ?? 0) + (changed.remove?.length ?? 0) > 0;
   const effect = useEffectOf(realm, dirty ? changed : null);
@@ -151,12 +159,18 @@ function Editor({
     );
     edit({ ...now, [entity]: condition ? { ...held, [privilege]: condition } : held });
   };
-  const edit = (grid: Grid) => {
-    if (draft === null) setBase(was);
-    setDraft(grid);
+  const keep = (next: Kept) => {
+    setKept(next);
+    // What changes nothing yet is not worth finding again.
+    if (alike(next.base, next.mine)) forgetDraft(key);
+    else keepDraft(key, next);
+  };
+  const edit = (mine: Grid) => {
+    keep({ base, mine });
   };
   const discard = () => {
-    setDraft(null);
+    setKept(null);
+    forgetDraft(key);
     setTheirs(null);
   };
   const save = async (seen: Grid) => {
@@ -175,7 +189,7 @@ function Editor({
     } catch (failure) {
       setProblem(problemOf(failure));
       // What was stored before the failure is one's own: it is no other version.
-      setBase(gridOf(await onReload()));
+      keep({ base: gridOf(await onReload()), mine: now });
     } finally {
       await queries.invalidateQueries();
       setBusy(false);
@@ -473,8 +487,8 @@ function Members({ realm, role }: { realm: string; role: string }) {
           placeholder={t("a user or group")}
           value={who}
           onChange={setWho}
-          suggest={suggest("user,group,role", realm)}
-          source={`people ${realm}`}
+          suggest={suggest("user,group", realm)}
+          source={`holders ${realm}`}
         />
         <Button type="submit" disabled={!who}>
           {t("Assign…")}
@@ -489,7 +503,7 @@ function Members({ realm, role }: { realm: string; role: string }) {
         }
         act={change?.verb === "revoke" ? t("Take it back") : t("Assign role")}
         disabled={!effect.isSeen}
-        onAct={() => void act()}
+        onAct={act}
         onClose={() => {
           setChange(null);
         }}
@@ -536,7 +550,7 @@ function Remove({ realm, role, stored }: { realm: string; role: string; stored: 
         title={t("Delete the role {name}?", { name: roleParts(role).name })}
         act={t("Delete role")}
         disabled={!effect.isSeen}
-        onAct={() => void act()}
+        onAct={act}
         onClose={() => {
           setOpen(false);
         }}

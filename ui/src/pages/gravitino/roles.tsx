@@ -13,10 +13,12 @@ import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { Tabs } from "../../parts/tabs";
 import { say } from "../../parts/toast";
-import { t } from "../../words";
+import { count, t } from "../../words";
 import { createRole, roleParts } from "./gravitino";
+import styles from "./role.module.css";
 
 const route = getRouteApi("/r/$realm/roles");
+const MOST = 1_000;
 
 /** The two pages of Gravitino's grants. */
 export function RoleTabs({ realm }: { realm: string }) {
@@ -43,17 +45,20 @@ export default function Roles() {
   const { realm } = route.useParams();
   const { q = "" } = route.useSearch();
   const navigate = route.useNavigate();
-  const at = { params: { path: { realm }, query: { "page.limit": 1000 } } };
+  const at = { params: { path: { realm }, query: { "page.limit": MOST } } };
   const roles = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/principals",
-    { params: { path: { realm }, query: { kind: "role", q, "page.limit": 1000 } } },
+    { params: { path: { realm }, query: { kind: "role", q, "page.limit": MOST } } },
     { retry: false, placeholderData: (before) => before },
   );
   const members = $api.useQuery("get", "/api/v1/realms/{realm}/memberships", at, { retry: false });
   const statements = $api.useQuery("get", "/api/v1/realms/{realm}/statements", at, {
     retry: false,
   });
+  const hasMembers = isWhole(members.data?.memberships.length, members.data?.total);
+  const hasObjects = isWhole(statements.data?.statements.length, statements.data?.total);
+  const isCut = (members.data && !hasMembers) || (statements.data && !hasObjects);
   const rows: Row[] = (roles.data?.principals ?? []).map((role) => ({
     role,
     members: (members.data?.memberships ?? [])
@@ -86,6 +91,16 @@ export default function Roles() {
       )}
       {rows.length > 0 && (
         <Card pad={false}>
+          {isCut && (
+            <p role="note" className={styles.hint}>
+              {t(
+                "Counted are the first {n} memberships and statements: a role’s own page has all.",
+                {
+                  n: count(MOST),
+                },
+              )}
+            </p>
+          )}
           <Table
             label={t("Roles")}
             rows={rows}
@@ -112,7 +127,11 @@ export default function Roles() {
                 title: t("Held by"),
                 cell: (row) =>
                   row.members.length === 0 ? (
-                    t("nobody")
+                    hasMembers ? (
+                      t("nobody")
+                    ) : (
+                      "–"
+                    )
                   ) : (
                     <Name
                       text={`${row.members.slice(0, 4).map(bare).join(", ")}${
@@ -127,7 +146,7 @@ export default function Roles() {
                 key: "objects",
                 title: t("Objects"),
                 number: true,
-                cell: (row) => row.objects,
+                cell: (row) => (hasObjects || row.objects > 0 ? row.objects : "–"),
               },
             ]}
           />
@@ -135,6 +154,11 @@ export default function Roles() {
       )}
     </Page>
   );
+}
+
+/** Whether a list is here, and to its end. */
+function isWhole(length?: number, total?: number): boolean {
+  return length !== undefined && total !== undefined && length >= total;
 }
 
 function Create({ realm, known }: { realm: string; known: Row[] }) {
@@ -188,7 +212,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
         title={t("New role")}
         act={t("Create role")}
         disabled={!name.trim() || !may("role.create")}
-        onAct={() => void create()}
+        onAct={create}
         onClose={() => {
           setOpen(false);
         }}

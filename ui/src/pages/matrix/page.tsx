@@ -8,7 +8,7 @@ import { suggest } from "../../api/suggest";
 import { Filters, SelectField } from "../../parts/fields";
 import { bare, Name } from "../../parts/name";
 import { Beside, Card, Page } from "../../parts/page";
-import { Picker } from "../../parts/picker";
+import { PickedFilter } from "../../parts/picker";
 import { PLANNED, plannedIn } from "../../parts/planned";
 import { Sentence, type Word } from "../../parts/sentence";
 import { useSettled } from "../../parts/settled";
@@ -50,7 +50,6 @@ export default function MatrixPage() {
   const { ask, type, within, against } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = governed(useRealms().data?.realms);
-  const [below, setBelow] = useState(within ?? "");
   const vocabulary = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/operations",
@@ -94,15 +93,12 @@ export default function MatrixPage() {
             }}
           />
         )}
-        <Picker
-          shown
+        <PickedFilter
           label={t("Within")}
           placeholder={t("anywhere")}
-          value={below}
-          onChange={(value) => {
-            setBelow(value);
-            if (value === "" || value.includes(":"))
-              void navigate({ search: { ask, type, against, within: value || undefined } });
+          value={within ?? ""}
+          onChange={(below) => {
+            void navigate({ search: { ask, type, against, within: below } });
           }}
           suggest={suggest("entity", realm)}
           source={`entities ${realm}`}
@@ -447,10 +443,23 @@ function text(words: Word[]): string {
   return words.map((one) => one.text).join("");
 }
 
+const TABLE_ROWS = 100;
+const TABLE_COLUMNS = 40;
+
 function AsTable({ matrix }: { matrix: Matrix }) {
-  const columns = matrix.columns.slice(0, 40);
+  const columns = matrix.columns.slice(0, TABLE_COLUMNS);
+  const rows = matrix.rows.slice(0, TABLE_ROWS);
+  const isCut = rows.length < matrix.rows.length || columns.length < matrix.columns.length;
   return (
     <div className={styles.scroll} tabIndex={0} role="region" aria-label={t("Matrix as a table")}>
+      {isCut && (
+        <p role="note">
+          {t("The first {rows} role sets and {columns} classes: the picture has all.", {
+            rows: rows.length,
+            columns: columns.length,
+          })}
+        </p>
+      )}
       <table className={styles.table}>
         <thead>
           <tr>
@@ -463,7 +472,7 @@ function AsTable({ matrix }: { matrix: Matrix }) {
           </tr>
         </thead>
         <tbody>
-          {matrix.rows.slice(0, 100).map((row, at) => (
+          {rows.map((row, at) => (
             <tr key={`${rowName(row)} ${row.sample[0] ?? ""}`}>
               <th scope="row">
                 <Name text={rowName(row)} cut={40} /> ({row.users})

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
@@ -49,8 +49,11 @@ function Editor({ realm }: { realm: string }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const [asking, setAsking] = useState(false);
+  /** How often the draft was changed. */
+  const edits = useRef(0);
   const change = (part: Partial<Draft>) => {
     const next = { ...draft, ...part };
+    edits.current += 1;
     setDraft(next);
     setPlan(null);
     keepDraft(key, next);
@@ -73,10 +76,13 @@ function Editor({ realm }: { realm: string }) {
   };
   const make = () =>
     run(async () => {
+      const before = edits.current;
       const { data, error } = await api.POST("/api/v1/realms/{realm}/plan", {
         params: { path: { realm } },
         body: files,
       });
+      // What was edited while the server planned has no plan yet, and no mistakes.
+      if (edits.current !== before) return;
       if (error) throw problemOf(error) as unknown as Error;
       setPlan(data as Plan);
       keepPlanned(realm, data as Plan);
@@ -177,7 +183,8 @@ function Editor({ realm }: { realm: string }) {
                 change({ text: event.target.value });
               }}
               onKeyDown={(event) => {
-                if (event.key === "Enter" && event.ctrlKey) void make();
+                if (event.key === "Enter" && event.ctrlKey && !busy && draft.text.trim())
+                  void make();
               }}
             />
           )}

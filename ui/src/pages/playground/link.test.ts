@@ -16,6 +16,17 @@ test("what does not fit an address has no link", async () => {
   expect(await packed(Array.from(bytes, (one) => one.toString(36)).join(""))).toBeNull();
 });
 
+test("a text that packs badly has no link, however long", async () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(65_536));
+  const text = Array.from({ length: 8 }, () => String.fromCharCode(...bytes)).join("");
+  expect(await packed(text)).toBeNull();
+});
+
+test("a link of a few letters does not unfold to more than the server runs", async () => {
+  const part = await packed("a".repeat(5_000_000));
+  expect(await unpacked(part ?? "")).toBeNull();
+});
+
 test.each(["%%%", "AAAA", "undefined"])("%s is no scenario", async (part) => {
   expect(await unpacked(part)).toBeNull();
 });

@@ -102,7 +102,7 @@ export default function Playground() {
                 change(event.target.value);
               }}
               onKeyDown={(event) => {
-                if (event.key === "Enter" && event.ctrlKey) void act();
+                if (event.key === "Enter" && event.ctrlKey && !busy && text.trim()) void act();
                 if (event.key === "F8" && run) {
                   event.preventDefault();
                   toNextMistake(event.currentTarget, run);

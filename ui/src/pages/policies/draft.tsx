@@ -74,6 +74,13 @@ export function Draft({
         keep(before);
       });
   };
+  /** Reads what is stored now; why there is nothing, if so. */
+  const reread = async () => {
+    const { queryKey } = policy(realm, urn);
+    await queries.invalidateQueries({ queryKey });
+    const failure = queries.getQueryState(queryKey)?.error;
+    return failure ? gone(problemOf(failure)) : null;
+  };
   const store = async (next: PolicyInfo, version: string, said: string) => {
     setBusy(true);
     setProblem(null);
@@ -92,8 +99,8 @@ export function Draft({
     } catch (failure) {
       const found = problemOf(failure);
       // Reading it again brings their version, which is then shown beside this one.
-      if (found.status === OUTDATED) await queries.invalidateQueries(policy(realm, urn));
-      if (found.status !== OUTDATED || !dirty) setProblem(found);
+      if (found.status === OUTDATED && dirty) setProblem(await reread());
+      else setProblem(found);
     } finally {
       setBusy(false);
     }
@@ -218,6 +225,13 @@ export function Draft({
       </Confirm>
     </Page>
   );
+}
+
+/** What to tell whose policy was removed meanwhile; other problems are as they are. */
+function gone(problem: Problem): Problem {
+  if (problem.status !== 404) return problem;
+  const detail = t("somebody else has removed this policy: “As file” has what you wrote");
+  return { type: "about:blank", title: detail, status: 409, detail };
 }
 
 /** The acts below the effect. A policy that is not active is saved so, or activated with it. */

@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
 
 import { $api, problemOf } from "../../api/client";
 import { managesPolicies, useRights } from "../../api/rights";
@@ -9,7 +8,7 @@ import { Button, buttonClass } from "../../parts/button";
 import { Filters, SelectField, TextField } from "../../parts/fields";
 import { Name, urnLabel } from "../../parts/name";
 import { Card, Page, Tag } from "../../parts/page";
-import { Picker } from "../../parts/picker";
+import { PickedFilter } from "../../parts/picker";
 import { plain } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
@@ -140,8 +139,7 @@ function Narrowing({
             ["", t("Any")],
             ...privileges.map((one): [string, string] => [one.name, one.display]),
           ])}
-          <Narrowed
-            key={`actor ${wanted.actor ?? ""}`}
+          <PickedFilter
             label={t("For")}
             placeholder={t("anybody")}
             value={wanted.actor ?? ""}
@@ -151,8 +149,7 @@ function Narrowing({
               put({ actor });
             }}
           />
-          <Narrowed
-            key={`about ${wanted.about ?? ""}`}
+          <PickedFilter
             label={t("About")}
             placeholder={t("any asset")}
             value={wanted.about ?? ""}
@@ -178,41 +175,6 @@ function Narrowing({
         </Button>
       )}
     </Filters>
-  );
-}
-
-/** A filter by a name that is picked; a name that is only typed counts when the field is left. */
-function Narrowed({
-  label,
-  placeholder,
-  value,
-  suggest: look,
-  source,
-  onChange,
-}: {
-  label: string;
-  placeholder: string;
-  value: string;
-  suggest: Parameters<typeof Picker>[0]["suggest"];
-  source: string;
-  onChange: (value: string | undefined) => void;
-}) {
-  const [text, setText] = useState(value);
-  return (
-    <label className={styles.narrowed}>
-      <span aria-hidden="true">{label}</span>
-      <Picker
-        label={label}
-        placeholder={placeholder}
-        value={text}
-        onChange={(next) => {
-          setText(next);
-          if (next === "" || next.includes("urn:li:")) onChange(next || undefined);
-        }}
-        suggest={look}
-        source={source}
-      />
-    </label>
   );
 }
 

@@ -21,7 +21,7 @@ export default function PolicyPage() {
   if (stored.error && !stored.data)
     return <Frame realm={realm} title={t("Policy")} problem={problemOf(stored.error)} />;
   if (!stored.data) return <Frame realm={realm} title={t("Policy")} />;
-  return <Draft key={urn} realm={realm} urn={urn} stored={stored.data} />;
+  return <Draft key={`${realm} ${urn}`} realm={realm} urn={urn} stored={stored.data} />;
 }
 
 /** A policy that is being written, empty or as a copy. */
@@ -34,7 +34,13 @@ export function NewPolicy() {
   if (from && !stored.data) return <Frame realm={realm} title={t("New policy")} />;
   const info = stored.data ? copied(stored.data.info) : EMPTY;
   return (
-    <Draft key={from} realm={realm} urn="" from={from} stored={{ info, version: NO_VERSION }} />
+    <Draft
+      key={`${realm} ${from}`}
+      realm={realm}
+      urn=""
+      from={from}
+      stored={{ info, version: NO_VERSION }}
+    />
   );
 }
 

@@ -7,6 +7,7 @@ import { Drawer } from "../../parts/drawer";
 import { History } from "../../parts/history";
 import { RowMenu, type Act } from "../../parts/menu";
 import { Name } from "../../parts/name";
+import { ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { t } from "../../words";
 import { policy, save, type PolicyInfo } from "./policy";
@@ -106,7 +107,12 @@ function Dialogs({
   };
   return (
     <>
-      {stored.data && (
+      {asked === "switch" && stored.error && (
+        <Drawer open onClose={onClose} title={<Name text={one.name} />}>
+          <ProblemView problem={problemOf(stored.error)} onRetry={() => void stored.refetch()} />
+        </Drawer>
+      )}
+      {stored.data && !stored.error && (
         <SwitchDialog
           realm={realm}
           urn={one.urn}
@@ -125,7 +131,7 @@ function Dialogs({
         onRemoved={onClose}
       />
       <Drawer open={asked === "history"} onClose={onClose} title={<Name text={one.name} />}>
-        <History realm={realm} about={{ statement: one.urn }} />
+        <History realm={realm} about={{ statement: one.urn }} alone />
       </Drawer>
     </>
   );

@@ -166,7 +166,7 @@ export function RemoveDialog({
       title={t("Remove {name}?", { name })}
       act={t("Remove policy")}
       disabled={!effect.isSeen}
-      onAct={() => void act()}
+      onAct={act}
       onClose={onClose}
     >
       {problem && <ProblemView problem={problem} />}

@@ -129,7 +129,7 @@ export function LookupTables({ realm }: { realm: Schemas["RealmResponse"] }) {
         open={removed !== null}
         title={t("Remove the lookup table {name}?", { name: removed?.name ?? "" })}
         act={t("Remove")}
-        onAct={() => void remove()}
+        onAct={remove}
         onClose={() => {
           setRemoved(null);
         }}

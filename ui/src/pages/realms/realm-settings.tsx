@@ -25,19 +25,35 @@ export function RealmSettings({
 }) {
   const rights = useRights(realm.name);
   const queries = useQueryClient();
-  const [values, setValues] = useState<Record<string, string>>(realm.settings);
+  const [changed, setChanged] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<Problem | null>(null);
   const may = rights.may("realm.alter");
+  const values: Record<string, string> = { ...realm.settings, ...changed };
   const isChanged = declared.some((one) => values[one.name] !== realm.settings[one.name]);
   const save = async () => {
-    const chosen = declared.filter((one) => values[one.name] !== one.default);
-    const settings = Object.fromEntries(chosen.map((one) => [one.name, values[one.name] ?? ""]));
-    const { error } = await api.PATCH("/api/v1/realms/{realm}", {
-      params: { path: { realm: realm.name } },
-      body: { settings },
-    });
+    const at = { params: { path: { realm: realm.name } } };
+    const now = await api.GET("/api/v1/realms/{realm}", at);
+    if (!now.data) {
+      setProblem(problemOf(now.error));
+      return;
+    }
+    const { settings: stored } = now.data;
+    const theirs = Object.keys(changed).find(
+      (name) => stored[name] !== realm.settings[name] && stored[name] !== changed[name],
+    );
+    if (theirs !== undefined) {
+      await queries.invalidateQueries();
+      setProblem(otherwise(theirs, stored[theirs] ?? ""));
+      return;
+    }
+    // Only what was changed here: somebody else may have changed another one meanwhile.
+    const wanted = { ...stored, ...changed };
+    const chosen = declared.filter((one) => wanted[one.name] !== one.default);
+    const settings = Object.fromEntries(chosen.map((one) => [one.name, wanted[one.name] ?? ""]));
+    const { error } = await api.PATCH("/api/v1/realms/{realm}", { ...at, body: { settings } });
     setProblem(error ? problemOf(error) : null);
     if (error) return;
+    setChanged({});
     say(t("Settings saved"));
     await queries.invalidateQueries();
   };
@@ -63,7 +79,7 @@ export function RealmSettings({
             value={values[one.name] ?? ""}
             disabled={!may}
             onChange={(value) => {
-              setValues({ ...values, [one.name]: value });
+              setChanged({ ...changed, [one.name]: value });
             }}
           />
         ))}
@@ -73,7 +89,7 @@ export function RealmSettings({
             <Button
               disabled={!isChanged}
               onClick={() => {
-                setValues(realm.settings);
+                setChanged({});
               }}
             >
               {t("Discard")}
@@ -86,6 +102,18 @@ export function RealmSettings({
       </form>
     </Card>
   );
+}
+
+/** Somebody else has set meanwhile what is to be saved; saving once more is over theirs. */
+function otherwise(name: string, value: string): Problem {
+  const detail = t(
+    "somebody else has set `{name}` to `{value}` meanwhile: save again to replace it",
+    {
+      name,
+      value,
+    },
+  );
+  return { type: "about:blank", title: detail, status: 409, detail };
 }
 
 function Setting({

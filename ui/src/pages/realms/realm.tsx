@@ -74,13 +74,9 @@ export default function RealmPage() {
           {words.error && <ProblemView problem={problemOf(words.error)} />}
           {words.data && tab === "operations" && <Operations vocabulary={words.data} />}
           {words.data && tab === "privileges" && <Privileges vocabulary={words.data} />}
-          {words.data && tab === undefined && (
+          {words.data && !TABS.some(([key]) => key !== undefined && key === tab) && (
             <Beside side={<Facts realm={realm} />}>
-              <RealmSettings
-                key={JSON.stringify(realm.settings)}
-                realm={realm}
-                declared={words.data.settings}
-              />
+              <RealmSettings key={realm.name} realm={realm} declared={words.data.settings} />
             </Beside>
           )}
         </>
@@ -197,7 +193,7 @@ function Drop({ realm }: { realm: Realm }) {
         title={t("Drop the realm {name}?", { name: realm.name })}
         act={t("Drop the realm")}
         disabled={typed !== realm.name}
-        onAct={() => void drop()}
+        onAct={drop}
         onClose={() => {
           setOpen(false);
         }}

@@ -35,10 +35,13 @@ function Tokens() {
   const [made, setMade] = useState("");
   const [revoked, setRevoked] = useState<Token | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [isBusy, setBusy] = useState(false);
   const make = async () => {
+    setBusy(true);
     const { data, error } = await api.POST("/api/v1/tokens", {
       body: { title, seconds: Number(days) * DAY },
     });
+    setBusy(false);
     setProblem(error ? problemOf(error) : null);
     if (!data) return;
     setMade(data.token);
@@ -87,7 +90,9 @@ function Tokens() {
             setDays(event.target.value);
           }}
         />
-        <Button type="submit">{t("Make a token")}</Button>
+        <Button type="submit" disabled={isBusy}>
+          {t("Make a token")}
+        </Button>
       </form>
       {problem && !revoked && <ProblemView problem={problem} />}
       {made && (
@@ -137,7 +142,7 @@ function Tokens() {
         open={revoked !== null}
         title={t("Revoke the token {title}?", { title: revoked?.title || (revoked?.id ?? "") })}
         act={t("Revoke token")}
-        onAct={() => void revoke()}
+        onAct={revoke}
         onClose={() => {
           setRevoked(null);
         }}

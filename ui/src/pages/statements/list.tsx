@@ -1,27 +1,27 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
 
 import { $api } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { choicesOf, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button, buttonClass } from "../../parts/button";
-import { Filters, SelectField } from "../../parts/fields";
+import { Filters, SelectField, TextField } from "../../parts/fields";
 import { Card, Page } from "../../parts/page";
-import { Picker } from "../../parts/picker";
+import { PickedFilter } from "../../parts/picker";
 import { t } from "../../words";
 import { StatementRows } from "./rows";
 
 const route = getRouteApi("/r/$realm/statements");
+const EFFECTS = ["allow", "deny", "filter", "mask"] as const;
 
 /** All rules of a realm, whichever system's they are. */
 export default function Statements() {
   const { realm } = route.useParams();
-  const { to, privilege } = route.useSearch();
+  const search = route.useSearch();
+  const { to, privilege, q, effect } = search;
   const navigate = route.useNavigate();
   const realms = useRealms().data?.realms ?? [];
   const rights = useRights(realm);
-  const [person, setPerson] = useState(to ?? "");
   const vocabulary = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/operations",
@@ -29,6 +29,9 @@ export default function Statements() {
     { staleTime: 300_000, retry: false },
   );
   const privileges = vocabulary.data?.privileges.map((one) => one.name) ?? [];
+  const put = (part: Partial<typeof search>) => {
+    void navigate({ search: { ...search, ...part }, replace: "q" in part });
+  };
   return (
     <Page
       title={t("Statements")}
@@ -56,31 +59,43 @@ export default function Statements() {
             void navigate({ to: "/r/$realm/statements", params: { realm: event.target.value } });
           }}
         />
+        <TextField
+          label={t("Title, id or description")}
+          type="search"
+          value={q ?? ""}
+          onChange={(event) => {
+            put({ q: event.target.value || undefined });
+          }}
+        />
+        <SelectField
+          label={t("Effect")}
+          value={effect ?? ""}
+          options={[["", t("Any")], ...EFFECTS.map((one) => [one, one.toUpperCase()] as const)]}
+          onChange={(event) => {
+            put({ effect: event.target.value || undefined });
+          }}
+        />
         <SelectField
           label={t("Privilege")}
           value={privilege ?? ""}
           options={[["", t("Any")], ...privileges.map((one) => [one, one] as const)]}
           onChange={(event) => {
-            void navigate({ search: { to, privilege: event.target.value || undefined } });
+            put({ privilege: event.target.value || undefined });
           }}
         />
-        <Picker
-          shown
+        <PickedFilter
           label={t("To whom")}
           placeholder={t("anybody")}
-          value={person}
-          onChange={(value) => {
-            setPerson(value);
-            if (value === "" || /^(user|group|role):/.test(value))
-              void navigate({ search: { to: value || undefined, privilege } });
+          value={to ?? ""}
+          onChange={(person) => {
+            put({ to: person });
           }}
           suggest={suggest("user,group,role", realm)}
           source={`people ${realm}`}
         />
-        {(to || privilege) && (
+        {(to || privilege || q || effect) && (
           <Button
             onClick={() => {
-              setPerson("");
               void navigate({ search: {} });
             }}
           >
@@ -90,10 +105,12 @@ export default function Statements() {
       </Filters>
       <Card pad={false}>
         <StatementRows
-          key={`${realm} ${to ?? ""} ${privilege ?? ""}`}
+          key={[realm, to, privilege, effect].join("\n")}
           realm={realm}
           to={to}
           privilege={privilege}
+          q={q}
+          effect={EFFECTS.find((one) => one === effect)}
         />
       </Card>
     </Page>

@@ -17,13 +17,17 @@ export function StatementRows({
   realm,
   to,
   privilege,
+  q,
+  effect,
 }: {
   realm: string;
   to?: string;
   privilege?: string;
+  q?: string;
+  effect?: keyof typeof STATES;
 }) {
   const statements = usePagedList(
-    ["statements", realm, to, privilege],
+    ["statements", realm, to, privilege, q, effect],
     async (skip, limit, signal) => {
       const { data, error } = await api.GET("/api/v1/realms/{realm}/statements", {
         params: {
@@ -31,6 +35,8 @@ export function StatementRows({
           query: {
             to,
             privilege: privilege || undefined,
+            q: q || undefined,
+            effect,
             "page.skip": skip,
             "page.limit": limit,
           },

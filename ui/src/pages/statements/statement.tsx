@@ -223,7 +223,7 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] })
         title={t("Remove this statement?")}
         act={t("Remove statement")}
         disabled={!effect.isSeen}
-        onAct={() => void remove()}
+        onAct={remove}
         onClose={() => {
           setOpen(false);
         }}

@@ -139,26 +139,30 @@ function Narrowing({
             ["", t("Any")],
             ...privileges.map((one): [string, string] => [one.name, one.display]),
           ])}
-          <PickedFilter
-            label={t("For")}
-            placeholder={t("anybody")}
-            value={wanted.actor ?? ""}
-            suggest={suggest("user,group,role", realm)}
-            source={`actors ${realm}`}
-            onChange={(actor) => {
-              put({ actor });
-            }}
-          />
-          <PickedFilter
-            label={t("About")}
-            placeholder={t("any asset")}
-            value={wanted.about ?? ""}
-            suggest={suggest("entity", realm)}
-            source={`entities ${realm}`}
-            onChange={(about) => {
-              put({ about });
-            }}
-          />
+          <div className={styles.narrowed}>
+            <PickedFilter
+              label={t("For")}
+              placeholder={t("anybody")}
+              value={wanted.actor ?? ""}
+              suggest={suggest("user,group,role", realm)}
+              source={`actors ${realm}`}
+              onChange={(actor) => {
+                put({ actor });
+              }}
+            />
+          </div>
+          <div className={styles.narrowed}>
+            <PickedFilter
+              label={t("About")}
+              placeholder={t("any asset")}
+              value={wanted.about ?? ""}
+              suggest={suggest("entity", realm)}
+              source={`entities ${realm}`}
+              onChange={(about) => {
+                put({ about });
+              }}
+            />
+          </div>
           {choice("sort", t("Sorted by"), [
             ["", t("Name, A to Z")],
             ["-title", t("Name, Z to A")],

@@ -5,7 +5,7 @@ import { useRights } from "../../api/rights";
 import { choicesOf, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button, buttonClass } from "../../parts/button";
-import { Filters, SelectField, TextField } from "../../parts/fields";
+import { Filters, SelectField } from "../../parts/fields";
 import { Card, Page } from "../../parts/page";
 import { PickedFilter } from "../../parts/picker";
 import { t } from "../../words";
@@ -30,7 +30,7 @@ export default function Statements() {
   );
   const privileges = vocabulary.data?.privileges.map((one) => one.name) ?? [];
   const put = (part: Partial<typeof search>) => {
-    void navigate({ search: { ...search, ...part }, replace: "q" in part });
+    void navigate({ search: { ...search, ...part } });
   };
   return (
     <Page
@@ -57,22 +57,6 @@ export default function Statements() {
           options={choicesOf(realms)}
           onChange={(event) => {
             void navigate({ to: "/r/$realm/statements", params: { realm: event.target.value } });
-          }}
-        />
-        <TextField
-          label={t("Title, id or description")}
-          type="search"
-          value={q ?? ""}
-          onChange={(event) => {
-            put({ q: event.target.value || undefined });
-          }}
-        />
-        <SelectField
-          label={t("Effect")}
-          value={effect ?? ""}
-          options={[["", t("Any")], ...EFFECTS.map((one) => [one, one.toUpperCase()] as const)]}
-          onChange={(event) => {
-            put({ effect: event.target.value || undefined });
           }}
         />
         <SelectField

@@ -48,8 +48,10 @@ test("what somebody wrote is not there for the next one on the tab", () => {
   keepDraft("plan a", "of an older release");
   claimDrafts("ana");
   expect(keptDraft("plan a")).toBe("of an older release");
+  expect(keptDraft("drafts of")).toBeNull();
+  keepDraft("plan a", "of ana");
   claimDrafts("ana");
-  expect(keptDraft("plan a")).toBe("of an older release");
+  expect(keptDraft("plan a")).toBe("of ana");
   claimDrafts("ben");
   expect(keptDraft("plan a")).toBeNull();
 });

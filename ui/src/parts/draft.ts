@@ -11,6 +11,7 @@ export function keptDraft<Draft>(key: string): Draft | null {
 export function keepDraft(key: string, draft: unknown): void {
   try {
     sessionStorage.setItem(key, JSON.stringify(draft));
+    if (owner !== undefined) sessionStorage.setItem(OWNER, JSON.stringify(owner));
   } catch {
     sessionStorage.removeItem(key);
   }
@@ -22,11 +23,11 @@ export function forgetDraft(key: string): void {
 }
 
 const OWNER = "drafts of";
+let owner: string | undefined;
 
-/** Forgets what somebody else has left in this tab; `who` is at it from now on. */
+/** Forgets what somebody else has left in this tab; what is kept from now on is of `who`. */
 export function claimDrafts(who: string): void {
-  const owner = keptDraft<string>(OWNER);
-  if (owner === who) return;
-  if (owner !== null) sessionStorage.clear();
-  keepDraft(OWNER, who);
+  const before = keptDraft<string>(OWNER);
+  if (before !== null && before !== who) sessionStorage.clear();
+  owner = who;
 }

@@ -60,7 +60,10 @@ function noteRevision(response: Response): void {
 }
 
 /** Calls of `/api/v1`, typed by the server's own description. */
-export const api = createFetchClient<paths>({ baseUrl: location.origin });
+export const api = createFetchClient<paths>({
+  baseUrl: location.origin,
+  fetch: (request) => fetch(request),
+});
 api.use({
   onRequest({ request }) {
     if (request.method !== "GET") request.headers.set("Lakewarden-CSRF", csrf);

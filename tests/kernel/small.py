@@ -268,9 +268,9 @@ def system(text: str) -> System:
 
 
 def binding(of: System, *, rows: str = "", values: str = "") -> System:
-    """The system, in which one type has rows to filter and one has values to mask."""
+    """The system, in which some types (`rows`, by blanks) have rows, and one values to mask."""
     types = {
-        name: replace(declared, filtered=name == rows, masked=name == values)
+        name: replace(declared, filtered=name in rows.split(), masked=name == values)
         for name, declared in of.model.types.items()
     }
     return replace(of, model=replace(of.model, types=types))

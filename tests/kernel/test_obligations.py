@@ -40,6 +40,17 @@ SYSTEM = binding(
     rows="table",
     values="column",
 )
+WITH_VIEWS = binding(
+    system(
+        LAKE.replace(
+            "[types.tag]",
+            '[types.view]\nparent = "schema"\n[types.column]\nparent = "table"\n[types.tag]',
+            1,
+        )
+    ),
+    rows="table view",
+    values="column",
+)
 ORDERS, IBAN = "table:m:c.s.orders", "column:m:c.s.orders.iban"
 FACTS = world(
     SYSTEM,
@@ -314,3 +325,53 @@ def test_wildcards_limit_a_table_in_which_something_could_match(
     m = matrix(SYSTEM, replace(FACTS, statements=(replace(one, scope=Matching(type, parts)),)))
     assert limited(m, "ana") is expected
     assert not limited(m, "ben")
+
+
+VIEW = "view:m:c.s.orders"
+
+
+@pytest.mark.parametrize(
+    ("stored", "on", "bind"),
+    [
+        ("", ORDERS, {ORDERS: True, VIEW: True}),
+        ("", "table:m:c.s.other", {ORDERS: False, VIEW: False}),
+        (ORDERS, ORDERS, {ORDERS: True, VIEW: True}),
+        (ORDERS, VIEW, {ORDERS: True, VIEW: True}),
+        (VIEW, ORDERS, {ORDERS: True, VIEW: True}),
+        (f"{ORDERS} {VIEW}", ORDERS, {ORDERS: True, VIEW: False}),
+        (f"{ORDERS} {VIEW}", VIEW, {ORDERS: False, VIEW: True}),
+        (ORDERS, "schema:m:c.s", {ORDERS: True, VIEW: True}),
+    ],
+)
+def test_what_has_rows_is_bound_by_its_name_whatever_its_type(
+    stored: str, on: str, bind: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To an engine a table and a view of one name are one, unless the realm has both."""
+    monkeypatch.setattr(memos, "OBLIGATION_LIMIT", 1)
+    entities = ["metalake:m", "catalog:m:c", "schema:m:c.s", *stored.split()]
+    rules = [
+        filtering(on, id="s", expression="e", to=["user:ana"]),
+        filtering("schema:m:c.s", id="others", expression="e", to=["user:ben"]),
+        masking("schema:m:c.s", id="mask", expression="e", to=["user:cid"]),
+    ]
+    facts = world(WITH_VIEWS, entities, statements=rules)
+    pattern = Matching("table", ("m", "c", "s", "x*"))
+    matching = replace(facts.statements[0], id="matching", scope=pattern)
+    m = matrix(WITH_VIEWS, replace(facts, statements=(*facts.statements, matching)))
+    for asked, expected in bind.items():
+        target = WITH_VIEWS.entity(asked)
+        for who, found in (("ana", ["s"]), ("dan", [])):
+            request = Request(user(who), "", target)
+            binding_ids = [one.id for one in obligations(m, request, Effect.FILTER)]
+            assert binding_ids == (found if expected else [])
+            assert is_limited(m, request) is (bool(found) and expected)
+    above = Request(user("ana"), "", WITH_VIEWS.entity("schema:m:c.s"))
+    found = [one.id for one in obligations(m, above, Effect.FILTER)]
+    assert found == (["s"] if on.startswith("schema") else [])
+
+
+def test_what_lies_in_itself_has_no_rows_above_it() -> None:
+    looped = {"schema:m:c.s": "schema:m:c.t", "schema:m:c.t": "schema:m:c.s"}
+    m = matrix(SYSTEM, world(SYSTEM, ["metalake:m", "catalog:m:c"], placed=looped,
+               statements=[filtering(id="s", expression="e")]))  # fmt: skip
+    assert bound(m, "ana", "schema:m:c.s") == []

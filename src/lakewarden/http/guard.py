@@ -131,9 +131,13 @@ class Guard:
         target: Entity = NO_RESOURCE,
         *,
         missing: Missing | None = dialect_missing,
+        ahead: bool = False,
         **parts: Unpack[Parts],
     ) -> RealmState:
-        """The realm's state, if the caller may; raises the refusal, or what `require` raises."""
+        """The realm's state, if the caller may; raises the refusal, or what `require` raises.
+
+        With `ahead` of it the target need not exist, nor anything above it.
+        """
         state = exchange.realm_state
         request = self.question(
             exchange, state, Requirement(operation, target, parts), exchange.now
@@ -143,7 +147,8 @@ class Guard:
         if refused is not None:
             exchange.denied(self.event(exchange, request, "deny", str(refused)))
             raise refused
-        self.require(state, operation, target, self._missing(missing))
+        if not ahead:
+            self.require(state, operation, target, self._missing(missing))
         exchange.used(request)
         return state
 

@@ -142,7 +142,11 @@ def test_the_list_of_namespaces_is_filtered_by_setting(filtered: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    "below", ["apps", "streams", "data/datasets", "data/types", "securekeys", "artifacts", "flows"]
+    "below",
+    [
+        *("apps", "streams", "data/datasets", "data/types", "securekeys", "artifacts", "flows"),
+        "apps/a/schedules",
+    ],
 )
 def test_lists_do_not_tell_which_namespaces_there_are_where_their_names_are_hidden(
     filtered: Wire, below: str
@@ -152,6 +156,9 @@ def test_lists_do_not_tell_which_namespaces_there_are_where_their_names_are_hidd
     for name in ("sales", "none"):
         found = filtered.ask("GET", f"namespaces/{name}/{below}", user="eve")
         assert found == (200, {} if below == "securekeys" else [])
+        for path in ("apps/a/schedules/s", "apps/a/schedules/s/status"):
+            refused = filtered.ask("GET", f"namespaces/{name}/{path}", user="eve")
+            assert refused[0] == 403
     filtered.grant("eve", "namespace:none", "READ")
     assert filtered.status("GET", f"namespaces/none/{below}", user="eve") == 404
 

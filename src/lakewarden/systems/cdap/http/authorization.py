@@ -23,7 +23,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import refusals
 from lakewarden.systems.cdap.http.errors import Denied, Failure, not_found
-from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM
+from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, namespace_of
 from lakewarden.systems.cdap.settings import CdapSettings
 
 __all__ = ["Requirement", "filter_of"]
@@ -63,6 +63,7 @@ class _CdapGuard(Guard):
         target: Entity = NO_RESOURCE,
         *,
         missing: Missing | None = dialect_missing,
+        ahead: bool = False,
         **parts: Unpack[Parts],
     ) -> RealmState:
         """As every guard; a list in a namespace that is hidden and not there is an empty one.
@@ -71,12 +72,11 @@ class _CdapGuard(Guard):
         404 would tell which of them there are.
         """
         state = exchange.realm_state
-        if target.type == "namespace" and not is_stored(state, target):
-            listed_name = Requirement("namespace.list.filter", target)
-            lists = state.matrix.operation(operation).filter is not None
-            if lists and not is_allowed(exchange, state, listed_name, exchange.now):
-                missing = None
-        return super().allow(exchange, operation, target, missing=missing, **parts)
+        lists = target.type in _STORED and state.matrix.operation(operation).filter is not None
+        if lists and not is_stored(state, space := namespace_of(target)):
+            listed_name = Requirement("namespace.list.filter", space)
+            ahead = ahead or not is_allowed(exchange, state, listed_name, exchange.now)
+        return super().allow(exchange, operation, target, missing=missing, ahead=ahead, **parts)
 
     def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
         try:

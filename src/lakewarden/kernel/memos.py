@@ -56,7 +56,7 @@ class Memos:
     entities: dict[Principal, BitMap] | None = None
     anchored: dict[Entity, list[Statement]] | None = None
     obligations: dict[ObligationsKey, Grants] = field(default_factory=dict)
-    alike: dict[int, tuple[Entity, ...]] = field(default_factory=dict)
+    alike: dict[int | Entity, tuple[Entity, ...]] = field(default_factory=dict)
     bytes: int = 0
     key_bytes: int = 0
     derived: dict[str, object] = field(default_factory=dict)
@@ -81,11 +81,11 @@ class Memos:
         self.obligations[key] = grants
         return grants
 
-    def add_alike(self, id: int, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    def add_alike(self, holder: int | Entity, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
         """Remembers what else has rows and the name of an entity, as `add_obligations`."""
         if len(self.alike) >= OBLIGATION_LIMIT:
             self.alike.clear()
-        self.alike[id] = entities
+        self.alike[holder] = entities
         return entities
 
     def add_subject(self, principal: Principal, subject: Subject, *, numbered: bool) -> None:

@@ -146,31 +146,32 @@ def _alike(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
     """What else has rows, and the name of what has them at the place or above it.
 
     That is stored where this is not, or is not stored and named by a filter or a mask: of two that
-    are stored each is itself. Remembered for what is stored.
+    are stored each is itself. Remembered by what has the rows.
     """
-    types = snapshot.model.types
-    if isinstance(place, NamedPlace):
-        chain = (place.entity, *place.ancestors)
-        rows = (one for one in chain if one.type in types and types[one.type].filtered)
-        return _fresh_alike(snapshot, next(rows, NO_RESOURCE))
-    remembered = snapshot.memos.alike
     holder = _holder(snapshot, place)
-    found = remembered.get(holder)
+    found = snapshot.memos.alike.get(holder)
     if found is None:
-        entity = NO_RESOURCE if holder < 0 else snapshot.coded.tree.entity(holder)
+        entity = snapshot.coded.tree.entity(holder) if isinstance(holder, int) else holder
         found = snapshot.memos.add_alike(holder, _fresh_alike(snapshot, entity))
     return found
 
 
-def _holder(snapshot: Snapshot, id: int) -> int:
-    """What has rows, the place itself or above it; -1 for nothing."""
+def _holder(snapshot: Snapshot, place: int | NamedPlace) -> int | Entity:
+    """What has rows, the place itself or above it; its id, if the place is stored."""
     tree, types = snapshot.coded.tree, snapshot.model.types
+    if isinstance(place, NamedPlace):
+        for entity in (place.entity, *place.ancestors):
+            declared = types.get(entity.type)
+            if declared is not None and declared.filtered:
+                return entity
+        return NO_RESOURCE
+    id = place
     while id >= 0:
         declared = types.get(tree.kinds[tree.types[id]])
         if declared is not None and declared.filtered:
             return id
         id = -1 if id in tree.looped else int(tree.parents[id])
-    return id
+    return NO_RESOURCE
 
 
 def _fresh_alike(snapshot: Snapshot, rows: Entity) -> tuple[Entity, ...]:

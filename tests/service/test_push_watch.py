@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel.errors import Busy, Unavailable, Unknown
+from lakewarden.kernel.errors import Busy, Conflict, Unavailable, Unknown
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.push_watch import PushWatch
 
@@ -63,6 +63,8 @@ def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
     assert looks(watch, 500.0) == [("pg", "the target is away", False)]
     away.error = Busy(why)  # type: ignore[assignment]
     assert looks(watch, 900.0) == [("pg", "", False)]
+    away.error = Conflict("Ranger refused it")  # type: ignore[assignment]
+    assert looks(watch, 1_000.0) == [("pg", "Ranger refused it", False)]
 
 
 def test_one_that_was_removed_is_waited_for_no_more() -> None:

@@ -17,6 +17,9 @@ HELD_SECONDS: Final = 60.0
 RENEW_SECONDS: Final = HELD_SECONDS / 3
 """So long after it was taken or renewed the lock is renewed."""
 
+_NEVER: Final = 0.0
+"""A moment by which no other push has ended."""
+
 
 @dataclass(slots=True)
 class StoreLock:
@@ -28,34 +31,42 @@ class StoreLock:
     _taken_at: float | None = None
 
     def require_free(self) -> None:
-        """Raises `Busy` while a push has it."""
-        if not self._hold(self.service.clock(), 0.0):
+        """Raises `Busy` while a push has it; it is not taken."""
+        if self.service.store.is_noted(self._names, self.service.clock()):
             raise under_way(self.target.name)
 
     def take(self) -> None:
-        """Takes it, or holds it further; raises `Busy` where another push has it."""
-        now = self.service.clock()
-        if not self._hold(now, HELD_SECONDS):
-            raise under_way(self.target.name)
-        self._taken_at = now
+        """Takes it; raises `Busy` where another push has it."""
+        self._hold(self.service.clock())
 
     def keep(self) -> None:
-        """Holds it further, if it was taken and that is due; raises `Busy` where it was lost."""
+        """Holds it further, if it was taken and that is due; raises `Busy` where it was lost.
+
+        It is lost once another push has taken it, though that is over by now: the target is not as
+        it was read. Without another one it is not, however late this comes.
+        """
         if self._taken_at is not None:
             passed = self.service.clock() - self._taken_at
             if not 0.0 <= passed < RENEW_SECONDS:
-                self.take()
+                self._hold(_NEVER)
 
     def release(self) -> None:
         """Lets the next push in; where the store is away, that is so after a while."""
         if self._taken_at is not None:
             with suppress(WardenError):
-                self._hold(self.service.clock(), 0.0)
+                self.service.store.hold(self._names, self._number, _NEVER, self.service.clock())
             self._taken_at = None
 
-    def _hold(self, now: float, seconds: float) -> bool:
-        names = ("push", self.target.realm, self.target.name)
-        return self.service.store.hold(names, self._number, now, now + seconds)
+    def _hold(self, ended_by: float) -> None:
+        """Holds it from now on, if nobody else has it or had it until after that moment."""
+        now = self.service.clock()
+        if not self.service.store.hold(self._names, self._number, ended_by, now + HELD_SECONDS):
+            raise under_way(self.target.name)
+        self._taken_at = now
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return "push", self.target.realm, self.target.name
 
 
 def under_way(name: str, where: str = "") -> Busy:

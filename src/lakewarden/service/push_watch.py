@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.kernel.errors import Conflict, Unknown, WardenError
+from lakewarden.kernel.errors import Busy, Unknown, WardenError
 from lakewarden.service import push_target
 from lakewarden.service.control import Denied
 from lakewarden.service.push import PushDrift, Pushing
@@ -123,7 +123,7 @@ class PushWatch:
                 look = self._recorded(look)
             if schedule.failures and not look.error:
                 look = replace(look, is_new=True)
-        except Conflict as error:
+        except Busy as error:
             return self._busy(target, str(error), now)
         except WardenError as error:
             look = Look(target, error=str(error), is_new=not schedule.failures)

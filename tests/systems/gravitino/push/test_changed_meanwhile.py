@@ -341,6 +341,22 @@ def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) ->
     StoreLock(followed.wire.service, followed.target).require_free()
 
 
+def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Followed) -> None:
+    """What the first one read of the target is not so any more."""
+    late, other, looking = (StoreLock(followed.wire.service, followed.target) for _ in range(3))
+    late.take()
+    followed.now += 2 * HELD_SECONDS
+    looking.require_free()
+    late.keep()
+    followed.now += 2 * HELD_SECONDS
+    other.take()
+    other.release()
+    with pytest.raises(Busy):
+        late.keep()
+    late.release()
+    other.take()
+
+
 def looking(meanwhile: Meanwhile) -> Connect:
     """Something happens when a target is looked at, after it was seen that nobody pushes to it."""
 

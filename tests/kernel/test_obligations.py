@@ -370,6 +370,26 @@ def test_what_has_rows_is_bound_by_its_name_whatever_its_type(
     assert found == (["s"] if on.startswith("schema") else [])
 
 
+@pytest.mark.parametrize(
+    ("stored", "on", "expected"),
+    [
+        ("", VIEW, True),
+        (ORDERS, VIEW, True),
+        (VIEW, ORDERS, True),
+        (f"{ORDERS} {VIEW}", VIEW, False),
+    ],
+)
+def test_a_column_is_limited_by_what_binds_by_the_name_of_its_table(
+    stored: str, on: str, expected: bool
+) -> None:
+    entities = ["metalake:m", "catalog:m:c", "schema:m:c.s", *stored.split()]
+    rule = filtering(on, id="s", expression="e")
+    m = matrix(WITH_VIEWS, world(WITH_VIEWS, entities, statements=[rule]))
+    request = Request(user("ana"), "", WITH_VIEWS.entity(IBAN))
+    assert bool(obligations(m, request, Effect.FILTER)) is expected
+    assert is_limited(m, request) is carries_limits(m.snapshot, request.target) is expected
+
+
 def test_what_lies_in_itself_has_no_rows_above_it() -> None:
     looped = {"schema:m:c.s": "schema:m:c.t", "schema:m:c.t": "schema:m:c.s"}
     m = matrix(SYSTEM, world(SYSTEM, ["metalake:m", "catalog:m:c"], placed=looped,

@@ -109,16 +109,17 @@ def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
 
 
 def _reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
-    """As `reached_inside`, and on what else has rows and the target's name."""
+    """As `reached_inside`, and the target for what lies on anything else of its name: `_alike`."""
     yield from reached_inside(snapshot, grant, target)
-    for other in namesakes(snapshot, target):
-        id = _stored(snapshot, other)
-        if id is None:
-            reached = grant.statement.scope == On(other)
-        else:
-            reached = _stored(snapshot, target) is None and snapshot.lies_in(id, grant)
-        if reached:
-            yield snapshot.place(target)
+    place = snapshot.place(target)
+    if any(_lies_on(snapshot, grant, other) for other in _alike(snapshot, place)):
+        yield place
+
+
+def _lies_on(snapshot: Snapshot, grant: Grant, other: Entity) -> bool:
+    """Whether the grant reaches the entity; one that is not stored has to be named."""
+    id = _stored(snapshot, other)
+    return grant.statement.scope == On(other) if id is None else snapshot.lies_in(id, grant)
 
 
 def _bearing(

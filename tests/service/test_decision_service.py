@@ -190,6 +190,18 @@ def test_with_a_shared_word_no_query_is_needed_and_nothing_is_missed(store: SqlS
     assert opened(store).current(NOW) is None
 
 
+def test_what_was_read_of_the_store_is_known_before_its_writer_tells_of_it(
+    store: SqlStore,
+) -> None:
+    service = with_a_table(store, SharedCell())
+    silent = opened(store)
+    silent.write(SYSTEM, lambda transaction: transaction.change("lake", EntityDropped(TABLE)))
+    assert service.catch_up().revision == 1
+    with service.reading() as reading:
+        assert service.catch_up(reading.revision).revision == 2
+    assert service.current(NOW) is service.state
+
+
 def test_a_revision_that_nobody_wrote_is_refused(store: SqlStore) -> None:
     service = with_a_table(store)
     assert service.catch_up(at_least=1).revision == 1

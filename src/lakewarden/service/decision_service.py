@@ -109,7 +109,10 @@ class DecisionService:
 
         Raises `StaleRevision` where that is older than `at_least`, and `Unavailable`.
         """
-        newest = self.store.revision() if self._shared_cells is None else self._shared_cells[0]
+        newest = 0 if self._shared_cells is None else self._shared_cells[0]
+        if self._shared_cells is None or newest < at_least:
+            # A writer tells what it wrote after that; who has read it from the store knows before.
+            newest = self.store.revision()
         state = self._state
         if newest != state.revision or not state.covers(self.clock()):
             # What is caught up here is for all, not for the request that happened to need it.

@@ -268,9 +268,8 @@ def _serves(rest: list[str]) -> None:
         subprocess.run(["curl", "-sf", *waiting, f"{address}/readyz"], check=True)
     finally:
         running.terminate()
-        running.wait(30)
-        running.stdout.close()
-    assert running.returncode == 0
+        code = running.close(30)
+    assert code == 0
 
 
 GUARD: Final = '[iceberg.gravitino]\nuri = "http://127.0.0.1:9"\nprefixes = { shop = "" }\n'

@@ -91,6 +91,13 @@ class Forked:
         """Sends SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
+    def close(self, timeout: float = 0.0) -> int:
+        """The exit code; what has not ended by then is killed: the run would wait for it."""
+        self._process.join(timeout)
+        self.kill()
+        self.stdout.close()
+        return self.wait(30)
+
 
 def _run(
     arguments: list[str], folder: Path, log: Path, environment: dict[str, str], out: Connection

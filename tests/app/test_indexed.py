@@ -276,8 +276,10 @@ def test_the_command_refuses_a_bad_index_in_one_line(lake: Lake, tmp_path: Path)
     words = ["--quiet", "serve", "--port", "0", "--database", lake.url, "--index", str(lake.index)]
     log = tmp_path / "log"
     refused = Forked(words, tmp_path, log, clean)
-    with refused.stdout:
+    try:
         assert (refused.wait(60), refused.stdout.read()) == (2, "")
+    finally:
+        refused.close()
     assert log.read_text().startswith(f"lakewarden: {lake.index}: has revision 1000")
     assert log.read_text().count("\n") == 1
 

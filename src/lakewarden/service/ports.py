@@ -273,8 +273,8 @@ class Store(Protocol):
     def hold(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
         """Whether something is the holder's until a moment: one of them at a time has it.
 
-        A holder keeps it by holding it again, and lets go of it by `until` = `now`. It is taken
-        from another one whose time was over at `now`. `is_noted` says whether anybody has it.
+        A holder keeps it by holding it again, and lets go of it by an `until` that is past. It is
+        taken from another one whose time was over at `now`. `is_noted` says whether anybody has it.
         """
         ...
 

@@ -24,7 +24,7 @@ from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aligned_reading import aligned_reading, reading_of
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.push import Connect, PushPlan, TargetSession
-from lakewarden.service.push_lock import StoreLock
+from lakewarden.service.push_lock import BUSY_TOO_LONG_SECONDS, StoreLock
 from lakewarden.service.push_outbox import LEASE_SECONDS, Followed, Pending
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.sealed_properties import Sealing
@@ -38,10 +38,6 @@ RENEW_SECONDS = LEASE_SECONDS / 3
 
 BUSY_SECONDS = 2.0
 """The pause where another push to the target is under way."""
-
-BUSY_TOO_LONG_SECONDS = 300.0
-"""So long a target may be behind for that without an error: whoever can log in there could take the
-lock, and keep a grant from being revoked."""
 
 DeliveryListener = Callable[[PushTarget, int, str], None]
 """Hears of each delivery: how many statements it took, or why it failed."""

@@ -17,8 +17,17 @@ HELD_SECONDS: Final = 60.0
 RENEW_SECONDS: Final = HELD_SECONDS / 3
 """So long after it was taken or renewed the lock is renewed."""
 
+BUSY_TOO_LONG_SECONDS: Final = 300.0
+"""So long the lock of a target may be somebody else's each time without an error.
+
+Whoever may log in to a database can keep the lock of a target in it.
+"""
+
 _NEVER: Final = 0.0
 """A moment by which no other push has ended."""
+
+_OVER: Final = 1.0
+"""Until when a lock was held that is let go of: past by the clock of each machine."""
 
 
 @dataclass(slots=True)
@@ -54,7 +63,7 @@ class StoreLock:
         """Lets the next push in; where the store is away, that is so after a while."""
         if self._taken_at is not None:
             with suppress(WardenError):
-                self.service.store.hold(self._names, self._number, _NEVER, self.service.clock())
+                self.service.store.hold(self._names, self._number, _NEVER, _OVER)
             self._taken_at = None
 
     def _hold(self, ended_by: float) -> None:

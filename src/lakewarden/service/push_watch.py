@@ -18,6 +18,7 @@ from lakewarden.kernel.errors import Busy, Unknown, WardenError
 from lakewarden.service import push_target
 from lakewarden.service.control import Denied
 from lakewarden.service.push import PushDrift, Pushing
+from lakewarden.service.push_lock import BUSY_TOO_LONG_SECONDS
 from lakewarden.service.push_target import PushTarget
 
 MISSING: Final = "missing"
@@ -27,9 +28,6 @@ DENIED: Final = "denied"
 KINDS: Final = (MISSING, ADDED, FOREIGN, DENIED)
 """What is counted: ours that is not there, added to ours, grants of others, and those of them by
 which somebody holds what the realm denies."""
-
-BUSY_TOO_LONG_SECONDS: Final = 300.0
-"""So long a target may be pushed to at each look without an error."""
 
 _DOUBLINGS: Final = 5
 _LONGEST_SECONDS: Final = 3_600.0

@@ -17,8 +17,13 @@ from lakewarden.kernel.errors import Busy, Conflict, Unknown
 from lakewarden.service import people, push_outbox, push_target, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.push import Connect, Pushing
-from lakewarden.service.push_delivery import BUSY_SECONDS, BUSY_TOO_LONG_SECONDS, Delivery
-from lakewarden.service.push_lock import HELD_SECONDS, RENEW_SECONDS, StoreLock
+from lakewarden.service.push_delivery import BUSY_SECONDS, Delivery
+from lakewarden.service.push_lock import (
+    BUSY_TOO_LONG_SECONDS,
+    HELD_SECONDS,
+    RENEW_SECONDS,
+    StoreLock,
+)
 from lakewarden.service.push_target import PushTarget, declared
 from lakewarden.service.push_watch import KINDS
 from lakewarden.service.realm import DIRECTORY
@@ -355,6 +360,16 @@ def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Follo
         late.keep()
     late.release()
     other.take()
+
+
+def test_a_clock_that_is_ahead_keeps_no_push_out(followed: Followed) -> None:
+    """Of another machine that has pushed."""
+    ahead, here = (StoreLock(followed.wire.service, followed.target) for _ in range(2))
+    followed.now += 5.0
+    ahead.take()
+    ahead.release()
+    followed.now -= 5.0
+    here.take()
 
 
 def looking(meanwhile: Meanwhile) -> Connect:

@@ -239,8 +239,15 @@ function rowsOf(statements: Statement[]): Row[] {
   );
 }
 
-/** What is stored of somebody on an entity or pattern; undefined until that is known. */
-function useStored(realm: string, principal: string, anchor: string): Row | undefined {
+interface Stored {
+  /** Undefined until it is known. */
+  row?: Row;
+  problem: Problem | null;
+  retry: () => void;
+}
+
+/** What is stored of somebody on an entity or pattern, or why that is not known. */
+function useStored(realm: string, principal: string, anchor: string): Stored {
   const asked = useSettled(JSON.stringify([principal, anchor]), PAUSE);
   const [to, on] = JSON.parse(asked) as [string, string];
   const isNamed = bare(to) !== "" && kindOf(on) !== "";
@@ -250,12 +257,14 @@ function useStored(realm: string, principal: string, anchor: string): Row | unde
     { params: { path: { realm }, query: { to, "page.limit": 1000 } } },
     { retry: false, enabled: isNamed },
   );
-  if (found.isPending || to !== principal || on !== anchor) return undefined;
+  const problem = found.error ? problemOf(found.error) : null;
+  const retry = () => void found.refetch();
+  if (!found.data || to !== principal || on !== anchor) return { problem, retry };
   const none = { principal, anchor, held: [], stored: [], fixed: false };
-  const own = rowsOf(found.data?.statements ?? []).find(
+  const own = rowsOf(found.data.statements).find(
     (row) => row.principal === principal && row.anchor === anchor,
   );
-  return own ?? none;
+  return { row: own ?? none, problem, retry };
 }
 
 function Grant({
@@ -277,7 +286,8 @@ function Grant({
   const [isBusy, setBusy] = useState(false);
   const whole = principalOf(principal);
   // What the person has on the entity already is no part of a new grant, and is not lost by it.
-  const row = useStored(realm, whole, anchor) ?? given;
+  const known = useStored(realm, whole, anchor);
+  const row = known.row ?? given;
   const held = [...new Set([...row.held, ...actions])].filter(
     (one) => changes[one] ?? row.held.includes(one),
   );
@@ -362,6 +372,7 @@ function Grant({
       </fieldset>
       {ready && isChanged && <EffectCard realm={realm} effect={effect} />}
       {problem && <ProblemView problem={problem} />}
+      {known.problem && <ProblemView problem={known.problem} onRetry={known.retry} />}
       <p>
         <Button
           look="main"

@@ -404,7 +404,9 @@ class Application:
     async def _watch(self) -> None:
         """Looks around once a second, whatever happens: a worker without parent must end."""
         watch = ErrorsWatch()
-        seconds = since_tried = since_kept = 0.0
+        seconds = since_tried = 0.0
+        # The first pass comes within ten minutes, at another moment in each worker.
+        since_kept = _HOUSEKEEPING_SECONDS - 60.0 - os.getpid() % 540
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             seconds += _WATCH_SECONDS

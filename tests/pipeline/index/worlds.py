@@ -193,6 +193,7 @@ def index(
         "relations": sorted(looked_at(system.model)),
         "from": table.start if isfinite(table.start) else None,
         "until": table.end if isfinite(table.end) else None,
+        "differs": [],
         "members": [list(entity) for entity in _members(coded)],
         "ownerships": list(coded.ownerships),
         "scopes": indexes.scopes_digest(table),

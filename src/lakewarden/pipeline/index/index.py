@@ -103,10 +103,14 @@ class Index:
         return str(self.manifest.facts["store"])
 
     def check_is_of_store(self, where: str) -> None:
-        """Raises `BadInput` where it is of a directory that holds something else than its store."""
-        differences = self.manifest.facts.get("differs", [])
-        if differences:
-            message = f"differs from the database by {', '.join(map(str, differences))}"
+        """Raises `BadInput` where it is of a directory that holds something else than its store.
+
+        So it is where it does not say: it was made by a release that did not look.
+        """
+        differences = self.manifest.facts.get("differs")
+        if differences != []:
+            words = differences if isinstance(differences, list) else ["what nobody looked for"]
+            message = f"differs from the database by {', '.join(map(str, words))}"
             raise BadInput(f"{message}; ingest and index the realm without", where=where)
 
     @property

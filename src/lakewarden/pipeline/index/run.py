@@ -92,12 +92,10 @@ def make_index(
         "bits": bits,
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,
+        "differs": differences_from_store(manifest, source),
     }
     if system.text is not None:
         facts["model_text"] = asdict(system.text)
-    differences = differences_from_store(manifest, source)
-    if differences:
-        facts["differs"] = differences
     moment = index.moment(start, end)
     key = key_of(inputs, {name: str(value) for name, value in facts.items()})
     job = Job(index.KIND, out, index.TABLES, spark, inputs, progress=progress, key=key)

@@ -390,8 +390,8 @@ def test_a_column_is_limited_by_what_binds_by_the_name_of_its_table(
     assert is_limited(m, request) is carries_limits(m.snapshot, request.target) is expected
 
 
-def test_what_lies_in_itself_has_no_rows_above_it() -> None:
+def test_what_lies_in_itself_or_is_not_stored_has_no_rows_above_it() -> None:
     looped = {"schema:m:c.s": "schema:m:c.t", "schema:m:c.t": "schema:m:c.s"}
     m = matrix(SYSTEM, world(SYSTEM, ["metalake:m", "catalog:m:c"], placed=looped,
                statements=[filtering(id="s", expression="e")]))  # fmt: skip
-    assert bound(m, "ana", "schema:m:c.s") == []
+    assert bound(m, "ana", "schema:m:c.s") == bound(m, "ana", "schema:m:c.no") == []

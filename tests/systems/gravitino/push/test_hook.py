@@ -185,8 +185,8 @@ def test_what_changes_during_a_delivery_is_delivered_after_it(hook: Hooked) -> N
     @contextmanager
     def changing(*about: Any) -> Iterator[Any]:
         with connect(*about) as session:
-            hook.grant()
             yield session
+            hook.grant()
 
     slow = type(delivery)(delivery.service, delivery.sealing, changing, delivery.hosts)
     assert slow.deliver_due() == 1

@@ -177,13 +177,6 @@ def test_default_is_always_there(wire: Wire) -> None:
     assert wire.good("GET", "namespaces/default", user="dana")["name"] == "default"
 
 
-def test_system_is_never_listed(either: Wire) -> None:
-    before = {user: names(either, user) for user in (RUNNER, "eve")}
-    either.good("POST", "namespaces/system/artifacts", user=RUNNER)
-    assert {user: names(either, user) for user in (RUNNER, "eve")} == before
-    assert either.status("GET", "namespaces/system", user=RUNNER) == 200
-
-
 def test_the_master_user_gets_every_namespace(wire: Wire) -> None:
     wire.grant(BOSS, "namespace:sales", "ADMIN")
     wire.good("PUT", SALES)

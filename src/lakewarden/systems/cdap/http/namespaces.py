@@ -82,7 +82,7 @@ def listed(exchange: Exchange) -> Reply:
     state = allow(exchange, "namespace.list")
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
-    stored = {tree.entity(id) for id in snapshot.of_type("namespace")} - {SYSTEM}
+    stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
     visible_namespaces = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
     readable = passing(exchange, "namespace.get", visible_namespaces)
     bodies = dict(zip(readable, object_store.documents(exchange, readable), strict=True))

@@ -11,6 +11,7 @@ from lakewarden.kernel import errors as kernel_errors
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import (
     BadInput,
+    Busy,
     Conflict,
     LimitExceeded,
     RealmClosed,
@@ -42,6 +43,7 @@ TABLE = [
     (Unknown("type", "x"), 400, 1001, "IllegalArgumentException"),
     (LimitExceeded("too deep"), 400, 1001, "IllegalArgumentException"),
     (Conflict("stored already"), 409, 1004, "AlreadyExistsException"),
+    (Busy("another push is under way"), 409, 1004, "AlreadyExistsException"),
     (StaleSnapshot("too late"), 503, 1002, "RuntimeException"),
     (Unavailable("password of db"), 503, 1002, "RuntimeException"),
     (RealmClosed("lake: model"), 503, 1002, "RuntimeException"),

@@ -379,7 +379,7 @@ def _innermost_group(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words of the group that is named, and the words that may follow them.
 
     >>> _innermost_group(["push", "target", "ad"])
-    (['push', 'target'], ['add', 'remove'])
+    (['push', 'target'], ['add', 'remove', 'sign'])
     """
     if not tokens or tokens[0] not in GROUPS:
         return [], [*VERBS, *GROUPS]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel.errors import Busy, Conflict, Unavailable, Unknown
+from lakewarden.kernel.errors import Busy, Conflict, Unavailable, Unknown, WardenError
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.push_watch import PushWatch
 
@@ -17,7 +17,8 @@ class Away:
 
     def __init__(self, *names: str) -> None:
         self.service = SimpleNamespace(catch_up=lambda: None)
-        self.names, self.error = names, Unavailable("the target is away")
+        self.names = names
+        self.error: WardenError = Unavailable("the target is away")
         self.asked: list[str] = []
 
     def targets(self) -> list[PushTarget]:
@@ -51,7 +52,7 @@ def test_a_target_that_is_away_is_tried_less_often() -> None:
 def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
     """Whoever may log in to a database can keep the lock of a target."""
     away, why = Away("pg"), "another push to the target `pg` is under way"
-    away.error = Busy(why)  # type: ignore[assignment]
+    away.error = Busy(why)
     watch = PushWatch(away, 100.0)  # type: ignore[arg-type]
     for now in (0.0, 100.0, 200.0):
         (look,) = [watch.look(target, now) for target in watch.due(now)]
@@ -61,9 +62,9 @@ def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
     assert looks(watch, 400.0) == [("pg", why, False)]
     away.error = Unavailable("the target is away")
     assert looks(watch, 500.0) == [("pg", "the target is away", False)]
-    away.error = Busy(why)  # type: ignore[assignment]
+    away.error = Busy(why)
     assert looks(watch, 900.0) == [("pg", "", False)]
-    away.error = Conflict("Ranger refused it")  # type: ignore[assignment]
+    away.error = Conflict("Ranger refused it")
     assert looks(watch, 1_000.0) == [("pg", "Ranger refused it", False)]
 
 

@@ -125,6 +125,7 @@ NAMES_OF_SYSTEMS = {
     "cli/question.py": "help of the asking verbs",
     "cli/realm.py": "help and examples",
     "cli/serve.py": "the option `--cdap-profile`, and help",
+    "cli/source_credentials.py": "help of options that single systems take",
     "cli/user_password.py": "the realm that has passwords unless another one is named",
     "service/password.py": "passwords that are guessed first",
 }

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import note
-from lakewarden.cli.question import Claims, Parts, Texts, given, question
+from lakewarden.cli.question import Claims, Parts, Texts, question
 from lakewarden.cli.question_target import DATABASE, NO_SERVER, SERVER, ServerOptions, Url, Where
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
@@ -148,7 +148,9 @@ class Remote:
 
     def ask(self, verb: str, asking: dict[str, Any]) -> Json:
         """See `CrossRealm.ask`."""
-        return self._server.ask("POST", f"/estate/{verb}", given(asking))
+        from lakewarden.cli.remote import without_absent
+
+        return self._server.ask("POST", f"/estate/{verb}", without_absent(asking))
 
     def system(self, realm: str) -> System:
         """See `CrossRealm.system`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -18,9 +17,16 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.load import load_directory, show_load
 from lakewarden.cli.outcome import YES, note, show, show_json
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, RUNNING, Spark, show_rows, source_of
+from lakewarden.cli.pipeline.ingest_sources import RUNNING, show_rows, source_of
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.question import As, Texts, pair
+from lakewarden.cli.source_credentials import (
+    NO_CREDENTIALS,
+    NO_PEOPLE,
+    People,
+    SourceCredentials,
+)
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.kernel.principal import Principal
     from lakewarden.pipeline.extract.extractor import Extractor
-    from lakewarden.pipeline.extract.original import Credential, Original, Withheld
+    from lakewarden.pipeline.extract.original import Original, Withheld
     from lakewarden.pipeline.ingest.run import Result
 
 if TYPE_CHECKING:
@@ -41,76 +47,10 @@ if TYPE_CHECKING:
 else:
     System = Literal[RUNNING]
 
-TOKEN: Final = "LAKEWARDEN_SOURCE_TOKEN"  # noqa: S105 — the name of a variable
-"""The variable that holds the token for the original."""
-
-PASSWORD: Final = "LAKEWARDEN_SOURCE_PASSWORD"  # noqa: S105 — the name of a variable
-"""The variable that holds the password that goes with `--source-user`."""
-
 SHOWN: Final = 20
 """How many things that were not carried are named on a terminal; the JSON names all."""
 
 _REQUESTS_PER_LINE: Final = 500
-
-
-@Parameter("*")
-@dataclass(frozen=True)
-class SourceCredentials:
-    """The credentials for a running original."""
-
-    source_token_file: Annotated[
-        Path | None,
-        Parameter(
-            help="File with the token for the source; default: variable LAKEWARDEN_SOURCE_TOKEN."
-        ),
-    ] = None
-    source_user: Annotated[
-        str | None,
-        Parameter(
-            help="User for HTTP Basic; the variable LAKEWARDEN_SOURCE_PASSWORD has the password."
-        ),
-    ] = None
-    source_ca: Annotated[
-        Path | None,
-        Parameter(
-            help="PEM file with the certificate authorities for the source's TLS certificate."
-        ),
-    ] = None
-    source_timeout: Annotated[float, Parameter(help="Seconds to wait for an answer.")] = 30.0
-
-    def credential(self) -> Credential:
-        """Who asks. Raises `BadInput`."""
-        from lakewarden.pipeline.extract.original import Credential
-
-        if self.source_user is not None:
-            if self.source_token_file is not None:
-                raise BadInput("give either --source-token-file or --source-user")
-            return Credential(user=self.source_user, password=os.environ.get(PASSWORD, ""))
-        if self.source_token_file is not None:
-            return Credential(token=read_text(self.source_token_file).strip())
-        return Credential(token=os.environ.get(TOKEN) or None)
-
-
-@Parameter("*")
-@dataclass(frozen=True)
-class People:
-    """Whom the original's API cannot tell about."""
-
-    identity: Annotated[
-        Path | None,
-        Parameter(help="Replies of the identity provider (SCIM) with the members of groups."),
-    ] = None
-    principals: Annotated[
-        Path | None,
-        Parameter(
-            help="For `cdap`: file with lines `user:NAME` and `group:NAME`, further principals to"
-            " ask about."
-        ),
-    ] = None
-
-
-NO_CREDENTIALS: Final = SourceCredentials()
-NO_PEOPLE: Final = People()
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -181,15 +181,6 @@ def question(
         "groups": list(claims.group),
         "roles": list(claims.role),
     }
-
-
-def given(question: Mapping[str, object]) -> dict[str, object]:
-    """The question without members that are absent. A text that is empty is not: it is refused.
-
-    >>> given({"principal": "", "entity": None, "roles": []})
-    {'principal': ''}
-    """
-    return {key: value for key, value in question.items() if value or value == ""}
 
 
 def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 from urllib.parse import quote
 
-from lakewarden.cli.question import given
 from lakewarden.cli.status_line import working
 from lakewarden.client.server import Json, Server
 from lakewarden.kernel.advice import Need, Way
@@ -37,6 +36,15 @@ def system_of(realm: Mapping[str, Any]) -> System:
     return load_system(realm["model"], realm["settings"], own)
 
 
+def without_absent(question: Mapping[str, object]) -> dict[str, object]:
+    """The question without members that are absent. A text that is empty is not: it is refused.
+
+    >>> without_absent({"principal": "", "entity": None, "roles": []})
+    {'principal': ''}
+    """
+    return {key: value for key, value in question.items() if value or value == ""}
+
+
 class RemoteRealm:
     """One realm of a server. Answers are as the API gives them; errors as `Server`'s."""
 
@@ -60,7 +68,7 @@ class RemoteRealm:
 
     def ask(self, verb: str, question: Mapping[str, object]) -> Json:
         """The answer to one question."""
-        return self.server.ask("POST", f"{self.path}/{verb}", given(question))
+        return self.server.ask("POST", f"{self.path}/{verb}", without_absent(question))
 
     def listing(
         self, question: Mapping[str, object], within: str | None, after: str | None, limit: int

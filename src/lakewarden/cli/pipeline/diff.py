@@ -15,9 +15,9 @@ from lakewarden.cli.folder import Folder
 from lakewarden.cli.moment import finite
 from lakewarden.cli.outcome import NO, YES, show_json
 from lakewarden.cli.pipeline import diff_summary
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.location import Location

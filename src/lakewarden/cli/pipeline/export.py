@@ -7,10 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.review import names
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.pipeline.review.question import CLASSES_FOR_SQL

@@ -9,20 +9,12 @@ from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import missing_file
 from lakewarden.cli.folder import Folder
-from lakewarden.cli.importing import (
-    NO_CREDENTIALS,
-    NO_PEOPLE,
-    People,
-    SourceCredentials,
-    check_people,
-)
+from lakewarden.cli.importing import check_people
 from lakewarden.cli.pipeline.ingest_sources import (
-    LOCAL,
     NO_DATABASE,
     RUNNING,
     Database,
     Kind,
-    Spark,
     check_options,
     is_asked,
     show_result,
@@ -30,8 +22,15 @@ from lakewarden.cli.pipeline.ingest_sources import (
     url_of,
 )
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
+from lakewarden.cli.source_credentials import (
+    NO_CREDENTIALS,
+    NO_PEOPLE,
+    People,
+    SourceCredentials,
+)
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.secret import database_address
 from lakewarden.pipeline.ingest.source import system_of

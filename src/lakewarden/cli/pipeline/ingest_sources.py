@@ -13,18 +13,17 @@ from cyclopts import Parameter
 from lakewarden import models
 from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.question import As, Texts, pair
+from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models import own
 from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
 from lakewarden.pipeline.ingest.opener import Options, opener_of, openers
 from lakewarden.pipeline.ingest.source import Source
-from lakewarden.pipeline.session import Conf
 from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.registry import registry
 
 if TYPE_CHECKING:
-    from lakewarden.cli.importing import SourceCredentials
+    from lakewarden.cli.source_credentials import SourceCredentials
     from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
@@ -43,31 +42,6 @@ else:
 NOTES_SHOWN = 5
 
 _ENVIRONMENT = "env:"
-
-
-@Parameter("*")
-@dataclass(frozen=True)
-class Spark:
-    """Where the job runs."""
-
-    master: Annotated[
-        str | None, Parameter(help="Spark master, such as `local[4]` or `spark://host:7077`.")
-    ] = None
-    remote: Annotated[
-        str | None, Parameter(help="Or a Spark Connect server, such as `sc://host`.")
-    ] = None
-    event_log: Annotated[
-        Path | None,
-        Parameter(help="A folder for Spark's event log, which its history server shows."),
-    ] = None
-    spark_conf: Annotated[
-        Texts, Parameter(help="A setting of Spark, `NAME=VALUE`; repeatable.")
-    ] = ()
-
-    @property
-    def conf(self) -> Conf:
-        """The settings. Raises `BadInput` for one without a value."""
-        return tuple(pair(text, "--spark-conf") for text in self.spark_conf)
 
 
 @Parameter("*")
@@ -131,7 +105,6 @@ class Database:
         return {name: value for name, value in values if value is not None and value is not False}
 
 
-LOCAL = Spark()
 NO_DATABASE = Database()
 
 

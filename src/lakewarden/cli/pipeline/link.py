@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from lakewarden.cli.cross_realm import named_directory
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.kernel.errors import BadInput

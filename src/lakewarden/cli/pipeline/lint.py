@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findings
 from lakewarden.cli.outcome import note
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.pipeline.version_folder import MANIFEST
 

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
+from lakewarden.cli.pipeline.ingest_sources import show_result
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lakewarden.cli.outcome import complain
-from lakewarden.cli.pipeline.ingest_sources import Spark
+from lakewarden.cli.pipeline.spark_options import Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.status_line import bars, is_quiet
 from lakewarden.kernel.errors import Conflict, Unavailable

@@ -23,7 +23,7 @@ from lakewarden.cli.outcome import (
     reason_of,
     show,
 )
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.toml_section import Section

@@ -8,9 +8,9 @@ from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.moment import finite
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput

@@ -14,9 +14,9 @@ from lakewarden.cli.admin_target import missing_file
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.moment import finite
 from lakewarden.cli.outcome import NO, YES
-from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput

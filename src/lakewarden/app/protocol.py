@@ -1,6 +1,6 @@
 """HTTP/1.1 on a connection: limits before a request is complete, and immediate answers.
 
-Whoever sends a head that does not end, or sends it slowly, is cut off: the gate in front of the
+Whoever sends a head that does not end, or sends it slowly, is cut off: the pipeline in front of the
 dialects sees a request only when its head is complete.
 
 A request that came in one piece is offered to the application before a task is made of it
@@ -25,7 +25,7 @@ from lakewarden.app.connections import Admission, Connections
 from lakewarden.app.tls import CERTIFICATE, names_in
 
 MAX_HEAD_BYTES: Final = 128 * 1024
-"""Bytes of a head that is not complete; the exact limits are those of the gate."""
+"""Bytes of a head that is not complete; the exact limits are those of the pipeline."""
 
 HEAD_SECONDS: Final = 10.0
 """Within which a head has to be complete once it began, and to begin once connected."""

@@ -1,26 +1,19 @@
-"""What is known of a request so far: its answer's head, its figures and its log line are of it."""
+"""What is known of a request so far, and the head of its answer."""
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakewarden.app import http_head as heads
-from lakewarden.app import log, metrics
-from lakewarden.app.client_address import Network, client_address
 from lakewarden.app.freshness import STALE
 from lakewarden.app.http_head import Pair
 from lakewarden.app.routing import RouteMatch
 from lakewarden.http.exchange import JSON, Dialect, Exchange, Reply
 from lakewarden.service.actor import Actor
 from lakewarden.service.steps import Steps
-
-if TYPE_CHECKING:
-    from lakewarden.app.traces import Tracing
 
 REVISION: Final = "lakewarden-revision"
 """Response header: the revision of the state that the answer was taken from."""
@@ -102,33 +95,6 @@ class RequestContext:
                 raise ValueError("a cookie contains a control character")
             head.append((b"set-cookie", cookie.encode("ascii")))
         return head
-
-    def tell(self, status: int, proxies: Sequence[Network], tracing: Tracing | None = None) -> None:
-        """Counts, traces and logs the request, once it was answered."""
-        seconds = time.perf_counter() - self.begun
-        metrics.count(self.wire, self.rate_class, self.operation, status, self.model, seconds)
-        if self.stale is not None:
-            metrics.STALE.inc()
-        span = None if tracing is None else tracing.record(self, status)
-        level = logging.INFO if status >= 400 else logging.DEBUG
-        if log.is_enabled(level):
-            log.get().log(
-                level,
-                "request",
-                method=self.method,
-                path=self.path,
-                status=status,
-                seconds=round(seconds, 6),
-                wire=self.wire,
-                operation=self.operation,
-                realm=self.realm,
-                revision=self.revision,
-                user=None if self.actor is None else self.actor.user,
-                credential_kind=None if self.actor is None else self.actor.credential,
-                client=client_address(self.peer, self.forwarded, proxies),
-                request_id=self.request_id,
-                **({} if span is None else span._asdict()),
-            )
 
 
 def _with(head: list[Pair], more: dict[str, str]) -> list[Pair]:

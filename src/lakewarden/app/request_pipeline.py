@@ -43,6 +43,7 @@ from lakewarden.app.problem import PROBLEM
 from lakewarden.app.rate_limit import RateLimited, RateLimiter
 from lakewarden.app.request_context import RequestContext
 from lakewarden.app.request_origin import RequestOrigin
+from lakewarden.app.request_report import report
 from lakewarden.app.routing import NoRoute, Table, speaks_for, top_realm
 from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
@@ -82,12 +83,12 @@ _TRIES: Final = 3
 
 @dataclass(slots=True)
 class Parts:
-    """What the gate works with. `is_open` turns true once the state was loaded.
+    """What the pipeline works with. `is_open` turns true once the state was loaded.
 
     `is_away`: it was not, since the store could not be reached.
     `local_engine`: the user of engines of this machine, which send no credentials.
-    `vouching`: the proxies that are believed when they name the caller, by dialect; `principals`:
-    the users of certificates, by names in these.
+    `trusted_proxies`: the proxies that are believed when they name the caller, by dialect;
+    `principals`: the users of certificates, by names in these.
     """
 
     table: Table
@@ -149,7 +150,7 @@ class RequestPipeline:
         await send({"type": "http.response.start", "status": shown.status, "headers": head})
         body = b"" if context.method == "HEAD" else shown.body
         await send({"type": "http.response.body", "body": body})
-        context.tell(reply.status, self._parts.proxies, self._parts.tracing)
+        report(context, reply.status, self._parts.proxies, self._parts.tracing)
 
     def at_once(
         self,
@@ -192,7 +193,7 @@ class RequestPipeline:
             reply = self._failed(context, error)
             shown = context.shown(reply)
             head = context.head(shown)
-        context.tell(reply.status, parts.proxies, parts.tracing)
+        report(context, reply.status, parts.proxies, parts.tracing)
         return shown.status, head, shown.body
 
     async def _answer(

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lakewarden.app import log
+from lakewarden.app.request_context import RequestContext
 from lakewarden.app.routing import REALMS
 from lakewarden.telemetry import environment
 
 if TYPE_CHECKING:
-    from lakewarden.app.request_context import RequestContext
     from lakewarden.telemetry.span_sender import SpanIds, SpanSender
 
 _METHODS: Final = frozenset(

@@ -145,7 +145,7 @@ class _Unit:
     """Users for whom most operations have one answer; `changed` privileges concern them.
 
     Those of `changed` that concern them on what is on both sides are in `changed_on_both`.
-    `acting` is what they act as; None for somebody whom more than that tells apart. An owner
+    `memberships` is what they act as; None for somebody whom more than that tells apart. An owner
     is alone, and differs from who acts as the same on what is owned and below it.
     """
 

@@ -207,9 +207,9 @@ class Exchange:
         return self.state.realm(self.realm)
 
     def write(self, job: Callable[[WriteTransaction], T], *, late: bool = False) -> T:
-        """Runs the task as one write; afterwards `state` has it.
+        """Runs the job as one write; afterwards `state` has it.
 
-        Write through here, not through `service`: the reply then names the new revision. The task
+        Write through here, not through `service`: the reply then names the new revision. The job
         may run more than once, so it must do nothing but what it does on its transaction.
         """
         result = self.service.write(

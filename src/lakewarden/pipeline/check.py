@@ -177,9 +177,9 @@ def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
 def _joined(
     rows: DataFrame, stored: DataFrame, key: tuple[Column, Column], applies: Column, reason: str
 ) -> DataFrame:
-    """`rows`, rejected where `asked` holds and the entity of `key` is not `stored`."""
+    """`rows`, rejected where `applies` holds and the entity of `key` is not `stored`."""
     type, name = key
-    # A row that is not asked about matches nothing, and is spread by its name all the same.
+    # A row to which it does not apply matches nothing, and is spread by its name all the same.
     keyed = rows.withColumns({"_type": F.when(applies, type), "_name": name})
     known = stored.select(
         F.col("c0").alias("_type"), F.col("c1").alias("_name"), F.lit(True).alias("_stored")

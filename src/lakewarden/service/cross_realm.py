@@ -97,7 +97,7 @@ def split_by_realm(
     """The question's parts: about the entity where it is one, and about what is linked to it.
 
     With `home` the text names an entity of that realm alone. Raises `Unknown` for an operation
-    that none of the realms has, and errors as `fitting`.
+    that none of the realms has, and errors as `targets`.
     """
     about = None if entity is None else targets(state, selection, entity, home)
     units: list[RealmQuestion] = []

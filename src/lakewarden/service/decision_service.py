@@ -164,13 +164,13 @@ class DecisionService:
         late: bool = False,
         large: bool = False,
     ) -> T:
-        """Does the task, commits under the store's lock, and returns what the task returned.
+        """Does the job, commits under the store's lock, and returns what the job returned.
 
-        A task that raises leaves nothing behind and takes no lock. It may run more than once, so
+        A job that raises leaves nothing behind and takes no lock. It may run more than once, so
         it must do nothing but what it does on its transaction. A `large` one is worked out again
-        outside of the lock where others committed meanwhile. A task is stopped where its request
+        outside of the lock where others committed meanwhile. A job is stopped where its request
         was given up; a commit that has begun is finished. With `late`, for long imports, the lock
-        is taken only at the end, the task's changes are not seen on its transaction, and it is
+        is taken only at the end, the job's changes are not seen on its transaction, and it is
         not stopped.
         """
         if late:
@@ -188,7 +188,7 @@ class DecisionService:
     def _prepared(
         self, actor: Actor, job: Callable[[WriteTransaction], T]
     ) -> _PreparedWrite[T] | None:
-        """The task done on the newest state; None: it has to be done under the lock."""
+        """The job done on the newest state; None: it has to be done under the lock."""
         for _ in range(_TRIES):
             with self.store.reading() as reading:
                 state = self._newest(reading)

@@ -79,7 +79,7 @@ def grant_changes(state: RealmState, to: Principal, grants: Grants) -> Iterator[
     """The changes by which the principal gets these privileges besides what it has."""
     for on, granted in grants.items():
         for effect in GRANTING:
-            privileges = frozenset(w.privilege for w in granted if w.effect is effect)
+            privileges = frozenset(one.privilege for one in granted if one.effect is effect)
             own = _own(state, to, on, effect)
             if own is None and privileges:
                 id = _free_id(state, to, on, effect, ())
@@ -166,7 +166,7 @@ def _reduced(
 ) -> Iterator[Change]:
     """The changes that reduce the statement to `remaining` for `holder` alone.
 
-    `taken` are ids that are in use besides those stored.
+    `used_ids` are in use besides those stored.
     """
     others = statement.principals - {holder}
     if others or statement.owners is not None:

@@ -1,7 +1,7 @@
 """A write before it is locked: it reads what is committed, and what it leaves is collected.
 
-A task that runs on a preparation holds nobody up, however much it does. What it left is written
-by `replay`, under the lock, if nothing was committed meanwhile. A task reads what it has changed
+A job that runs on a preparation holds nobody up, however much it does. What it left is written
+by `replay`, under the lock, if nothing was committed meanwhile. A job reads what it has changed
 itself where that can be told from the changes: documents, and values in time. It gives up
 (`NotPrepared`) where only the store could tell.
 """
@@ -49,9 +49,9 @@ class NotPrepared(Exception):
 
 
 class Preparation:
-    """What one task reads, and what it leaves. See `Writing`, all of which it has but `commit`.
+    """What one job reads, and what it leaves. See `Writing`, all of which it has but `commit`.
 
-    Credentials may change without a new revision, so a task that reads one and leaves anything
+    Credentials may change without a new revision, so a job that reads one and leaves anything
     has to run under the lock (`is_bound`).
     """
 
@@ -73,7 +73,7 @@ class Preparation:
 
     @property
     def is_bound(self) -> bool:
-        """Whether the task has to run under the lock."""
+        """Whether the job has to run under the lock."""
         return self._gave_up or (self.changes and self._reads_credentials)
 
     def replay(self, writing: Writing) -> None:
@@ -128,7 +128,7 @@ class Preparation:
         raise NotPrepared
 
     def _committed(self) -> Reading:
-        """What is committed, for as long as the task has changed nothing."""
+        """What is committed, for as long as the job has changed nothing."""
         if self._left:
             self._give_up()
         return self._reading

@@ -3,7 +3,7 @@
 A class is what is left of a rule on some entities. Statements allow the same people on all of
 them; owners, and whoever the entity itself is, differ from one entity to the next. So a class
 is read as pairs: a *need*, ties that a user must have to the entity, and the users for whom
-these are enough. Who has the ties is listed entity by entity, see `meeting`.
+these are enough. Who has the ties is listed entity by entity (`NeedMatcher`).
 """
 
 from __future__ import annotations

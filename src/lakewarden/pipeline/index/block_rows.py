@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of the estate by id, see `numbering.ENTITIES` and `coding`; None: no rows.
+    """The tables of the estate by id, see `numbering.ENTITIES`; None: no rows.
 
     A table that is known to be empty is not asked: each question takes Spark its time.
     """

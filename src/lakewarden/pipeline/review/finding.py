@@ -293,7 +293,7 @@ def comparison_judge(
 
 
 def answers_of(model: Model, answers: Location) -> dict[Compared, BitMap]:
-    """The users of whom each comparison of the model's rules holds, from what `teller` wrote."""
+    """The users of whom each comparison of the model's rules holds, as `comparison_judge` found."""
     if not answers.exists():
         return {}
     columns = read_table(answers).select(["comparison", "user", "id", "truth"]).columns

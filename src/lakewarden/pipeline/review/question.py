@@ -140,7 +140,7 @@ def _name_list(names: frozenset[str] | None) -> str:
 def _bears_on(model: Model, privilege: Privilege, type: str, required: frozenset[str]) -> bool:
     """Whether the privilege means anything on entities of the type.
 
-    It is offered there, or a grant of it reaches them and it is `asked` for by an operation.
+    It is offered there, or a grant of it reaches them and it is `required` by an operation.
     """
     if not type or not privilege.on:
         return not type and not privilege.on

@@ -46,7 +46,7 @@ class Policy:
 
     @staticmethod
     def of(index: Index, memberships: Memberships) -> Policy:
-        """As it is in an index, whose people are `acting`."""
+        """As it is in an index, whose people have these memberships."""
         everyone = memberships.principals
         edges = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
         defaults = index.system.model.defaults

@@ -129,7 +129,7 @@ def _take_from(
 def _reduced(
     state: RealmState, statement: Statement, holder: Principal, remaining: frozenset[str]
 ) -> Iterator[Change]:
-    """The changes after which the statement gives `holder` only `kept`, and others all of it."""
+    """The changes after which the statement gives `holder` only `remaining`, others all of it."""
     others = statement.principals - {holder}
     if others:
         yield StatementAdded(replace(statement, principals=others))

@@ -16,7 +16,7 @@ from lakewarden.systems.gravitino.ingest.mysql_grants import (
     escaped,
 )
 
-Requirement = Callable[[str], Sequence[Mapping[str, Any]]]
+Query = Callable[[str], Sequence[Mapping[str, Any]]]
 """Asks the server and gives the rows by column."""
 
 Edges = Mapping[Account, frozenset[Account]]
@@ -37,7 +37,7 @@ _WORDS: Final = {
 
 
 def read(
-    ask: Requirement, name: str, schemas: Sequence[str], leaves: Mapping[tuple[str, str], str]
+    ask: Query, name: str, schemas: Sequence[str], leaves: Mapping[tuple[str, str], str]
 ) -> Mysql:
     """Accounts, roles and grants of the server that `ask` asks; notes call it `name`."""
     is_mariadb = "mariadb" in str(ask("select version() as v")[0]["v"]).lower()
@@ -67,7 +67,7 @@ def read(
     )
 
 
-def _on_schemas(ask: Requirement) -> list[OnSchema]:
+def _on_schemas(ask: Query) -> list[OnSchema]:
     """What is granted on schemas. With `partial_revokes` (MySQL alone) wildcards mean themselves.
 
     Of two names that come to one schema then, what both give.
@@ -82,14 +82,14 @@ def _on_schemas(ask: Requirement) -> list[OnSchema]:
     return [OnSchema(*key, privileges) for key, privileges in granted.items()]
 
 
-def _notes(ask: Requirement, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _notes(ask: Query, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for subject, question in counts.items():
         count = ask(question)[0]["found"]
         if count:
             yield name, f"grants on {subject}: {count}"
 
 
-def _mariadb(ask: Requirement) -> dict[Account, Known]:
+def _mariadb(ask: Query) -> dict[Account, Known]:
     states = {
         _account(row): json.loads(row["Priv"])
         for row in ask("select Host, User, Priv from mysql.global_priv")
@@ -111,7 +111,7 @@ def _mariadb(ask: Requirement) -> dict[Account, Known]:
     return accounts
 
 
-def _mysql(ask: Requirement) -> dict[Account, Known]:
+def _mysql(ask: Query) -> dict[Account, Known]:
     granted = _edges(
         (Account(row["TO_USER"], row["TO_HOST"]), Account(row["FROM_USER"], row["FROM_HOST"]))
         for row in ask("select * from mysql.role_edges")

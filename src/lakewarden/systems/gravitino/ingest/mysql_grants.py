@@ -104,7 +104,7 @@ class Mysql:
 
 
 def read(catalog: Mysql, grants: Grants, *, takes_granted_roles: bool = False) -> None:
-    """Tells `grants` what `found` means."""
+    """Tells `grants` what the catalog means."""
     _Reader(catalog, grants, takes_granted_roles).read()
 
 
@@ -351,7 +351,7 @@ class _Reader:
         sql_privileges: Iterable[str],
         together: frozenset[str],
     ) -> None:
-        """States `words`, and notes what of the grant itself says nothing here."""
+        """States `sql_privileges`, and notes what of the grant itself says nothing here."""
         expressible = {"SELECT", "CREATE", _SHOWN, *WRITES}
         if on.type == "table":
             expressible = {"SELECT", *WRITES}

@@ -14,7 +14,7 @@ from lakewarden.systems.gravitino.ingest.postgres_grants import (
     Schema,
 )
 
-Requirement = Callable[[str], Sequence[Mapping[str, Any]]]
+Query = Callable[[str], Sequence[Mapping[str, Any]]]
 """Asks the database and gives the rows by column."""
 
 _DATABASE: Final = """
@@ -94,7 +94,7 @@ select 'what will be created', count(*) from pg_default_acl
 """
 
 
-def read(ask: Requirement, name: str) -> Postgres:
+def read(ask: Query, name: str) -> Postgres:
     """Roles, owners and grants of the database that `ask` asks; notes call it `name`."""
     (items,) = _items(ask, _DATABASE_ITEMS).values()
     on_schemas = _items(ask, _SCHEMA_ITEMS)
@@ -128,7 +128,7 @@ def read(ask: Requirement, name: str) -> Postgres:
     )
 
 
-def _items(ask: Requirement, question: str) -> dict[Any, list[Item]]:
+def _items(ask: Query, question: str) -> dict[Any, list[Item]]:
     items_by_key: dict[Any, list[Item]] = {}
     for row in ask(question):
         items_by_key.setdefault(row["key"], []).append(_item(row))
@@ -145,7 +145,7 @@ def _membership(row: Mapping[str, Any]) -> Membership:
     return Membership(row["member_name"], row["role_name"], bool(inherits))
 
 
-def _notes(ask: Requirement, name: str) -> Iterator[tuple[str, str]]:
+def _notes(ask: Query, name: str) -> Iterator[tuple[str, str]]:
     for row in ask(_OTHERS):
         if row["found"]:
             yield name, f"grants on {row['what']}: {row['found']}"

@@ -119,7 +119,7 @@ class Postgres:
 
 
 def read(database: Postgres, grants: Grants, *, takes_data_for_modify: bool = False) -> None:
-    """Tells `grants` what `found` means."""
+    """Tells `grants` what the database means."""
     _Reader(database, grants, takes_data_for_modify).read()
 
 

@@ -129,7 +129,7 @@ def _move(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, level.aspect, value)
 
 
-def _move_edit(required: str | page_edit.Requirement, *types: str) -> page_edit.PageEdit:
+def _move_edit(required: str | page_edit.RequireRights, *types: str) -> page_edit.PageEdit:
     level = LEVELS[types[0]]
     reads = {level.parent: page_edit.reference(level.parent_type)}
     return page_edit.change(

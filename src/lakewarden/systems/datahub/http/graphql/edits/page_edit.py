@@ -30,7 +30,7 @@ Read = Callable[[Call, str, Input], Any]
 Entities = Callable[[Call, Input], Sequence[Entity]]
 """Reads what a mutation is about; raises `Failure` 400."""
 
-Requirement = Callable[[Edit, Entity, Input], None]
+RequireRights = Callable[[Edit, Entity, Input], None]
 """Asks what an edit of an entity takes, where that is more than one operation."""
 
 Check = Callable[[Edit, Input], None]
@@ -112,7 +112,7 @@ def creation(
 
 def change(
     entities: Entities,
-    required: str | Requirement,
+    required: str | RequireRights,
     write: Write,
     *,
     reads: Mapping[str, Read] | None = None,

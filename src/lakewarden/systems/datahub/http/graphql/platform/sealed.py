@@ -19,7 +19,7 @@ from lakewarden.systems.datahub.use_cases import aspects
 
 
 def sealed_failure(label: str) -> Failure:
-    """403: `what` is sealed, for every caller."""
+    """403: `label` is sealed, for every caller."""
     return Failure(403, f"{label} is kept sealed, and is never given out")
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lakewarden.app.fair_queue import Busy, FairQueue
+from lakewarden.app.fair_queue import FairQueue, TooManyWaiting
 
 PATIENCE = 60
 
@@ -91,11 +91,11 @@ def test_callers_that_wait_take_turns(held: Held) -> None:
 def test_what_waits_is_bounded_for_each_caller_and_for_all(held: Held) -> None:
     async def test(queue: FairQueue[str]) -> None:
         work = [queue.submit("eve", held.work(f"eve{at}")) for at in range(6)]
-        with pytest.raises(Busy):
+        with pytest.raises(TooManyWaiting):
             _ = queue.submit("eve", held.work("one too many"))
         work += [queue.submit("bob", held.work(f"bob{at}")) for at in range(4)]
         assert queue.waiting == 6
-        with pytest.raises(Busy):
+        with pytest.raises(TooManyWaiting):
             _ = queue.submit("cyd", held.work("nobody else"))
         held.let_go(*held._gates)
         await asyncio.gather(*work)

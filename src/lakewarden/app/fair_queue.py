@@ -21,7 +21,7 @@ THREADS: Final = 16
 """Handlers at work at the same time; writes wait for each other in any case."""
 
 
-class Busy(Unavailable):
+class TooManyWaiting(Unavailable):
     """Too many requests wait already."""
 
     public: ClassVar[str] = "too many requests are waiting; try again later"
@@ -57,7 +57,7 @@ class FairQueue(Generic[T]):
     def submit(self, caller: str, work: Callable[[], T]) -> asyncio.Future[T]:
         """The result of the work, once it was its turn; one that is cancelled before is not done.
 
-        Raises `Busy`.
+        Raises `TooManyWaiting`.
         """
         turn = _Turn(caller, work, asyncio.get_running_loop().create_future())
         queue = self._queues.get(caller)
@@ -65,7 +65,7 @@ class FairQueue(Generic[T]):
             self._run(turn)
             return turn.result
         if self._queued >= self._waiting or (queue and len(queue) >= self._caller_waiting):
-            raise Busy
+            raise TooManyWaiting
         self._queues.setdefault(caller, deque()).append(turn)
         self._queued += 1
         turn.result.add_done_callback(lambda _: self._leave(turn))

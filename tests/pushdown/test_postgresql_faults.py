@@ -198,7 +198,10 @@ def test_a_schema_of_our_name_that_is_not_ours(made: Estate) -> None:
 
 def test_a_realm_whose_setting_is_off(made: Estate) -> None:
     off = replace(made.state, system=load_system("gravitino", {}))
-    with connected(made.address) as database, pytest.raises(BadInput, match=r"`on`.*push reset"):
+    with (
+        connected(made.address) as database,
+        pytest.raises(BadInput, match=r"`on`.*a reset of `pg`"),
+    ):
         push.plan(database, off, made.target, NOW)
 
 

@@ -20,7 +20,7 @@ from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
 from lakewarden.cli.status_line import working
 from lakewarden.cli.text_file import read_text, write_text
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Busy, Conflict, Unknown
 
 if TYPE_CHECKING:
     from lakewarden.pushdown.drift import Difference, ForeignGrant
@@ -366,7 +366,12 @@ def opened_pushing(database: str | None) -> Iterator[Pushing]:
         actor = operator(service)
         write = partial(service.write, actor)
         keys = Keys(keys_of(url_of(database)))
-        yield Pushing(service, actor, write, keys, connect_target)
+        try:
+            yield Pushing(service, actor, write, keys, connect_target)
+        except Unknown as error:
+            if error.kind != "target" or error.hint:
+                raise
+            raise Unknown("target", error.name, "`lakewarden push targets` lists them") from None
 
 
 @contextmanager
@@ -375,7 +380,13 @@ def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget
     with opened_pushing(database) as pushing:
         target = pushing.target(name)
         with working("push", (f"ask {target.kind}",)):
-            yield pushing, target
+            try:
+                yield pushing, target
+            except Busy:
+                raise
+            except Conflict as error:
+                hint = f"`lakewarden push plan {name} --out FILE`, `lakewarden push doctor {name}`"
+                raise Conflict(f"{error}: {hint}") from None
 
 
 def _write_proposal(file: Path, proposal: PushAdoption) -> None:

@@ -13,6 +13,7 @@ from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator, rem
 from lakewarden.cli.duration import seconds
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
+from lakewarden.kernel.errors import Unknown
 from lakewarden.names.control import HOME
 
 Directory = Annotated[str, Parameter(help="Directory of the users.")]
@@ -60,12 +61,16 @@ def create(  # noqa: PLR0913 — one for each option
     from lakewarden.service import token
 
     with opened(at.database, makes=True) as service:
-        created = service.write(
-            operator(service),
-            lambda transaction: token.create(
-                transaction, user, directory, token.Terms(length, realm, title, engine), new=new
-            ),
-        )
+        terms = token.Terms(length, realm, title, engine)
+        try:
+            created = service.write(
+                operator(service),
+                lambda work: token.create(work, user, directory, terms, new=new),
+            )
+        except Unknown as error:
+            if error.kind != "user":
+                raise
+            raise Unknown("user", user, f"{error.hint} (`--new`)") from None
         show(done(created).text)
     return YES
 

@@ -34,13 +34,14 @@ class Unknown(WardenError):
     """Something was named that is not declared or not stored.
 
     `kind` is the sort of thing (`operation`, `privilege`, `type`, `entity`, …), `name`
-    the spelling that was given.
+    the spelling that was given; `hint` is what to do next.
     """
 
     def __init__(self, kind: str, name: str, hint: str = "") -> None:
         super().__init__(f"unknown {kind} `{name}`" + (f"; {hint}" if hint else ""))
         self.kind = kind
         self.name = name
+        self.hint = hint
 
 
 class Conflict(WardenError):

@@ -404,7 +404,7 @@ class Database:
             if is_open
             else ("the account may not do all of it, and the rest was done")
         )
-        see = f"the journal is kept; see `lakewarden push doctor {self._address.target}`"
+        see = "the journal is kept; see what the account of the target lacks"
         return Unavailable(f"the target `{self._address.target}`: {why}; {see}: {listed}{more}")
 
     def _views(self, catalog: Catalog) -> MaskingViews:

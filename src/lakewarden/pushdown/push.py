@@ -257,7 +257,7 @@ def _mapping(realm: RealmState, target: PushTarget) -> EngineMapping:
     """The rules of the realm for the target; raises `BadInput` where their setting is off."""
     why = switched_off(target, realm)
     if why:
-        raise BadInput(f"{why}; `lakewarden push reset {target.name}` takes back what was pushed")
+        raise BadInput(f"{why}; a reset of `{target.name}` takes back what was pushed")
     return of_model(realm.realm.model)[target.kind]
 
 
@@ -297,7 +297,7 @@ def apply(database: Database, agreed: PushPlan) -> int:
     if left or database.held() != agreed.wanted:
         kept = "the journal is kept" if agreed.is_journalled else "nothing was changed"
         message = f"the target did not come to what was planned; {kept}"
-        raise Conflict(f"{message}; see `lakewarden push doctor {agreed.target.name}`")
+        raise Conflict(f"{message}; see what the account of the target lacks, and plan again")
     return len(agreed.statements)
 
 

@@ -129,7 +129,7 @@ def _free(state: State, realm: str, to: str) -> Iterator[Asset]:
     if len(tree.stored) > MOST_ENTITIES:
         raise LimitExceeded(
             f"realm `{realm}` has {len(tree.stored):,} entities, at most {MOST_ENTITIES:,} are"
-            " compared here; `lakewarden pipeline link` links more"
+            " compared here; the pipeline links more"
         )
     for id in checked(tree.stored):
         asset = Asset(realm, tree.entity(id))

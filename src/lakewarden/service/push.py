@@ -321,15 +321,14 @@ class Pushing:
 
         def work() -> tuple[PushPlan, int]:
             asked = self.service.clock()
-            with self._locked(realm, name) as (session, target):
+            with self._locked(realm, name) as (session, target, lock):
                 made = self._planned(session, target, adopts)
                 if made.digest != digest and not made.continues(digest):
-                    why = "the realm or the target changed since the plan; plan again"
-                    raise Conflict(f"{why}: `lakewarden push plan {name} --out FILE`")
-                self._begin(made)
+                    raise Conflict("the realm or the target changed since the plan; plan again")
+                self._begin(made, lock)
                 count = session.apply(made)
                 done = replace(made.done(), pushed_at=asked)
-                self._record(done, statements=count, residue=made.residues.count)
+                self._record(done, lock, statements=count, residue=made.residues.count)
                 return made, count
 
         return self._on(APPLY, realm, work)
@@ -339,11 +338,11 @@ class Pushing:
 
         def work() -> int:
             asked = self.service.clock()
-            with self._locked(realm, name) as (session, _):
+            with self._locked(realm, name) as (session, _, lock):
                 made = session.reset_plan()
-                self._begin(made)
+                self._begin(made, lock)
                 count = session.apply(made)
-                self._record(replace(made.done(), pushed_at=asked), statements=count)
+                self._record(replace(made.done(), pushed_at=asked), lock, statements=count)
                 return count
 
         return self._on(APPLY, realm, work)
@@ -371,8 +370,8 @@ class Pushing:
         """
 
         def work() -> AccountFound:
-            target, _ = self._stored(realm, name)
-            with self._connected(target) as session:
+            target, mark = self._stored(realm, name)
+            with self._connected(target, StoreLock(self.service, target, mark)) as session:
                 session.look()
                 session.know(target)
                 now = self._realm(target)
@@ -423,7 +422,7 @@ class Pushing:
         for _ in range(_LOOKS):
             target, mark = self._stored(realm, name)
             try:
-                with self._connected(target) as session:
+                with self._connected(target, StoreLock(self.service, target, mark)) as session:
                     session.require_free()
                     session.look()
                     session.know(target)
@@ -444,24 +443,28 @@ class Pushing:
             return target, push_target.push_mark(reading, target)
 
     @contextmanager
-    def _locked(self, realm: str, name: str) -> Iterator[tuple[TargetSession[Any], PushTarget]]:
+    def _locked(
+        self, realm: str, name: str
+    ) -> Iterator[tuple[TargetSession[Any], PushTarget, StoreLock]]:
         """A target that nobody else pushes to until the end, as it is stored by then."""
-        before, _ = self._stored(realm, name)
-        with self._connected(before) as session:
+        before, mark = self._stored(realm, name)
+        lock = StoreLock(self.service, before, mark)
+        with self._connected(before, lock) as session:
             session.lock()
             with self.service.reading() as reading:
                 target = push_target.whole(reading, before)
+                lock.mark = push_target.push_mark(reading, target)
             session.know(target)
-            yield session, target
+            yield session, target, lock
 
     @contextmanager
-    def _connected(self, target: PushTarget) -> Iterator[TargetSession[Any]]:
+    def _connected(self, target: PushTarget, lock: StoreLock) -> Iterator[TargetSession[Any]]:
         sealing = self._sealing()
         with self.service.reading() as reading:
             address = push_target.url(reading, sealing, target)
             store = push_target.store_id(reading)
         store = store or self._write(push_target.name_store)
-        reads, lock = partial(reading_of, self.service), StoreLock(self.service, target)
+        reads = partial(reading_of, self.service)
         with (
             step("call a target", calls=target.kind),
             self.connect(target, address, store, reads, lock) as session,
@@ -479,17 +482,18 @@ class Pushing:
             raise Conflict(f"`{of.place}` is `{current.place}` now; try again")
         return realm
 
-    def _begin(self, made: PushPlan) -> None:
-        begun = made.begun()
+    def _begin(self, made: PushPlan, lock: StoreLock) -> None:
+        begun, mark = made.begun(), lock.mark
         if begun is not None:
-            denied = self._write(lambda work: push_target.begin(work, begun, phase="begun"))
+            denied = self._write(lambda work: push_target.begin(work, begun, mark, phase="begun"))
             if denied is not None:
                 raise _Refused(denied)
+            lock.mark = mark.begun(begun)
 
-    def _record(self, target: PushTarget, **details: object) -> None:
+    def _record(self, target: PushTarget, lock: StoreLock, **details: object) -> None:
         """Remembers what was told, before the target keeps it: else nothing is kept there."""
         cancellation.check()
-        denied = self._write(lambda transaction: push_target.record(transaction, target, **details))
+        denied = self._write(lambda work: push_target.record(work, target, lock.mark, **details))
         if denied is not None:
             raise _Refused(denied)
 

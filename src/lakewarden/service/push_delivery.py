@@ -26,7 +26,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.push import Connect, PushPlan, TargetSession
 from lakewarden.service.push_lock import BUSY_TOO_LONG_SECONDS, StoreLock
 from lakewarden.service.push_outbox import LEASE_SECONDS, Followed, Pending
-from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target import PushMark, PushTarget
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -134,13 +134,16 @@ class Delivery:
     # --- the target ---
 
     def _push(self, target: PushTarget) -> int:
-        with self._connected(target) as session:
+        with self.service.reading() as reading:
+            lock = StoreLock(self.service, target, push_target.push_mark(reading, target))
+        with self._connected(target, lock) as session:
             session.lock()
             # Read after that: what another push told meanwhile would be undone by an older state.
             # All of one moment: by another name of its catalog a target would have nothing.
             asked, state = self.service.clock(), self.service.catch_up()
             with aligned_reading(self.service, state) as (state, reading):
                 realm, target = state.realm(target.realm), push_target.whole(reading, target)
+                lock.mark = push_target.push_mark(reading, target)
             session.know(target)
             over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
             made: PushPlan = (
@@ -148,18 +151,20 @@ class Delivery:
             )
             count = 0
             if made.is_pending:
-                self._write(lambda work: _begin(work, made))
+                lock.mark = self._write(lambda work: _begin(work, made, lock.mark))
                 count = session.apply(made)
-                self._write(lambda work: _record(work, made, count))
+                lock.mark = self._write(lambda work: _record(work, made, lock.mark, count))
         is_other = not made.is_pending and made.done().pushed != target.pushed
         # What begins or ends by itself from the moment of the question on is told once more.
         told = replace(made.done(), revision=state.revision, pushed_at=asked, journal={})
-        self._write(lambda work: _settle(work, told, over=over, is_other=is_other))
+        self._write(lambda work: _settle(work, told, lock.mark, over=over, is_other=is_other))
         return count
 
-    def _connected(self, target: PushTarget) -> AbstractContextManager[TargetSession[Any]]:
+    def _connected(
+        self, target: PushTarget, lock: StoreLock
+    ) -> AbstractContextManager[TargetSession[Any]]:
         address, store = self._address(target), self._store()
-        reads, lock = partial(reading_of, self.service), StoreLock(self.service, target)
+        reads = partial(reading_of, self.service)
         return self.connect(target, address, store, reads, lock)
 
     def _address(self, target: PushTarget) -> str:
@@ -225,46 +230,56 @@ class Delivery:
         return self.service.write(SYSTEM, job)
 
 
-def _begin(work: WriteTransaction, made: PushPlan) -> None:
-    """Remembers that a push has begun, of a target that keeps each statement."""
+def _begin(work: WriteTransaction, made: PushPlan, mark: PushMark) -> PushMark:
+    """Remembers that a push has begun, of a target that keeps each statement; the mark of then."""
     begun = made.begun()
-    if begun is not None:
-        current = push_target.changed(work.store, begun, journal=begun.journal)
-        work.change(begun.realm, push_target.put(current))
+    if begun is None:
+        return mark
+    push_target.require_mark(work.store, begun, mark)
+    current = push_target.changed(work.store, begun, journal=begun.journal)
+    work.change(begun.realm, push_target.put(current))
+    return mark.begun(begun)
 
 
-def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
-    """Remembers what a target is told, before the target keeps it."""
+def _record(work: WriteTransaction, made: PushPlan, mark: PushMark, count: int) -> PushMark:
+    """Remembers what a target is told, before the target keeps it; the mark of then."""
     done = made.done()
+    push_target.require_mark(work.store, done, mark)
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
     work.change(done.realm, *push_target.told(work, current))
     counts = {"statements": count, "residue": made.residues.count}
     push_target.audit(work, done, "push.apply", "followed", **counts)
+    return mark.recorded(work.store.revision + 1)
 
 
-def _settle(work: WriteTransaction, done: PushTarget, *, over: bool, is_other: bool) -> None:
+def _settle(
+    work: WriteTransaction, done: PushTarget, mark: PushMark, *, over: bool, is_other: bool
+) -> None:
     """Takes out the entry of a target that was told, unless there is more to tell.
 
+    That is so, too, where another push came by now: the lock is gone with the target that has it.
     `is_other`: what it holds is not what was remembered of it.
     """
     current = next(push_target.stored(work.store, done), None)
     if current is None:
         return
     entry = push_outbox.pending(work.store, [done]).get(done.name)
-    after = replace(
-        current, pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={}
-    )
-    if over:
-        _leave(work, after)
+    is_newest = push_target.push_mark(work.store, current) == mark
+    if is_newest and over:
+        _leave(work, current)
         return
-    work.change(
-        done.realm, *(push_target.told(work, after) if is_other else (push_target.put(after),))
-    )
-    if entry is not None and entry.revision > done.revision:
+    if is_newest:
+        after = replace(
+            current,
+            pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
+        )  # fmt: skip
+        changes = push_target.told(work, after) if is_other else (push_target.put(after),)
+        work.change(done.realm, *changes)
+    if entry is not None and (entry.revision > done.revision or not is_newest):
         left = replace(entry, since=work.now, attempts=0, due=0.0, error="", holder="", until=0.0)
-        work.change(done.realm, push_outbox.put(after, left))
+        work.change(done.realm, push_outbox.put(current, left))
     else:
-        work.change(done.realm, push_outbox.put(after, None))
+        work.change(done.realm, push_outbox.put(current, None))
 
 
 def _leave(work: WriteTransaction, old: PushTarget) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from lakewarden.kernel.errors import Busy, WardenError
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target import PushMark, PushTarget, require_mark
 
 HELD_SECONDS: Final = 60.0
 """After so long without a sign of the push that has the lock another one takes it over."""
@@ -36,6 +36,8 @@ class StoreLock:
 
     service: DecisionService
     target: PushTarget
+    mark: PushMark
+    """That of the target as this push read it and changed it itself."""
     _number: int = field(default_factory=lambda: secrets.randbits(31))
     _taken_at: float | None = None
 
@@ -52,12 +54,15 @@ class StoreLock:
         """Holds it further, if it was taken and that is due; raises `Busy` where it was lost.
 
         It is lost once another push has taken it, though that is over by now: the target is not as
-        it was read. Without another one it is not, however late this comes.
+        it was read. Without another one it is not, however late this comes. Rows that are over are
+        pruned, so what another push left of itself is its mark.
         """
         if self._taken_at is not None:
             passed = self.service.clock() - self._taken_at
             if not 0.0 <= passed < RENEW_SECONDS:
                 self._hold(_NEVER)
+                with self.service.reading() as reading:
+                    require_mark(reading, self.target, self.mark)
 
     def release(self) -> None:
         """Lets the next push in; where the store is away, that is so after a while."""

@@ -10,12 +10,15 @@ import re
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Final
+
+import msgspec
 
 from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON, of_model
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown
+from lakewarden.kernel.errors import BadInput, Busy, Conflict, Unavailable, Unknown
 from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.actor import SYSTEM
@@ -62,6 +65,13 @@ NAME: Final = r"[a-z][a-z0-9]{0,15}"
 
 MAX_ADDRESS: Final = 2_048
 """Characters of an address."""
+
+LEAST_SECRET: Final = 32
+MOST_SECRET: Final = 256
+"""Characters of a secret that events are signed with."""
+
+SIGNABLE: Final = "[!-~]"
+"""Signs of one: they have the same bytes in every encoding, so that both sides sign alike."""
 
 _EXPECTED: Final = "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
 _ADDRESS: Final = re.compile(
@@ -215,11 +225,22 @@ def sent_event(reading: Reading, of: PushTarget) -> SentEvent:
 
 @dataclass(frozen=True, slots=True)
 class PushMark:
-    """What another push to a target changes: the revision it was remembered at, and the journal."""
+    """What another push to a target changes: the revision it was remembered at, and the journal.
+
+    Of the journal it is a digest.
+    """
 
     added: int
     revision: int
-    journal: Mapping[str, Any]
+    journal: str
+
+    def begun(self, target: PushTarget) -> PushMark:
+        """The mark once this push, as one of the target, has begun."""
+        return replace(self, journal=_digest(target.journal))
+
+    def recorded(self, revision: int) -> PushMark:
+        """The mark once what this push told is remembered, by the write of that revision."""
+        return replace(self, revision=revision, journal=_digest({}))
 
 
 def push_mark(reading: Reading, of: PushTarget) -> PushMark:
@@ -227,7 +248,21 @@ def push_mark(reading: Reading, of: PushTarget) -> PushMark:
     about = Entity(_PUSHED, of.name)
     document = reading.documents(of.realm, [about]).get(about, {})
     revision: int = document.get(_AT, 0)  # type: ignore[assignment]  # as `told` wrote it
-    return PushMark(of.added, revision, of.journal)
+    return PushMark(of.added, revision, _digest(of.journal))
+
+
+def _digest(journal: Mapping[str, Any]) -> str:
+    """The same of a journal before and after it was stored."""
+    return sha256(msgspec.json.encode(journal, order="sorted")).hexdigest()
+
+
+def require_mark(reading: Reading, of: PushTarget, mark: PushMark) -> None:
+    """Raises `Busy` where another push to a target began or ended since its mark was read.
+
+    Raises `Unknown` where it was removed.
+    """
+    if push_mark(reading, current(reading, of)) != mark:
+        raise Busy(f"another push to the target `{of.name}` came in between; plan again")
 
 
 def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNote]:
@@ -243,7 +278,7 @@ def target(reading: Reading, realms: Iterable[str], name: str) -> PushTarget:
     """The target of that name; raises `Unknown` where there is none."""
     found = [one for one in targets(reading, realms) if one.name == name]
     if not found:
-        raise Unknown("target", name, "`lakewarden push targets` lists them")
+        raise Unknown("target", name)
     return found[0]
 
 
@@ -327,8 +362,11 @@ def put_webhook_secret(
 ) -> Denied | None:
     """Has events of a target be signed with it from now on; without one, they are not signed.
 
-    Raises `Unknown` where the target was removed meanwhile.
+    Raises `BadInput` for what is no secret, and `Unknown` where the target was removed meanwhile.
     """
+    if secret and not re.fullmatch(f"{SIGNABLE}{{{LEAST_SECRET},{MOST_SECRET}}}", secret):
+        expected = f"expected {LEAST_SECRET} to {MOST_SECRET} letters, digits and signs of ASCII"
+        raise BadInput(expected, where="secret")
     refused = _refused(transaction, "push_target.put", of, signed=bool(secret))
     if refused is None:
         current(transaction.store, of)
@@ -419,13 +457,16 @@ def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
     return refused
 
 
-def record(transaction: WriteTransaction, done: PushTarget, **details: object) -> Denied | None:
-    """Stores what a target was told, as it was at its `pushed_at`.
+def record(
+    transaction: WriteTransaction, done: PushTarget, mark: PushMark, **details: object
+) -> Denied | None:
+    """Stores what a target was told, as it was at its `pushed_at`, by the push of that mark.
 
-    Raises `Unknown` where the target was removed meanwhile.
+    Raises `Unknown` where the target was removed meanwhile, `Busy` where another push came.
     """
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
+        require_mark(transaction.store, done, mark)
         now = changed(
             transaction.store, done,
             pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
@@ -434,13 +475,16 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
     return refused
 
 
-def begin(transaction: WriteTransaction, begun: PushTarget, **details: object) -> Denied | None:
+def begin(
+    transaction: WriteTransaction, begun: PushTarget, mark: PushMark, **details: object
+) -> Denied | None:
     """Stores that a push has begun, before anything is done that the target keeps.
 
-    Raises `Unknown` where the target was removed meanwhile.
+    Raises `Unknown` where the target was removed meanwhile, `Busy` where another push came.
     """
     refused = _refused(transaction, "push.apply", begun, **details)
     if refused is None:
+        require_mark(transaction.store, begun, mark)
         transaction.change(
             begun.realm, put(changed(transaction.store, begun, journal=begun.journal))
         )

@@ -92,7 +92,7 @@ class PushWatch:
         targets = {one.name: one for one in self.pushing.targets()}
         for name in self.names:
             if name not in targets:
-                raise Unknown("target", name, "`lakewarden push targets` lists them")
+                raise Unknown("target", name)
         named = sorted(self.names or targets)
         for gone in self._schedules.keys() - targets.keys():
             del self._schedules[gone]

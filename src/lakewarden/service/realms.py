@@ -192,5 +192,5 @@ def _check_targets(transaction: WriteTransaction, name: str) -> None:
     found = push_target.targets(transaction.store, (name,))
     told = ", ".join(f"`{one.name}`" for one in found if any(one.pushed.values()) or one.journal)
     if told:
-        message = f"targets hold what the realm `{name}` allows: {told}; `lakewarden push reset`"
-        raise Conflict(f"{message} takes it back, `lakewarden push target remove` leaves it there")
+        message = f"targets hold what the realm `{name}` allows: {told}; reset them, which takes it"
+        raise Conflict(f"{message} back, or remove them, which leaves it there")

@@ -112,7 +112,7 @@ def create(
     if refused is not None:
         return refused
     if not (new or is_stored(transaction.state, user, directory)):
-        hint = f"not in directory `{directory}` or its realms: add the user, or use `--new`"
+        hint = f"not in directory `{directory}` or its realms: add the user, or set `new`"
         raise Unknown("user", user, hint)
     if realm is not None and transaction.realm(realm).realm.directory != directory:
         raise BadInput(f"the people of realm `{realm}` are in another directory than `{directory}`")

@@ -58,6 +58,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "other": {"realm": "cdap", "entity": "dataset:shop.orders"},
     },
     "LinkRows": {"keeper": "rules", "links": [["gravitino", "metalake:lk", "cdap", "dataset:a.b"]]},
+    "EventSecretRequest": {"secret": "0123456789abcdef" * 2},
     "TargetRequest": {"catalog": "lk.sales", "url": "postgresql://keeper:x@db.example/sales"},
     "PushRequest": {"digest": "0" * 64},
     "LookupRequest": {"columns": [{"name": "region"}], "rows": [["eu"]]},

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service import push_target
 from lakewarden.service.actor import Actor
 from lakewarden.service.push import Pushing
 from lakewarden.service.push_target import check_address, declared
@@ -23,6 +24,7 @@ from tests.servers import fresh_database
 REALM = "/realms/gravitino"
 TARGET = f"{REALM}/targets/pg"
 AWAY = "postgresql://keeper:s3cret@127.0.0.1:1/d"
+SECRET = "b5pW-3vTq_0aXyZ9kLmN8rStUvW7cDeF"
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def test_a_realm_is_not_dropped_while_a_target_holds_what_it_allows(
     server.must("POST", f"{TARGET}/apply", {"digest": plan["digest"]})
     answer = server.ask("DELETE", REALM)
     assert answer.status == 409
-    assert "`pg`; `lakewarden push reset` takes it back" in answer.body["detail"]
+    assert "`pg`; reset them, which takes it back" in answer.body["detail"]
     assert may_read(database)
     server.must("POST", f"{TARGET}/reset")
     assert server.ask("DELETE", REALM).status == 204
@@ -132,7 +134,7 @@ def test_an_expired_plan_is_refused_and_changes_nothing(server: Api, database: A
     server.must("DELETE", f"{REALM}/statements/read")
     answer = server.ask("POST", f"{TARGET}/apply", {"digest": plan["digest"]})
     assert answer.status == 409
-    assert "plan again" in answer.body["detail"]
+    assert answer.body["detail"].endswith("changed since the plan; plan again")
     assert not may_read(database)
 
 
@@ -163,6 +165,59 @@ def test_an_address_never_comes_back(server: Api) -> None:
     ]
     assert [answer.status for answer in answers] == [200, 200, 409, 503, 503, 503, 503, 200]
     assert all("s3cret" not in str(answer.body) for answer in answers)
+
+
+def test_a_secret_of_events_is_stored_encrypted_and_never_comes_back(
+    server: Api, tmp_path: Path
+) -> None:
+    server.must("PUT", TARGET, {"catalog": "lk.sales", "url": AWAY})
+    assert stored_secret(server) == ""
+    given = server.ask("PUT", f"{TARGET}/secret", {"secret": SECRET})
+    assert (given.status, given.body) == (204, None)
+    assert stored_secret(server) == SECRET
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(SECRET.encode() in path.read_bytes() for path in files)
+    answers = [server.ask("GET", path) for path in (f"{REALM}/targets", "/audit")]
+    assert all(SECRET not in str(answer.body) for answer in answers)
+    server.must("PUT", f"{TARGET}/secret", {"secret": SECRET[::-1]})
+    assert stored_secret(server) == SECRET[::-1]
+    server.must("DELETE", f"{TARGET}/secret")
+    assert stored_secret(server) == ""
+    server.must("DELETE", f"{TARGET}/secret")
+
+
+@pytest.mark.parametrize(
+    "secret", ["", SECRET[:31], SECRET + " ", SECRET + "\n", SECRET + "é", "s" * 257, 7]
+)
+def test_what_is_no_secret_of_events_is_refused_and_not_repeated(
+    server: Api, secret: object
+) -> None:
+    server.must("PUT", TARGET, {"catalog": "lk.sales", "url": AWAY})
+    answer = server.ask("PUT", f"{TARGET}/secret", {"secret": secret})
+    assert answer.status == 400
+    assert SECRET[:31] not in str(answer.body)
+    assert stored_secret(server) == ""
+
+
+def test_who_reads_the_realm_may_not_sign_its_events(server: Api) -> None:
+    server.must("PUT", TARGET, {"catalog": "lk.sales", "url": AWAY})
+    server.must("PUT", "/directories/main/users/olga")
+    right = {"privileges": ["READ_REALM"], "to": ["user:olga"], "on": "realm:gravitino"}
+    server.must("PUT", "/realms/_server/statements/olga", right)
+    for verb, body in (("PUT", {"secret": SECRET}), ("DELETE", None)):
+        answer = server.ask(verb, f"{TARGET}/secret", body, user="olga")
+        assert (answer.status, answer.body["operation"]) == (403, "push_target.put")
+    assert stored_secret(server) == ""
+    other = TARGET.replace("/pg", "/none")
+    assert server.ask("PUT", f"{other}/secret", {"secret": SECRET}).status == 404
+    assert server.ask("DELETE", f"{other}/secret").status == 404
+
+
+def stored_secret(server: Api) -> str:
+    with server.service.reading() as reading:
+        target = push_target.target(reading, ("gravitino",), "pg")
+        return push_target.webhook_secret(reading, server.app.parts.services.sealing, target)
 
 
 def test_one_that_is_to_follow_is_behind_at_first(server: Api) -> None:

@@ -1170,6 +1170,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/targets/{target}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** sign events of drift in a target */
+        put: operations["put_realms_by_realm_targets_by_target_secret"];
+        post?: never;
+        /** sign events of drift in a target no more */
+        delete: operations["delete_realms_by_realm_targets_by_target_secret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/targets/{target}/plan": {
         parameters: {
             query?: never;
@@ -2411,6 +2429,13 @@ export interface components {
             relations: {
                 [key: string]: string[];
             };
+        };
+        /**
+         * EventSecretRequest
+         * @description What events of drift in a target are signed with, stored encrypted and never returned.
+         */
+        EventSecretRequest: {
+            secret: string;
         };
         /**
          * Findings
@@ -7514,6 +7539,70 @@ export interface operations {
         };
     };
     delete_realms_by_realm_targets_by_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_realms_by_realm_targets_by_target_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventSecretRequest"];
+            };
+        };
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_realms_by_realm_targets_by_target_secret: {
         parameters: {
             query?: never;
             header?: never;

@@ -24,7 +24,14 @@ from lakewarden.service.control import Denied
 from lakewarden.service.policy_text import written
 from lakewarden.service.push import Pushing, PushPlan
 from lakewarden.service.push_outbox import Pending
-from lakewarden.service.push_target import MAX_ADDRESS, DriftNote, PushTarget
+from lakewarden.service.push_target import (
+    LEAST_SECRET,
+    MAX_ADDRESS,
+    MOST_SECRET,
+    SIGNABLE,
+    DriftNote,
+    PushTarget,
+)
 
 SHOWN: Final = 1_000
 """Rows of one kind in an answer; all of them are counted."""
@@ -51,6 +58,19 @@ class TargetRequest(RequestBody, kw_only=True):
     url: Annotated[str, Meta(min_length=1, max_length=MAX_ADDRESS)]
     style: Annotated[str, described(pattern=_STYLE)] = ""
     follow: bool = False
+
+
+class EventSecretRequest(RequestBody, kw_only=True):
+    """What events of drift in a target are signed with, stored encrypted and never returned."""
+
+    secret: Annotated[
+        str,
+        Meta(
+            min_length=LEAST_SECRET,
+            max_length=MOST_SECRET,
+            extra_json_schema={"pattern": f"^{SIGNABLE}*$"},
+        ),
+    ]
 
 
 class TargetDrift(ResponseBody, kw_only=True):
@@ -309,6 +329,16 @@ def remove(exchange: Exchange) -> HandlerResult:
     return pushing(exchange).remove(*_place(exchange))
 
 
+def sign(exchange: Exchange, body: EventSecretRequest) -> HandlerResult:
+    """Has events of a target be signed with a secret."""
+    return pushing(exchange).sign(*_place(exchange), body.secret)
+
+
+def unsign(exchange: Exchange) -> HandlerResult:
+    """Has events of a target be signed no more."""
+    return pushing(exchange).sign(*_place(exchange), "")
+
+
 def plan(exchange: Exchange) -> HandlerResult:
     """What a push would do now."""
     adopts = exchange.one("adopt") == "true"
@@ -513,6 +543,21 @@ ENDPOINTS = (
         "push_target.remove",
         remove,
         "forget a target; what was pushed stays there",
+    ),
+    Endpoint(
+        "PUT",
+        _TARGET + "/secret",
+        "push_target.put",
+        sign,
+        "sign events of drift in a target",
+        request=EventSecretRequest,
+    ),
+    Endpoint(
+        "DELETE",
+        _TARGET + "/secret",
+        "push_target.put",
+        unsign,
+        "sign events of drift in a target no more",
     ),
     Endpoint(
         "POST",

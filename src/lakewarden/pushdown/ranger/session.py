@@ -265,7 +265,7 @@ class RangerSession:
         found = self._held(writer.guids)
         if not found.same(agreed.wanted):
             message = "Ranger did not come to what was planned, others change it as well"
-            raise Conflict(f"{message}; run `lakewarden push plan {self._target.name}` again")
+            raise Conflict(f"{message}; plan again")
         agreed.given.update(found.guids)
         return len(agreed.steps)
 

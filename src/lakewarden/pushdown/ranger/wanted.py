@@ -156,7 +156,7 @@ def wanted(
     mapping = mapping_of(realm, service)
     if service.governs == CATALOG and not target.catalog:
         message = f"a service of type `{service.type}` is one catalog; add the target with"
-        raise BadInput(f"{message} `--catalog {target.metalake}.CATALOG`", where="catalog")
+        raise BadInput(f"{message} `{target.metalake}.CATALOG`", where="catalog")
     residues = Residues()
     naming = naming_of(realm, target, service, stored, residues)
     if style is not None:

@@ -16,6 +16,7 @@ from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.errors import Busy, Conflict, Unknown
 from lakewarden.service import people, push_outbox, push_target, realms
 from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.credential import Count
 from lakewarden.service.push import Connect, Pushing
 from lakewarden.service.push_delivery import BUSY_SECONDS, Delivery
 from lakewarden.service.push_lock import (
@@ -84,6 +85,16 @@ class Followed:
         plan: Any = self.pushing().plan(REALM, name)
         assert plan.is_pending
         self.pushing(connect).apply(REALM, name, plan.digest)
+
+    def lock(self) -> StoreLock:
+        """That of the target, for a push that has read it."""
+        target = self.target
+        with self.wire.service.reading() as reading:
+            return StoreLock(self.wire.service, target, push_target.push_mark(reading, target))
+
+    def prune(self) -> None:
+        """What a login does with rows that are over, such as the lock of a push that is."""
+        self.wire.service.store.try_once([Count(("login", "bo"), 5, 60.0)], self.now)
 
     @property
     def targets(self) -> list[PushTarget]:
@@ -326,13 +337,13 @@ def test_nobody_else_pushes_to_a_ranger_meanwhile(followed: Followed) -> None:
 
 
 def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) -> None:
-    gone = StoreLock(followed.wire.service, followed.target)
+    gone = followed.lock()
     gone.take()
     followed.now += HELD_SECONDS - 1.0
     assert followed.delivery().deliver_due() == 0
     followed.now += BUSY_SECONDS
     assert followed.delivery().deliver_due() == 1
-    second = StoreLock(followed.wire.service, followed.target)
+    second = followed.lock()
     second.take()
     with pytest.raises(Busy):  # it was not gone after all, and asks before its next request
         gone.keep()
@@ -341,14 +352,14 @@ def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) ->
     second.keep()
     followed.now += HELD_SECONDS - 1.0
     with pytest.raises(Busy):
-        StoreLock(followed.wire.service, followed.target).require_free()
+        followed.lock().require_free()
     second.release()
-    StoreLock(followed.wire.service, followed.target).require_free()
+    followed.lock().require_free()
 
 
 def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Followed) -> None:
     """What the first one read of the target is not so any more."""
-    late, other, looking = (StoreLock(followed.wire.service, followed.target) for _ in range(3))
+    late, other, looking = (followed.lock() for _ in range(3))
     late.take()
     followed.now += 2 * HELD_SECONDS
     looking.require_free()
@@ -362,9 +373,109 @@ def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Follo
     other.take()
 
 
+def standing_still(followed: Followed, meanwhile: Meanwhile) -> Connect:
+    """A push stands still before its first request that changes something; its lock is over."""
+
+    @contextmanager
+    def connect(*about: Any) -> Iterator[Any]:
+        with connect_target(*about) as session:
+            apply = session.apply
+
+            def late(agreed: Any) -> int:
+                followed.now += 2 * HELD_SECONDS
+                meanwhile()
+                followed.prune()
+                return int(apply(agreed))
+
+            with patch.object(session, "apply", late):
+                yield session
+
+    return connect
+
+
+def test_a_push_that_stands_still_ends_once_another_one_came_and_went(followed: Followed) -> None:
+    """Also where nothing is left of the lock that the other one had."""
+
+    def other() -> None:
+        followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+        followed.apply()
+        after.append(state())
+
+    def state() -> object:
+        return followed.ranger.changes, followed.target.pushed, followed.target.pushed_at
+
+    followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+    followed.apply()
+    followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+    after: list[object] = []
+    stands = standing_still(followed, other)
+    with pytest.raises(Busy, match="came in between"):
+        followed.apply(stands)
+    assert after == [state()]
+    assert followed.users() == set()
+    followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+    followed.now += 600.0
+    stands = standing_still(followed, other)
+    assert followed.delivery(stands).deliver_due() == 0
+    assert after[1:] == [state()]
+    assert followed.users() == set()
+    assert followed.deliver() == 1
+
+
+def test_a_push_that_stands_still_alone_goes_on(followed: Followed) -> None:
+    followed.apply(standing_still(followed, lambda: None))
+    assert followed.users() == {"ana"}
+
+
+@pytest.mark.parametrize("at", ["begun", "done"])
+def test_what_another_push_told_is_not_overwritten_in_the_store(
+    followed: Followed, at: str
+) -> None:
+    """A push that stands still between its requests and what it remembers."""
+    pushing, plan = followed.pushing(), followed.pushing().plan(REALM, "rg")
+    writes: list[PushTarget] = []
+
+    def other() -> None:
+        followed.now += 2 * HELD_SECONDS
+        followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+        followed.apply()
+        followed.prune()
+
+    def write(task: Any) -> Any:
+        if len(writes) == ["begun", "done"].index(at):
+            other()
+        writes.append(followed.target)
+        return pushing.write(task)
+
+    late = Pushing(pushing.service, BOSS, write, pushing.sealing, pushing.connect)
+    with pytest.raises(Busy, match="came in between"):
+        late.apply(REALM, "rg", plan.digest)  # type: ignore[union-attr]  # it is no denial
+    assert followed.target == writes[-1]
+    assert not followed.target.journal
+
+
+def test_what_another_push_told_by_the_end_of_a_delivery_stays(followed: Followed) -> None:
+    """A target lets go of its lock before its entry is taken out."""
+
+    @contextmanager
+    def connect(*about: Any) -> Iterator[Any]:
+        with connect_target(*about) as session:
+            yield session
+        followed.now += 1.0
+        followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
+        followed.apply()
+        left.append(followed.target)
+
+    left: list[PushTarget] = []
+    assert followed.deliver(connect) == 1
+    assert followed.targets == left
+    assert followed.deliver() == 1
+    assert followed.users() == set()
+
+
 def test_a_clock_that_is_ahead_keeps_no_push_out(followed: Followed) -> None:
     """Of another machine that has pushed."""
-    ahead, here = (StoreLock(followed.wire.service, followed.target) for _ in range(2))
+    ahead, here = (followed.lock() for _ in range(2))
     followed.now += 5.0
     ahead.take()
     ahead.release()

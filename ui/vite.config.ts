@@ -20,7 +20,8 @@ export default defineConfig({
     // Inlined assets and the preload shim would break the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    target: "es2023",
+    // What docs/pages.md names.
+    target: ["chrome111", "edge111", "firefox115", "safari16.4"],
   },
   // No test changes what another sees, so that they share one worker.
   test: { isolate: false },

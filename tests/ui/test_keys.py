@@ -285,3 +285,23 @@ def test_the_sheet_lists_the_keys(visit: Visits) -> None:
         letters = {"/", "j", "k", "n", "e", "d", "x", "t", "w", "*", "c", "f", "z", ".", "F8", "?"}
         assert letters <= set(listed)
         assert found.barriers("html") == []
+
+
+@pytest.mark.nightly
+def test_enter_that_ends_a_composition_chooses_nothing(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/cdap/privileges")
+        field = found.page.get_by_role("combobox", name="On", exact=True)
+        field.fill("namespace:")
+        method = found.page.context.new_cdp_session(found.page)
+        composed = {"text": "sal", "selectionStart": 3, "selectionEnd": 3}
+        method.send("Input.imeSetComposition", composed)
+        # As an input method has it: the key is named, the code says that it is not the page's.
+        enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 229}
+        method.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
+        found.settle()
+        assert "namespace" not in found.page.url
+        method.send("Input.insertText", {"text": "sales"})
+        assert field.input_value() == "namespace:sales"
+        field.press("Enter")
+        found.page.wait_for_url("**on=namespace%3Asales*")

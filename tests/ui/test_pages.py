@@ -11,7 +11,7 @@ import pytest
 from lakewarden.app.build import Application
 from lakewarden.app.dialects import all_dialects
 from lakewarden.config.settings import load
-from lakewarden.ui.built import built_files
+from lakewarden.ui.built import built_files, is_built
 from lakewarden.ui.login import own_path
 from lakewarden.ui.pages import Pages
 from tests.http.admin.api import Api
@@ -82,6 +82,15 @@ def test_a_file_that_is_not_there_is_no_page(pages: Api) -> None:
 def test_where_nothing_is_built_a_page_says_how(tmp_path: Path) -> None:
     assert not Pages({}).is_built
     assert built_files(tmp_path / "nowhere") == {}
+
+
+@pytest.mark.skipif(not is_built(), reason="the pages are not built: make ui")
+def test_older_browsers_read_the_scripts() -> None:
+    """Whatever comes with a library, too: what one of them does not know makes a page white."""
+    scripts = {name: one.content for name, one in built_files().items() if name.endswith(".js")}
+    assert scripts
+    for syntax in (b"(?<=", b"(?<!"):
+        assert [name for name, content in scripts.items() if syntax in content] == []
 
 
 def test_the_pages_can_be_left_out() -> None:

@@ -66,7 +66,7 @@ export function useOfferKeys(): void {
     const bearers = document.querySelectorAll<HTMLElement>(
       `main [aria-keyshortcuts="${event.key}"]:not(:disabled)`,
     );
-    const first = [...bearers].find((one) => one.checkVisibility());
+    const first = [...bearers].find((one) => one.getClientRects().length > 0);
     if (!first) return;
     // The letter would otherwise be typed into the field that has the focus now.
     event.preventDefault();

@@ -16,9 +16,15 @@ function takesLetters(target: EventTarget | null): boolean {
   return target.isContentEditable || target.matches(FIELD) || target.closest(LIST) !== null;
 }
 
+/** Whether a key belongs to an input method that composes; of the last one Safari tells the code alone. */
+export function isComposing(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229;
+}
+
 /** Whether the event is none of a single letter here. */
 export function isOff(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return true;
+  if (isComposing(event)) return true;
   if (takesLetters(event.target) || takesLetters(event.composedPath()[0] ?? null)) return true;
   return event.key.length === 1 && preferences().keys === "off";
 }

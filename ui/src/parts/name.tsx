@@ -1,13 +1,21 @@
-import { Fragment } from "react";
+import type { ReactNode } from "react";
 
 import styles from "./name.module.css";
 
 // Characters that would change how the text around them reads, or that cannot be seen or told from
-// others: fillers are letters, the blank of Braille is a symbol, of two spaces one is drawn. What
-// makes a pictograph colourful stays.
-const UNSEEN =
-  /(?!(?<=\p{ExtPict})\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800]|(?! )\p{Zs}|(?<= ) /u;
-const UNSEEN_ALL = new RegExp(UNSEEN, "gu");
+// others: fillers are letters, the blank of Braille is a symbol.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{DI}\u2800]/u;
+const PICTOGRAPH = /\p{ExtPict}/u;
+
+/**
+ * Whether a character cannot be seen after the one before it. Of two spaces one is drawn; what makes
+ * a pictograph colourful stays.
+ */
+export function isUnseen(one: string, before: string): boolean {
+  if (one === " ") return before === " ";
+  if (one === "\ufe0f") return !PICTOGRAPH.test(before);
+  return UNSEEN.test(one);
+}
 
 /**
  * A name as it is stored: in an isolate of its own, unseen characters as boxes with their code,
@@ -16,8 +24,15 @@ const UNSEEN_ALL = new RegExp(UNSEEN, "gu");
 export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
   const shown = shortened(text, cut);
   return (
-    <bdi className={styles.name} title={shown !== text ? text.replace(UNSEEN_ALL, "□") : undefined}>
-      {UNSEEN.test(shown) ? boxed(shown) : shown}
+    <bdi
+      className={styles.name}
+      title={shown !== text ? withUnseen(text, () => "□").join("") : undefined}
+    >
+      {withUnseen(shown, (one, at) => (
+        <span key={at} className={styles.box}>
+          {(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}
+        </span>
+      ))}
     </bdi>
   );
 }
@@ -30,21 +45,21 @@ function shortened(text: string, cut: number): string {
   return `${head.replace(/[\ud800-\udbff]$/, "")}…${tail.replace(/^[\udc00-\udfff]/, "")}`;
 }
 
-function boxed(text: string) {
-  let from = 0;
-  const parts = [...text.matchAll(UNSEEN_ALL)].map(({ 0: one, index }) => {
-    const before = text.slice(from, index);
-    from = index + one.length;
-    return (
-      <Fragment key={index}>
-        {before}
-        <span className={styles.box}>
-          {(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}
-        </span>
-      </Fragment>
-    );
-  });
-  return [...parts, text.slice(from)];
+/** A text in parts, with something else in place of each unseen character. */
+function withUnseen(text: string, box: (one: string, at: number) => ReactNode): ReactNode[] {
+  const parts: ReactNode[] = [];
+  let plain = "";
+  let before = "";
+  let at = 0;
+  for (const one of text) {
+    if (isUnseen(one, before)) {
+      parts.push(plain, box(one, at));
+      plain = "";
+    } else plain += one;
+    before = one;
+    at += one.length;
+  }
+  return [...parts, plain];
 }
 
 /** What a principal or entity is called without its kind: `user:ana` is `ana`; a URN stays. */

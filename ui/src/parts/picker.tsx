@@ -4,6 +4,7 @@ import { useDeferredValue, useRef, useState, type ReactNode } from "react";
 
 import { t } from "../words";
 import { Field } from "./fields";
+import { isComposing } from "./keys";
 import { Name } from "./name";
 import styles from "./picker.module.css";
 
@@ -77,7 +78,8 @@ export function Picker({
         autoCapitalize="off"
         onBlur={() => onSettle?.(value.trim())}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !isHighlighted.current) onSettle?.(value.trim());
+          if (event.key !== "Enter" || isComposing(event.nativeEvent)) return;
+          if (!isHighlighted.current) onSettle?.(value.trim());
         }}
       />
     </span>

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 import { t } from "../words";
 import { Icon } from "./icon";
+import { isComposing } from "./keys";
 import { Name } from "./name";
 import { Choices, useChoices, type Choice } from "./picker";
 import styles from "./tokens.module.css";
@@ -75,8 +76,7 @@ export function Tokens({
     input.current?.focus();
   };
   const typed = (event: KeyboardEvent) => {
-    // Enter ends what an input method composes.
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event.nativeEvent)) return;
     if (event.key === "Enter" && text.trim() && !isHighlighted.current) {
       event.preventDefault();
       setOpen(false);

@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Schemas } from "../../api/client";
 import { getRouteApi } from "@tanstack/react-router";
-import { useKeys } from "../../parts/keys";
+import { isComposing, useKeys } from "../../parts/keys";
 import { useRights } from "../../api/rights";
 import { choicesOf, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
@@ -238,7 +238,7 @@ function Settled({
       }}
       onBlur={settle}
       onKeyDown={(event) => {
-        if (event.key === "Enter") settle();
+        if (event.key === "Enter" && !isComposing(event.nativeEvent)) settle();
       }}
     />
   );

@@ -1,9 +1,10 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, callDialect, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRealm } from "../../api/server";
+import { everyStatement } from "../../api/statements";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
@@ -148,7 +149,7 @@ export default function Privileges() {
                 cell: (row) => (
                   <>
                     <small>{kindOf(row.anchor)}</small> <Name text={bare(row.anchor)} cut={60} />
-                    {/[*?]/.test(row.anchor) && <small> {t("a pattern")}</small>}
+                    {isPattern(row.anchor) && <small> {t("a pattern")}</small>}
                   </>
                 ),
               },
@@ -230,13 +231,17 @@ function rowsOf(statements: Statement[]): Row[] {
       });
     }
   }
-  const isPattern = (row: Row) => Number(/[*?]/.test(row.anchor));
   return [...rows.values()].sort(
     (one, other) =>
-      isPattern(one) - isPattern(other) ||
+      Number(isPattern(one.anchor)) - Number(isPattern(other.anchor)) ||
       one.anchor.localeCompare(other.anchor) ||
       one.principal.localeCompare(other.principal),
   );
+}
+
+/** Whether names are meant that an entity's name fits. */
+function isPattern(anchor: string): boolean {
+  return /[*?]/.test(anchor);
 }
 
 interface Stored {
@@ -251,17 +256,19 @@ function useStored(realm: string, principal: string, anchor: string): Stored {
   const asked = useSettled(JSON.stringify([principal, anchor]), PAUSE);
   const [to, on] = JSON.parse(asked) as [string, string];
   const isNamed = bare(to) !== "" && kindOf(on) !== "";
-  const found = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/statements",
-    { params: { path: { realm }, query: { to, "page.limit": 1000 } } },
-    { retry: false, enabled: isNamed },
-  );
+  const found = useQuery({
+    queryKey: ["grants", realm, to, on],
+    // A pattern is not asked for by itself: it is looked for among all that names the person.
+    queryFn: ({ signal }) =>
+      everyStatement(realm, { to, on: isPattern(on) ? undefined : on }, signal),
+    retry: false,
+    enabled: isNamed,
+  });
   const problem = found.error ? problemOf(found.error) : null;
   const retry = () => void found.refetch();
   if (!found.data || to !== principal || on !== anchor) return { problem, retry };
   const none = { principal, anchor, held: [], stored: [], fixed: false };
-  const own = rowsOf(found.data.statements).find(
+  const own = rowsOf(found.data).find(
     (row) => row.principal === principal && row.anchor === anchor,
   );
   return { row: own ?? none, problem, retry };
@@ -291,11 +298,11 @@ function Grant({
   const held = [...new Set([...row.held, ...actions])].filter(
     (one) => changes[one] ?? row.held.includes(one),
   );
-  const isPattern = /[*?]/.test(anchor);
-  const isKnown = row !== given || given.stored.length > 0;
-  const ready = bare(whole) !== "" && kindOf(anchor) !== "" && isKnown && !row.fixed;
+  // A row of the list may lack statements that did not fit it; nothing is changed by it alone.
+  const ready =
+    bare(whole) !== "" && kindOf(anchor) !== "" && known.row !== undefined && !row.fixed;
   const isChanged = [...held].sort().join() !== [...row.held].sort().join();
-  const scope = isPattern ? { matching: anchor } : { on: anchor };
+  const scope = isPattern(anchor) ? { matching: anchor } : { on: anchor };
   const effect = useEffectOf(
     realm,
     ready && isChanged ? draftOf(row.stored, whole, held, scope) : null,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lakewarden.pipeline import parquet_output
-from lakewarden.pipeline.row_digest import row_digests
+from lakewarden.pipeline.row_digest import row_digests, xxhash64
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,25 @@ _LONGEST = 90
 def test_the_digest_of_a_row_is_the_one_that_spark_documents() -> None:
     cells = {"a": ["Spark"], "b": pa.array([[123]], pa.list_(pa.int32())), "c": [2]}
     schema = pa.schema([("a", pa.string()), ("b", pa.list_(pa.int32())), ("c", pa.int32())])
-    assert row_digests(pa.table(cells, schema=schema))[0].tolist() == [5602566077635097486]
+    table = pa.table(cells, schema=schema)
+    assert xxhash64(table.columns, 1)[0].tolist() == [5602566077635097486]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([None, "a"], ["a", None]),
+        ([["a"], []], [[], ["a"]]),
+        ([["a"], None], [None, ["a"]]),
+        ([[], ["a"]], [None, ["a"]]),
+        ([["a", "b"], ["c"]], [["a"], ["b", "c"]]),
+    ],
+)
+def test_rows_that_differ_in_what_has_no_bytes_differ(one: list[Any], other: list[Any]) -> None:
+    kind = pa.list_(pa.string()) if any(isinstance(cell, list) for cell in one) else pa.string()
+    columns = [pa.array(cells, kind) for cells in zip(one, other, strict=True)]
+    first, second = row_digests(pa.table(columns, ["a", "b"])).T.tolist()
+    assert not {*first} & {*second}
 
 
 def test_a_column_of_a_type_that_no_table_has_is_refused() -> None:

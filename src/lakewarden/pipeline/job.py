@@ -151,7 +151,8 @@ class Job:
             known = {
                 name: previous.tables[name]
                 for name in set(self.tables) & previous.tables.keys()
-                if _files(self.version_folder / name) == _files(before / name)
+                if parquet_output.is_comparable(previous.tables[name])
+                and _files(self.version_folder / name) == _files(before / name)
             }
         others = [name for name in self.tables if name not in known]
         if self.without_spark:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from lakewarden.pipeline.product import Content
-from lakewarden.pipeline.row_digest import totals
+from lakewarden.pipeline.row_digest import OTHER, totals
 from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location, read_from, written_to
 from lakewarden.pipeline.storage.parquet import (
@@ -35,6 +35,9 @@ _HERE: Final = 1 << 29
 
 _BATCH: Final = 1 << 14
 """Rows that are looked at at once."""
+
+_SCHEME: Final = "2:"
+"""Before digests that tell apart which cells are null. Those without are of earlier releases."""
 
 ONE_FILE: Final = "part-00000.parquet"
 """What a table is called that is written as a whole."""
@@ -123,7 +126,8 @@ def content(frame: DataFrame) -> Content:
     """Rows and digest of a table.
 
     The digest is the sum, and the exclusive or, of a 64-bit digest of each row: it tells tables
-    apart that differ by accident, wherever and in whatever order they were computed.
+    apart that differ by accident, wherever and in whatever order they were computed; but not by
+    which elements of lists are null.
     """
     return contents({"": frame})[""]
 
@@ -205,15 +209,26 @@ def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
 
 
 def _digests(name: str, frame: DataFrame) -> DataFrame:
+    """Both digests of each row, as `row_digest.row_digests` has them."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    row = F.xxhash64(*frame.columns)
-    other = F.xxhash64(F.lit("other"), *frame.columns)
+    places = enumerate(frame.columns)
+    bits = [F.when(F.col(column).isNull(), 1 << place).otherwise(0) for place, column in places]
+    nulls = reduce(lambda one, other: one.bitwiseOR(other), bits).cast("long")
+    lists = [f.name for f in frame.schema.fields if f.dataType.typeName() == "array"]
+    sizes = [F.coalesce(F.array_size(column), F.lit(0)) for column in lists]
+    cells = [*map(F.col, frame.columns), nulls, *sizes]
+    row, other = F.xxhash64(*cells), F.xxhash64(F.lit(OTHER), *cells)
     return frame.select(F.lit(name).alias("table"), row.alias("row"), other.alias("other"))
 
 
 def _content(rows: int, sum: Any, mixed: Any) -> Content:
-    return Content(rows, f"{_unsigned(sum):016x}{_unsigned(mixed):016x}")
+    return Content(rows, f"{_SCHEME}{_unsigned(sum):016x}{_unsigned(mixed):016x}")
+
+
+def is_comparable(content: Content) -> bool:
+    """Whether its digest was made as those of this release are."""
+    return content.digest.startswith(_SCHEME)
 
 
 def _unsigned(number: Any) -> int:

@@ -4,17 +4,19 @@ Rows are hashed side by side: a column of numbers in some operations of numpy, t
 lists step by step, so many steps as the longest one takes.
 
 Source: XXH64 (https://xxhash.com), chained from column to column as
-`org.apache.spark.sql.catalyst.expressions.XxHash64` does; a null leaves the digest as it is.
+`org.apache.spark.sql.catalyst.expressions.XxHash64` does; a null leaves the digest as it is. So
+which cells are null, and how many elements lists have, goes behind the cells of each row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lakewarden.pipeline.index.columns import flags, ints
@@ -49,20 +51,38 @@ _HALF: Final = 4
 
 
 def row_digests(table: pa.Table) -> Words:
-    """For each row two digests: Spark's `xxhash64` of its cells, and the same behind `OTHER`.
+    """For each row two digests: of its cells, and of the same behind `OTHER`.
 
+    A digest is Spark's `xxhash64` of the cells; of a number whose bits tell which are null, the
+    lowest that of the first column; and of the number of elements of each list, 0 for null.
     Columns are of booleans, integers, texts, bytes, and lists of these. Raises `TypeError` for
     a column of another type. The first axis of the result distinguishes the two.
     """
+    lists = [column for column in table.columns if pa.types.is_list(column.type)]
+    sizes = [pc.fill_null(pc.list_value_length(column), 0) for column in lists]
+    return xxhash64([*table.columns, _nulls(table), *sizes], table.num_rows)
+
+
+def xxhash64(columns: Sequence[pa.ChunkedArray], rows: int) -> Words:
+    """Spark's `xxhash64` of these columns, and the same behind `OTHER`; see `row_digests`."""
     start = np.full((1, 1), SEED, dtype=np.uint64)
     other = _hashed(_Cells.of(pa.array([OTHER])), start, _FIRST)
-    seeds = np.repeat(np.concatenate([start, other]), table.num_rows, axis=1)
-    for column in table.columns:
+    seeds = np.repeat(np.concatenate([start, other]), rows, axis=1)
+    for column in columns:
         at = 0
         for chunk in column.chunks:
             seeds[:, at : at + len(chunk)] = _with_cells(chunk, seeds[:, at : at + len(chunk)])
             at += len(chunk)
     return seeds
+
+
+def _nulls(table: pa.Table) -> pa.ChunkedArray:
+    """Which cells of each row are null, as the bits of a number."""
+    bits = np.zeros(table.num_rows, np.int64)
+    for place, column in enumerate(table.columns):
+        if column.null_count:
+            bits |= flags(column.is_null()).astype(np.int64) << place
+    return pa.chunked_array([pa.array(bits)])
 
 
 def totals(table: pa.Table) -> tuple[int, int]:

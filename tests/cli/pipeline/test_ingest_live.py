@@ -55,7 +55,7 @@ ASKED = {
 IDENTITY = [
     {
         "path": "/scim/v2/Users",
-        "reply": {"totalResults": 2, "Resources": [{"id": "1", "userName": "ana"}]},
+        "reply": {"totalResults": 1, "Resources": [{"id": "1", "userName": "ana"}]},
     },
     {
         "path": "/scim/v2/Groups",

@@ -54,6 +54,13 @@ def test_a_leaver_is_in_no_group() -> None:
     assert note.cells == ("ben", "not active: left out of all groups")
 
 
+def test_names_of_attributes_may_have_any_case() -> None:
+    """As RFC 7643 says: a leaver was in his groups."""
+    leaver = {"ID": "8", "username": "ben", "Active": False}
+    found = rows_of(("Users/8", leaver), ("Groups", listed("8")))
+    assert not [row for row in found if row.table == "memberships"]
+
+
 def test_a_group_may_be_a_member_of_a_group() -> None:
     outer: dict[str, object] = {"id": "1", "displayName": "all", "members": [{"value": "9"}]}
     found = rows_of(("Groups", listed()), ("Groups/1", outer))
@@ -86,6 +93,16 @@ def test_a_member_that_nobody_is_is_set_aside() -> None:
             "Groups",
             {"totalResults": 2, "Resources": [{"id": i, "displayName": "a"} for i in "12"]},
             r"x\.reply\.Resources\[1\]: the group `a` is both `1` and `2`",
+        ),
+        (
+            "Groups",
+            {"totalResults": 2, "Resources": [{"id": "1", "displayName": "a"}]},
+            r"x\.reply\.totalResults: expected 2 resources, got 1: ask for all pages",
+        ),
+        (
+            "Users/1",
+            {"id": "1", "userName": "a", "USERNAME": "b"},
+            r"x\.reply\.userName: is given twice",
         ),
         (
             "Users",

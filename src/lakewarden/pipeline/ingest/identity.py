@@ -15,6 +15,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.ingest.scim import Lists, spelled
 from lakewarden.pipeline.ingest.unique_names import UniqueNames
 from lakewarden.service.source_row import Row, membership_row, note_row, principal_row
 from lakewarden.service.system import System
@@ -42,17 +43,18 @@ class People:
     principals_by_id: dict[str, _Named] = field(default_factory=dict)
     members: list[_Member] = field(default_factory=list)
     names: UniqueNames = field(default_factory=UniqueNames)
+    lists: Lists = field(default_factory=Lists)
 
-    def take(self, segments: tuple[str, ...], reply: Section) -> None:
+    def take(self, segments: tuple[str, ...], original: Section) -> None:
         """Adds one reply: a list of users or groups, or one of them. Raises `BadInput`."""
+        reply = spelled(original)
         if not segments or segments[0] not in ("Users", "Groups") or len(segments) > 2:
             raise BadInput("expected a reply of `Users` or `Groups`", where=reply.where)
         add = self._user if segments[0] == "Users" else self._group
         if len(segments) == 2:
             add(reply)
             return
-        if not isinstance(reply.take("totalResults"), int):
-            raise BadInput("expected a list response", where=reply.at("totalResults"))
+        self.lists.total(reply, frozenset({USER if segments[0] == "Users" else GROUP}))
         for item in reply.tables("Resources"):
             add(item)
 
@@ -69,10 +71,12 @@ class People:
     def _add(self, item: Section, named: _Named) -> None:
         id = item.text("id")
         self.names.add(*named.principal, id, named.where)
+        self.lists.add(named.principal.kind, id)
         self.principals_by_id[id] = named
 
     def rows(self, system: System) -> Iterator[Row]:
-        """The principals and the memberships."""
+        """The principals and the memberships. Raises `BadInput` where a page is missing."""
+        self.lists.check()
         for named in self.principals_by_id.values():
             yield principal_row(named.principal, named.where)
             if not named.is_active:

@@ -17,6 +17,7 @@ from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.service.warden import Warden
 from lakewarden.systems.gravitino.ingest.catalogs import people
+from lakewarden.systems.gravitino.ingest.catalogs.records import MemberOf, Present
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -203,6 +204,10 @@ def test_people_are_a_part_of_a_realm_with_grants(unstarted: SparkSession, tmp_p
             "line 5: `uid=ana,ou=hr` is both the user `ana` and the user `ana2`",
         ),
         ("dn: a\ndescription: x\rmember: eve\n", "line 2: expected a carriage return only"),
+        (
+            f"{group('cn=a', 'a')}member;range=0-1499: uid=ana\n",
+            "line 1: is cut off: member; export all of it",
+        ),
     ],
 )
 def test_a_malformed_directory_is_refused(
@@ -226,6 +231,69 @@ def test_only_the_ends_of_lines_cut_a_directory(tmp_path: Path) -> None:
         {"dn": ["cn=a"], "description": [f"{inside} more"], "uid": ["ana\x0c"]},
     )
     assert second == ("in.ldif: line 6", {"dn": ["cn=b"]})
+
+
+def test_members_in_ranges_names_in_languages_and_accounts_without_an_end_of_their_lock(
+    tmp_path: Path,
+) -> None:
+    """Active Directory gives 1,500 members at a time; `cn;lang-fr` is no name of a group."""
+    readers = "dn: cn=r\nobjectClass: group\ncn;lang-fr: Lecteurs\ncn: readers\n"
+    ranges = "member;range=0-0: uid=ana\nmember;Range=1-*: uid=ben\n\n"
+    locked = "pwdAccountLockedTime: 000001010000Z\n"
+    path = tmp_path / "in.ldif"
+    ben = person("uid=ben", "ben")
+    path.write_text(readers + ranges + person("uid=ana", "ana") + locked + "\n" + ben, "utf-8")
+    found = list(people.records([File(path, "in.ldif")]))
+    active = {one.principal.name: one.is_active for one in found if isinstance(one, Present)}
+    assert active == {"readers": True, "ana": False, "ben": True}
+    members = [one for one in found if isinstance(one, MemberOf)]
+    assert [(one.member.name, one.of.name) for one in members] == [
+        ("ana", "readers"),
+        ("ben", "readers"),
+    ]
+
+
+def test_names_of_attributes_of_an_identity_provider_may_have_any_case(tmp_path: Path) -> None:
+    """As RFC 7643 says: who is not active was, and a group had no members."""
+    user = {"ID": "1", "UserName": "ana", "Active": False}
+    staff = {"id": "2", "displayname": "staff", "Members": [{"Value": "1"}]}
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps({"totalresults": 2, "resources": [user, staff]}), "utf-8")
+    found = list(people.records([File(path, "in.json")]))
+    active = {one.principal.name: one.is_active for one in found if isinstance(one, Present)}
+    assert active == {"ana": False, "staff": True}
+    assert [one.member.name for one in found if isinstance(one, MemberOf)] == ["ana"]
+    path.write_text('{"id": "1", "userName": "ana", "active": false, "Active": true}', "utf-8")
+    with pytest.raises(BadInput, match="active: is given twice"):
+        list(people.records([File(path, "in.json")]))
+
+
+@pytest.mark.parametrize(
+    ("pages", "message"),
+    [
+        ([{"totalResults": 2, "Resources": [{"id": "1", "displayName": "a"}]}], "2 resources"),
+        ([{"totalResults": 2, "Resources": []}], "expected 2 resources, got 0"),
+        ([{"Resources": [{"id": "1", "displayName": "a"}]}], "expected a list response"),
+        (
+            [{"totalResults": 2, "Resources": [{"id": i, "displayName": i}]} for i in ("1", "2")],
+            "",
+        ),
+    ],
+)
+def test_a_list_of_which_pages_are_missing_is_refused(
+    tmp_path: Path, pages: list[object], message: str
+) -> None:
+    """Their members would be in no group, whatever the group is denied."""
+    files = []
+    for number, page in enumerate(pages):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(page), "utf-8")
+        files.append(File(path, path.name))
+    if message:
+        with pytest.raises(BadInput, match=message):
+            list(people.records(files))
+    else:
+        assert len(list(people.records(files))) == 2
 
 
 def test_two_groups_of_an_identity_provider_with_one_name_are_refused(tmp_path: Path) -> None:

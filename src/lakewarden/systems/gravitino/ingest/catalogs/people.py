@@ -2,14 +2,14 @@
 
     LDIF    entries of persons (`uid`, or `sAMAccountName`), of groups with members by name
             (`member`, `uniqueMember`) and of POSIX groups (`memberUid`). Not active: bit 2 of
-            `userAccountControl`, `nsAccountLock` TRUE
+            `userAccountControl`, `nsAccountLock` TRUE, `pwdAccountLockedTime` without an end
     SCIM    list responses or single resources: `userName` and `active`, `displayName` and `members`
 
 Members are found in all files together: by the name of their entry, or by their id. Two entries or
 ids with one name are an error: each would get what the other was granted.
 
 SOURCE: RFC 2849; RFC 4519, 2.24 and 3.5; RFC 2307; Active Directory schema, User-Account-Control;
-RFC 7643, 4.1 and 4.2; RFC 7644, 3.4.2.
+RFC 7643, 4.1 and 4.2; RFC 7644, 3.4.2; MS-ADTS, 3.1.1.3.1.3.3 (ranges); slapo-ppolicy(5).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.pipeline.ingest.scim import Lists, spelled
 from lakewarden.pipeline.ingest.unique_names import UniqueNames
 from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
@@ -41,7 +42,10 @@ GROUP: Final = "GROUP"
 
 _PERSONS: Final = frozenset({"person", "inetorgperson", "organizationalperson", "posixaccount"})
 _GROUPS: Final = frozenset({"groupofnames", "groupofuniquenames", "group", "posixgroup"})
+_NAMING: Final = frozenset({"cn", "uid", "samaccountname"})
 _DISABLED: Final = 0x2
+_LOCKED: Final = "000001010000Z"
+"""OpenLDAP's `pwdAccountLockedTime` of an account that only an administrator opens again."""
 _COMMA: Final = re.compile(" *, *")
 _EQUALS: Final = re.compile(" *= *")
 
@@ -56,6 +60,7 @@ class _People:
     principals: dict[str, Grantee] = field(default_factory=dict)
     members: list[tuple[str, Grantee, str]] = field(default_factory=list)
     names: UniqueNames = field(default_factory=UniqueNames)
+    lists: Lists = field(default_factory=Lists)
 
     def add(self, principal: Grantee, key: str, place: str) -> None:
         """Adds a principal by its id or the name of its entry. Raises `BadInput`."""
@@ -73,7 +78,8 @@ def records(files: Sequence[File]) -> Iterator[Record]:
         else:
             for record in json_records(file.path, file.name):
                 reply = Section(record.value, f"{file.name}: line {record.line}{record.path}")
-                yield from _reply(reply, people)
+                yield from _reply(spelled(reply), people)
+    people.lists.check()
     for key, group, place in people.members:
         member = people.principals.get(key)
         if member is None:
@@ -86,19 +92,22 @@ def records(files: Sequence[File]) -> Iterator[Record]:
 
 
 def _reply(reply: Section, people: _People) -> Iterator[Record]:
-    if "Resources" not in reply.names():
-        yield from _resource(reply, people)
-    for resource in reply.tables("Resources"):
-        yield from _resource(resource, people)
+    if "Resources" not in reply.names() and "totalResults" not in reply.names():
+        yield _resource(reply, people)
+        return
+    listed = [_resource(resource, people) for resource in reply.tables("Resources")]
+    people.lists.total(reply, frozenset(one.principal.kind for one in listed))
+    yield from listed
 
 
-def _resource(resource: Section, people: _People) -> Iterator[Record]:
+def _resource(resource: Section, people: _People) -> Present:
     id, name = resource.text("id"), resource.text("userName", "")
     principal = Grantee(USER, name) if name else Grantee(GROUP, resource.text("displayName"))
     people.add(principal, id, resource.where)
-    yield Present(principal, resource.where, resource.flag("active", default=True))
+    people.lists.add(principal.kind, id)
     for member in resource.tables("members"):
         people.members.append((member.text("value"), principal, member.where))
+    return Present(principal, resource.where, resource.flag("active", default=True))
 
 
 # LDIF
@@ -126,6 +135,7 @@ def _is_active(entry: Entry, place: str) -> bool:
     if not control.isdecimal():
         raise BadInput("expected a number in `userAccountControl`", where=place)
     is_locked = entry.get("nsaccountlock", ("",))[0].lower() == "true"
+    is_locked = is_locked or _LOCKED in entry.get("pwdaccountlockedtime", ())
     return not is_locked and not int(control) & _DISABLED
 
 
@@ -148,18 +158,24 @@ def _name(text: str) -> str:
 def entries(file: File) -> Iterator[tuple[str, Entry]]:
     """The entries of a file of LDIF, each with its place. Raises `BadInput`.
 
-    Values that are elsewhere (`:<`) and changes other than additions are errors.
+    Values that are elsewhere (`:<`) and changes other than additions are errors, and so are values
+    of which a directory gave only the first ones (`member;range=0-1499`).
     """
     entry: dict[str, list[str]] = {}
-    place = ""
+    place, cut = "", frozenset[str]()
     for number, line in (*_unfolded(file), (0, "")):
         at = f"{file.name}: line {number}"
         if not line:
+            if cut:
+                raise BadInput(
+                    f"is cut off: {', '.join(sorted(cut))}; export all of it", where=place
+                )
             if entry:
                 yield place, entry
             entry = {}
             continue
         key, value = _attribute(line, at)
+        cut = _cut(line, cut)
         if key == "version" and not entry:
             continue
         if not entry and key != "dn":
@@ -198,9 +214,20 @@ def _unfolded(file: File) -> Iterator[tuple[int, str]]:
             yield number, ""
 
 
+def _cut(line: str, before: frozenset[str]) -> frozenset[str]:
+    """The attributes of an entry of which values behind those of this line are missing."""
+    name, *options = line.partition(":")[0].lower().split(";")
+    ranges = [option for option in options if option.startswith("range=")]
+    if not ranges:
+        return before
+    return before - {name} if ranges[0].endswith("-*") else before | {name}
+
+
 def _attribute(line: str, at: str) -> tuple[str, str]:
     key, colon, value = line.partition(":")
-    name = key.partition(";")[0].lower()
+    name, *options = key.lower().split(";")
+    if name in _NAMING and {*options} - {"binary"}:
+        name = key.lower()  # `cn;lang-fr` is another name
     if not colon or not name or value.startswith("<"):
         raise BadInput("expected `attribute: value`", where=at)
     if not value.startswith(":"):

@@ -10,7 +10,7 @@ from lakewarden.client.server import Server
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service import question_text
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.limited_read import LimitedRead, limited_read
+from lakewarden.service.limited_read import LimitedRead, engine_read
 from lakewarden.service.question_text import QuestionText
 
 ENGINE = "duckdb"
@@ -37,7 +37,7 @@ class StoredRealm:
         realm = self._service.catch_up().realm(self._name)
         text = QuestionText(f"user:{user}", "", table)
         request = question_text.read(text, realm.system, realm.matrix, self._service.clock())
-        return limited_read(realm, request, ENGINE, columns)
+        return engine_read(realm, request, ENGINE, columns)
 
 
 class ServedRealm:

@@ -27,6 +27,7 @@ from lakewarden.service.column_names import ColumnNames
 from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.state import RealmState
 from lakewarden.service.steps import step
+from lakewarden.service.switched_off import lies_in_off, off_ids
 
 Names = Mapping[str, str]
 """The names of a request by what they name: `catalog`, `schema`, `table` and so on."""
@@ -159,8 +160,10 @@ class EngineAccess:
         """Whether the act is allowed on the entity, or by what is inside it.
 
         One that takes values is denied where a DENY closes it on what is `named` inside; without
-        that, on anything inside.
+        that, on anything inside. Any act is on what is switched off.
         """
+        if lies_in_off(self.realm, entity):
+            return False
         request = self.request(self._operation(act), entity)
         with step("decide"):
             if self.realm.matrix.decide(request).allow:
@@ -215,7 +218,7 @@ class EngineAccess:
 
     def _listing(self, act: Act) -> BitMap:
         matrix, request = self.realm.matrix, self.request(self._operation(act))
-        found = listing(matrix, request)
+        found = listing(matrix, request) - off_ids(self.realm)
         for type in self._rules(act) if act.takes_values else ():
             ids = found & matrix.snapshot.of_type(type)
             found -= with_denied_inside(matrix, request, ids)

@@ -14,6 +14,7 @@ from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.read_limits import column_mask, row_filters
 from lakewarden.service.sight import denied_columns, sight
 from lakewarden.service.state import RealmState
+from lakewarden.service.switched_off import lies_in_off
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class LimitedRead:
     missing: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     masks: Mapping[str, str | None] | None = None
+
+
+def engine_read(
+    realm: RealmState, request: Request, engine: str, columns: Mapping[str, str]
+) -> LimitedRead:
+    """As `limited_read`, for an engine that asks: it reads nothing of what is switched off."""
+    if lies_in_off(realm, request.target):
+        return LimitedRead(False, sight(realm.matrix, request).operation)
+    return limited_read(realm, request, engine, columns)
 
 
 def limited_read(

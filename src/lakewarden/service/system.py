@@ -49,6 +49,12 @@ class System:
         return identities
 
     @property
+    def switches(self) -> Mapping[str, str]:
+        """By type, the attribute that says whether an entity, with what lies in it, is in use."""
+        switches: Mapping[str, str] = getattr(self.spelling, "SWITCHES", {})
+        return switches
+
+    @property
     def engines(self) -> Mapping[str, EngineMapping]:
         """What acts of engines require in the model, by engine."""
         if self.text is None:

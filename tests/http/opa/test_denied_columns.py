@@ -13,7 +13,7 @@ from lakewarden.http.opa.evaluator import Evaluator
 from lakewarden.http.opa.question import Action, Context, Identity, Question, Resource, Table
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import members_of
-from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
+from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.models import own
@@ -24,6 +24,7 @@ from lakewarden.service.system import System, load_system
 ORDERS, IBAN, NEW = "table:lk:c.s.orders", "column:lk:c.s.orders.iban", "column:lk:c.s.orders.new"
 ENTITIES = ("metalake:lk", "catalog:lk:c", "schema:lk:c.s", ORDERS, IBAN, "column:lk:c.s.orders.id")
 RIGHTS = ("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "INSERT_ROWS", "UPDATE_ROWS", "DELETE_ROWS")
+ENGINES = ("iceberg", "polaris", "spark", "trino")
 USERS = ("ana", "bo", "mia", "olga")
 """`mia` may modify all tables besides, `olga` owns this one."""
 
@@ -35,9 +36,14 @@ def state_of(system: System, facts: Facts) -> RealmState:
     return RealmState(Realm("lake", system.model.name), system, matrix, People())
 
 
-def lake(*denied: Stated, owns_catalog: str = "", more: Sequence[str] = ()) -> RealmState:
+def lake(
+    *denied: Stated,
+    owns_catalog: str = "",
+    more: Sequence[str] = (),
+    in_use: Mapping[str, str] = {},
+) -> RealmState:
     """The realm with further statements, DENYs unless they say otherwise, and entities."""
-    system = load_system("gravitino", {"trino": "on"})
+    system = load_system("gravitino", dict.fromkeys(ENGINES, "on"))
     entities = [system.entity(text) for text in (*ENTITIES, *more)]
     users = {name: system.principal(name) for name in USERS}
     stated: list[Stated] = [
@@ -56,6 +62,7 @@ def lake(*denied: Stated, owns_catalog: str = "", more: Sequence[str] = ()) -> R
             ],
             principals=[*users.values()],
             memberships=[MembershipRow(one, members_of("lk")) for one in users.values()],
+            attributes=[AttributeRow(system.entity(on), "in-use", in_use[on]) for on in in_use],
             statements=read_statements(stated, system.model, system.spelling, "test"),
         ),
     )

@@ -376,3 +376,30 @@ def test_what_ends_is_not_allowed_a_second_longer(plugin: Trino) -> None:
 def test_no_token_is_logged(plugin: Trino) -> None:
     anonymous(plugin, f"{POLICIES}?token={plugin.engine}")
     assert plugin.engine not in plugin.served.log.read_text()
+
+
+def test_nobody_is_given_anything_of_a_catalog_that_is_not_in_use(plugin: Trino) -> None:
+    def policies(service: str) -> list[Any]:
+        found = document(plugin, f"service/plugins/policies/download/{service}")["policies"]
+        return [
+            one
+            for one in found
+            if any(item.get("users") or item.get("roles") for item in one["policyItems"])
+        ]
+
+    def switch(*, on: bool) -> None:
+        path = "/r/gravitino/api/metalakes/lk/catalogs/lake"
+        answer = plugin.served.ask("PATCH", path, {"inUse": on}, token=owner)
+        assert answer.status == 200, answer.body
+
+    def about(service: str) -> list[Any]:
+        return [one for one in policies(service) if "sales" in str(one["resources"])]
+
+    made: Any = plugin.served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
+    owner = str(made["token"])
+    before = {service: about(service) for service in ("prod", "sql")}
+    assert all(before.values())
+    switch(on=False)
+    assert {service: about(service) for service in before} == {service: [] for service in before}
+    switch(on=True)
+    assert {service: about(service) for service in before} == before

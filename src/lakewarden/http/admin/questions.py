@@ -259,11 +259,11 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
 
 def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> RenderedRead:
     # Here, because the library that reads SQL takes a while to load, and few questions need it.
-    from lakewarden.service.limited_read import limited_read
+    from lakewarden.service.limited_read import engine_read
 
     check_engine(body.engine, "engine")
     realm = question.realm
-    read = limited_read(realm, question.request, body.engine, body.columns)
+    read = engine_read(realm, question.request, body.engine, body.columns)
     return RenderedRead(
         may_read=read.may_read,
         missing=list(read.missing) if question.sees else [],

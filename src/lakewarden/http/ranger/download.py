@@ -24,6 +24,7 @@ from lakewarden.service.ranger.limits import shows_masked
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState, State
+from lakewarden.service.switched_off import off_ids
 
 REMEMBERED: Final = 8
 """So many versions before the newest are remembered, to tell what changed since."""
@@ -171,6 +172,7 @@ def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading |
         governs,
         files,
         growing=settings.append_only,
+        without=off_ids(realm),
     )
     return documents(realm, mapping, service, naming, now, residues, types)
 

@@ -12,7 +12,7 @@ from pyroaring import BitMap
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import Access, Level, RangerService
 from lakewarden.kernel.denied_inside import with_denied_inside
-from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
@@ -25,7 +25,7 @@ from lakewarden.service.ranger.places import Places
 
 
 class Allowed:
-    """What users may do by one matrix, in the accesses of a service."""
+    """What users may do by one matrix, in the accesses of a service, `without` these places."""
 
     def __init__(
         self,
@@ -34,9 +34,11 @@ class Allowed:
         service: RangerService,
         places: Places,
         now: float,
+        without: BitMap | None = None,
     ) -> None:
         self._matrix, self._mapping, self._service = matrix, mapping, service
         self._places, self._now = places, now
+        self._without = BitMap() if without is None else without
         self._seen: dict[str, BitMap] = {}
         self._found: dict[tuple[str, Node], BitMap] = {}
         self._of: Principal | None = None
@@ -136,7 +138,7 @@ class Allowed:
         self._turn_to(principal)
         found = self._seen.get(level.name)
         if found is None:
-            found = self._places.ids(level)
+            found = self._places.ids(level) - self._without
             for type in self._places.types(level):
                 ids = found & self._matrix.snapshot.of_type(type)
                 found = (found - ids) | (ids & self._of_type(principal, type, level.any))
@@ -186,7 +188,12 @@ class Allowed:
         return any(
             self._matrix.decide(Request(principal, operation.name, entity, self._now)).allow
             for entity in self._places.roots(operation)
+            if not self._is_left_out(entity)
         )
+
+    def _is_left_out(self, entity: Entity) -> bool:
+        id = self._matrix.snapshot.coded.tree.find(entity)
+        return id is not None and id in self._without
 
     def _decides_nothing(self, principal: Principal, operation: Operation) -> bool:
         request = Request(principal, operation.name, NO_RESOURCE, self._now)

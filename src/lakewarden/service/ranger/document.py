@@ -101,13 +101,14 @@ class _Builder:
         self._places = Places(realm, mapping, service, naming, self._residues)
         snapshot = realm.matrix.snapshot
         self._end = snapshot.table.end
-        self._now = Allowed(realm.matrix, mapping, service, self._places, now)
+        without = naming.without
+        self._now = Allowed(realm.matrix, mapping, service, self._places, now, without)
         self._later: Allowed | None = None
         self._starting = BitMap()
         snapshots = [snapshot]
         if self._end != float("inf"):
             later = lasting(snapshot)
-            self._later = Allowed(Matrix(later), mapping, service, self._places, now)
+            self._later = Allowed(Matrix(later), mapping, service, self._places, now, without)
             self._starting = touched(later, snapshot)
             # What is still to begin tells users apart, too.
             snapshots.append(later)

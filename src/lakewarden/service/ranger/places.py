@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pyroaring import BitMap
@@ -50,7 +50,8 @@ class Naming:
     Without a catalog it governs all of them. `files` are the places of files, where it is a file
     system. `folded`: Ranger takes a name for one that differs in case alone, so that none of the
     two can be named. `growing` are catalogs of the engine whose tables take new rows alone.
-    `by_tags`: masks by tags are policies about these, too; masks of columns come before them.
+    `by_tags`: masks by tags are policies about these, too; masks of columns come before them. On
+    what is `without`, by ids, nobody is given anything.
     """
 
     service: str
@@ -61,6 +62,7 @@ class Naming:
     folded: bool = False
     growing: frozenset[str] = frozenset()
     by_tags: bool = False
+    without: BitMap = field(default_factory=BitMap)
 
 
 class Places:

@@ -64,6 +64,9 @@ TYPE: Final = "type"
 IN_USE: Final = "in-use"
 """The attribute of a metalake or catalog; its one value `false` says that it is disabled."""
 
+SWITCHES: Final = {"metalake": IN_USE, "catalog": IN_USE}
+"""By type, the attribute that says whether an entity is in use (`service.switched_off`)."""
+
 DESCRIBED: Final = (TYPE, "provider", "comment")
 """Other properties of a metalake or catalog, each stored as an attribute of that name."""
 

@@ -22,6 +22,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Parts, Reason, Request
 from lakewarden.service.state import RealmState
+from lakewarden.service.switched_off import is_off
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import refusals
 from lakewarden.systems.gravitino.http.active_roles import active_roles
@@ -126,17 +127,8 @@ def require(
                 raise no_such_entity(entity)
             if missing is not None:
                 raise missing(entity)
-        elif is_disabled(state, entity) and _IN_SPITE.get(operation) != entity.type:
+        elif is_off(state, entity) and _IN_SPITE.get(operation) != entity.type:
             raise not_in_use(entity.type, gravitino.full_name(entity))
-
-
-def is_disabled(state: RealmState, entity: Entity) -> bool:
-    """Whether a metalake or catalog was disabled."""
-    if entity.type not in ("metalake", "catalog"):
-        return False
-    coded = state.matrix.snapshot.coded
-    id = coded.tree.find(entity)
-    return id is not None and coded.attributes.get(id, {}).get(gravitino.IN_USE) == ("false",)
 
 
 def is_stored(state: RealmState, entity: Entity) -> bool:

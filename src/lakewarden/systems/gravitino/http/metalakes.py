@@ -17,13 +17,13 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service import container_removal, member
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.state import RealmState
+from lakewarden.service.switched_off import is_off
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import object_store
 from lakewarden.systems.gravitino.http.authorization import (
     allow,
     entity,
-    is_disabled,
     is_stored,
     listed,
     write,
@@ -155,7 +155,7 @@ def check_drop(
     """
     if is_on(exchange, "force"):
         return
-    if not is_disabled(state, container):
+    if not is_off(state, container):
         raise in_use(container.type, gravitino.full_name(container))
 
     def counts(entity: Entity) -> bool:

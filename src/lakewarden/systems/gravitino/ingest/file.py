@@ -262,8 +262,8 @@ def _catalog_attributes(entity: Entity, item: Section) -> Iterator[Row]:
         if not isinstance(value, str):
             raise BadInput(f"{quoted(key)}: expected a string", where=item.at("properties"))
         if key == gravitino.IN_USE:
-            if value == "false":
-                yield attribute_row(entity, key, value, "")
+            if value.lower() != "true":
+                yield attribute_row(entity, key, "false", "")
         elif not is_secret(key, value):
             yield attribute_row(entity, gravitino.PROPERTY + key, value, "")
 

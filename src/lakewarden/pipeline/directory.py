@@ -48,11 +48,15 @@ Cells = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A directory that was read: its system, its facts, and the manifest that vouches for them."""
+    """A directory that was read: its system, its facts, and the manifest that vouches for them.
+
+    `unstated` are the defaults among its statements that nothing in it states.
+    """
 
     system: System
     facts: Facts
     manifest: Manifest
+    unstated: frozenset[str]
 
 
 def load(path: Location) -> Loaded:
@@ -70,6 +74,7 @@ def load(path: Location) -> Loaded:
     for name in set(COLUMNS) - set(TABLES):
         for _ in _cells(version, name, manifest):
             pass
+    statements = statements_of(path, manifest, system)
     facts = Facts(
         entities=_entities(version, manifest),
         relations=_rows(version, "relations", manifest, _relation_row),
@@ -77,9 +82,9 @@ def load(path: Location) -> Loaded:
         owners=_rows(version, "owners", manifest, _owner_row),
         principals=_rows(version, "principals", manifest, _principal),
         memberships=_rows(version, "memberships", manifest, _membership_row),
-        statements=statements_of(path, manifest, system),
+        statements=statements.all,
     )
-    return Loaded(system, facts, manifest)
+    return Loaded(system, facts, manifest, statements.unstated)
 
 
 def rows_of(path: Location, manifest: Manifest, table: str) -> Iterator[Cells]:

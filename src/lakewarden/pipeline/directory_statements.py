@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import Statement
@@ -23,7 +23,14 @@ DELETED: Final = "deleted.toml"
 STATEMENT_LINES: Final = "statements.jsonl"
 
 
-def statements_of(path: Location, manifest: Manifest, system: System) -> tuple[Statement, ...]:
+class Statements(NamedTuple):
+    """All statements of a directory; `unstated` are the defaults that nothing in it states."""
+
+    all: tuple[Statement, ...]
+    unstated: frozenset[str]
+
+
+def statements_of(path: Location, manifest: Manifest, system: System) -> Statements:
     """The statements of a directory, merged.
 
     Of two with one id the later of these counts: defaults, what was ingested, what people
@@ -41,7 +48,9 @@ def statements_of(path: Location, manifest: Manifest, system: System) -> tuple[S
     fixed = {id for id in editable if not editable[id]}
     ingested = [s for s in _ingested(version, manifest, system) if s.id not in fixed]
     written = list(_written(folder, manifest.realm, system, fixed))
-    return tuple({s.id: s for s in (*defaults, *ingested, *written)}.values())
+    unstated = {s.id for s in defaults}.difference(s.id for s in (*ingested, *written))
+    merged = {s.id: s for s in (*defaults, *ingested, *written)}
+    return Statements(tuple(merged.values()), frozenset(unstated))
 
 
 def lines_content(text: str) -> Content:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lakewarden.cli import main
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.inventory import merged
+from lakewarden.service.defaults import default_statements
 from lakewarden.service.source_row import (
     DELETED,
     ERRORS,
+    NOTES,
     Row,
     attribute_row,
     entity_row,
     placement_row,
 )
-from lakewarden.service.system import System
+from lakewarden.service.system import System, load_system
 from lakewarden.service.warden import Warden
 from tests.pipeline.ingest.ranger_policies import item, policy, users
 
@@ -240,6 +245,78 @@ def test_a_default_that_people_deleted_beside_an_inventory_stays_deleted(tmp_pat
     assert second in ids(realm)
     assert load(realm).manifest.deleted == (first,)
     assert load(realm).manifest.statements.rows == 0, "what nobody changed is in every realm"
+
+
+def test_what_a_part_says_nothing_of_is_deleted_where_another_part_did_and_told() -> None:
+    allows = replace(next(iter(default_statements(load_system("datahub", {})))), id="read")
+    denies = replace(allows, effect=Effect.DENY)
+    gone, stated = Row(DELETED, ("read",)), statement("{}")
+    parts = [("this", [gone]), ("that", [])]
+    (note,) = [row for row in merged(parts, {"that": [allows]}) if row.table == NOTES]
+    assert note.cells == (
+        "statement:read",
+        "is a default deleted in this, and so deleted here; that had it",
+    )
+    (error,) = [row for row in merged(parts, {"that": [denies]}) if row.table == ERRORS]
+    assert (error.place, "limits access" in error.cells[0]) == ("this and that", True)
+    for rows in ([], [stated]):
+        told = merged([("this", rows), ("that", [])], {"that": [denies]})
+        assert not [row for row in told if row.table in (ERRORS, NOTES)]
+
+
+@pytest.mark.parametrize("keeps", ["says nothing", "states it", "has another"])
+def test_a_default_that_one_inventory_deleted_and_another_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keeps: str
+) -> None:
+    """It was deleted without a word, also where the other one states it as it is shipped."""
+    source, hub, grants, realm = (tmp_path / name for name in ("csv", "hub", "grants", "realm"))
+    source.mkdir()
+    lines(source / "entities.csv", "type,name", "corpuser,urn:li:corpuser:ana")
+    words = ["pipeline", "ingest", str(source), "--source", "csv", "--model", "datahub"]
+    system = load_system("datahub", {})
+    shipped = {s.id: write_statement(s) for s in default_statements(system)}
+    first = sorted(editable(system) & shipped.keys())[0]
+    assert main([*words, "--out", str(hub)]) == 0
+    if keeps != "says nothing":
+        more = {"title": "mine"} if keeps == "has another" else {}
+        text = json.dumps({**shipped[first], **more})
+        (source / "statements.jsonl").write_text(text, "utf-8")
+    assert main([*words, "--out", str(grants)]) == 0
+    (source / "statements.jsonl").unlink(missing_ok=True)
+    (hub / "statements").mkdir()
+    (hub / "statements" / "deleted.toml").write_text(f'deleted = ["{first}"]\n', "utf-8")
+    both = [f"--inventory={one}=statements" for one in (grants, hub)]
+    capsys.readouterr()
+    code = main([*words, *both, "--out", str(realm)])
+    told = capsys.readouterr()
+    if keeps == "says nothing":
+        assert code == 0
+        assert first not in ids(realm)
+        assert f"is a default deleted in inventory {hub}, and so deleted here" in told.out
+    else:
+        assert code == 2
+        assert f"`{first}` is a default that one has deleted, and another one states" in told.err
+
+
+def test_a_default_as_shipped_and_another_content_of_it_are_a_conflict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other content counted without a word."""
+    system = load_system("datahub", {})
+    shipped = {s.id: write_statement(s) for s in default_statements(system)}
+    first = sorted(editable(system) & shipped.keys())[0]
+    words = ["--source", "csv", "--model", "datahub"]
+    for name, more in (("one", {}), ("other", {"title": "mine"})):
+        source = tmp_path / f"{name}-csv"
+        source.mkdir()
+        lines(source / "entities.csv", "type,name", "corpuser,urn:li:corpuser:ana")
+        lines(source / "statements.jsonl", json.dumps({**shipped[first], **more}))
+        given = ["pipeline", "ingest", str(source), *words, "--out", str(tmp_path / name)]
+        assert main(given) == 0
+    again = ["pipeline", "ingest", str(tmp_path / "one-csv"), *words, "--out", str(tmp_path / "r")]
+    assert main([*again, f"--inventory={tmp_path / 'one'}=statements"]) == 0
+    assert main([*again, f"--inventory={tmp_path / 'other'}=statements"]) == 2
+    assert f"the statement `{first}` has two contents" in capsys.readouterr().err
 
 
 def editable(system: System) -> set[str]:

@@ -67,19 +67,19 @@ class Estate:
         offline.indexed(self.index, self.system, facts, told, bits)
         self.lines()
 
-    def whole(self) -> Manifest:
+    def whole(self, now: float = NOW) -> Manifest:
         """The index that all rows of now come to, by the jobs `ingest` and `index`."""
         directory = self.folder / "directory"
         with self.service.reading() as reading:
             source = Stored("store", snapshot(reading, LAKE))
         ingest(source, directory, spark=self.spark)
-        made = make_index(directory, self.folder / "whole", spark=self.spark, now=NOW, bits=BITS)
+        made = make_index(directory, self.folder / "whole", spark=self.spark, now=now, bits=BITS)
         return made.manifest
 
-    def follow(self) -> Result:
+    def follow(self, now: float = NOW) -> Result:
         """Lets the index follow all files of the feed; nothing needs an older version of it."""
         feed = Feed(place=self.feed)
-        return follow(feed, self.index, spark=self.spark, now=NOW, keep=1)
+        return follow(feed, self.index, spark=self.spark, now=now, keep=1)
 
     def happens(self, *effects: Effect, scope: str = LAKE) -> None:
         """One write."""

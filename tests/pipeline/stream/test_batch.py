@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
 
-from lakewarden.kernel.change import EntityAdded, OwnerChanged
+from lakewarden.kernel.change import EntityAdded, OwnerChanged, StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import OwnerRow
+from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pipeline.product import read_manifest
-from lakewarden.pipeline.stream import batch
+from lakewarden.pipeline.stream import batch, run
 from lakewarden.pipeline.stream.batch import apply
+from lakewarden.pipeline.stream.run import follow
+from lakewarden.pipeline.stream.source import Feed
 from lakewarden.pipeline.version_folder import REPORT
 from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream.realms import Estate, alike
@@ -67,6 +74,58 @@ def test_owners_keep_the_ids_and_reach_one_block(spark: SparkSession, tmp_path: 
 
 def _owned(name: str) -> OwnerChanged:
     return OwnerChanged(OwnerRow(Entity("table", "lk:c.s.t"), Principal(USER, name), ""), True)
+
+
+def _ending(estate: Estate) -> None:
+    """A realm where somebody may read until an hour from `NOW`."""
+    on = On(Entity("catalog", "lk:c"))
+    privileges, who = frozenset({"SELECT_TABLE"}), frozenset({Principal(USER, "zoe")})
+    statement = Statement("ends", Effect.ALLOW, privileges, on, who, valid_until=NOW + 3600)
+    estate.happens(StatementAdded(statement))
+    estate.start()
+
+
+def test_an_index_that_holds_no_longer_is_renewed_though_nothing_happened(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with opened(tmp_path) as service:
+        estate = Estate(service, tmp_path, spark)
+        furnish(service)
+        _ending(estate)
+        assert not estate.follow(NOW + 3599).is_new
+        result = estate.follow(NOW + 3600)
+        assert (result.manifest.version, result.report["versions"]) == (2, 1)
+        assert result.report["events"] == {"applied": 0, "passed": 0, "waiting": 0}
+        assert result.manifest.facts["from"] == NOW + 3600
+        assert result.manifest.facts["until"] is None
+        whole = estate.whole(NOW + 3600)
+        assert dict(result.manifest.facts) == dict(whole.facts)
+        assert result.manifest.tables["matches"] == whole.tables["matches"]
+        assert not estate.follow(NOW + 3600).is_new
+
+
+def test_it_is_renewed_while_the_stream_goes_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as service:
+        estate = Estate(service, tmp_path, spark)
+        furnish(service)
+        _ending(estate)
+        estate.follow(NOW + 3599)
+
+        def moments() -> Iterator[float]:
+            yield NOW + 3599
+            while read_manifest(estate.index, "index").version == 1:
+                yield NOW + 3600
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(run, "time", SimpleNamespace(time=partial(next, moments())))
+        clock = SimpleNamespace(time=lambda: NOW + 3600, monotonic=time.monotonic)
+        monkeypatch.setattr(batch, "time", clock)
+        result = follow(Feed(place=estate.feed), estate.index, spark=spark, every=1)
+        assert (result.manifest.version, result.report["versions"]) == (2, 1)
+        assert result.manifest.facts["from"] == NOW + 3600
+        assert not spark.streams.active
 
 
 def _killed(*_: object) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,6 +43,7 @@ from lakewarden.pipeline.index.block import (
 from lakewarden.pipeline.index.columns import flags, ints, numbered, read
 from lakewarden.pipeline.index.index_facts import check_facts
 from lakewarden.pipeline.index.own_rows import own_rows
+from lakewarden.pipeline.index.validity import interval_of
 from lakewarden.pipeline.parquet_output import put_columns
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
 from lakewarden.pipeline.storage.location import Location
@@ -116,8 +117,7 @@ class Index:
     @property
     def interval(self) -> tuple[float, float]:
         """From when it holds, and until before when, in seconds since the epoch."""
-        start, end = (self.manifest.facts[name] for name in ("from", "until"))
-        return -inf if start is None else start, inf if end is None else end
+        return interval_of(self.manifest.facts)
 
     @property
     def now(self) -> float:

@@ -79,7 +79,7 @@ def make_index(
     manifest = directory_manifest.read_manifest(source)
     within_limit(manifest.tables["entities"].rows)  # `number` counts what is only named, too
     system = load_system(manifest.model, manifest.settings, manifest.model_text)
-    stated = statements_of(source, manifest, system)
+    stated = statements_of(source, manifest, system).all
     start, end = interval(stated, time.time() if now is None else now)
     text = "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
     inputs = (Input(manifest.realm, manifest.version, sha256_of(manifest.text() + text)),)

@@ -44,11 +44,20 @@ def end_of(facts: Mapping[str, Any]) -> str:
     return f"It holds until {moment_text(facts['until'])}: then statements start or end."
 
 
+def interval_of(facts: Mapping[str, Any]) -> tuple[float, float]:
+    """From when the index with these facts holds, and until before when.
+
+    >>> interval_of({"from": None, "until": 60.0})
+    (-inf, 60.0)
+    """
+    start, end = facts["from"], facts["until"]
+    return -inf if start is None else start, inf if end is None else end
+
+
 def currency(facts: Mapping[str, Any]) -> dict[str, str]:
     """For a run report: `not_current` where the index with these facts does not hold by the clock.
 
     Empty where it does. What was made of it then says who could do what, not who can.
     """
-    start, end = facts["from"], facts["until"]
-    warning = outside((-inf if start is None else start, inf if end is None else end), time.time())
+    warning = outside(interval_of(facts), time.time())
     return {"not_current": f"{warning}; rebuild it"} if warning else {}

@@ -16,12 +16,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ROLE
+from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory import Loaded, load
@@ -131,13 +133,19 @@ class InventoryRows:
 
     def _statements(self) -> Iterator[Row]:
         """Those of its own: defaults are in every realm of the model, but for deleted ones."""
-        shipped = {statement.id: statement for statement in default_statements(self.loaded.system)}
+        shipped = {statement.id for statement in default_statements(self.loaded.system)}
         left = {*shipped, *self.loaded.manifest.deleted}
         for statement in self.loaded.facts.statements:
             left.discard(statement.id)
-            if statement != shipped.get(statement.id):
+            if statement.id not in self.loaded.unstated:
                 yield statement_row(write_statement(statement), self.place)
         yield from (Row(DELETED, (id,), self.place) for id in sorted(left))
+
+    def unstated(self) -> Iterator[Statement]:
+        """The defaults in force there that it says nothing of, if its statements are taken."""
+        if STATEMENTS in self.inventory.parts:
+            unstated = self.loaded.unstated
+            yield from (s for s in self.loaded.facts.statements if s.id in unstated)
 
     def left(self) -> Iterator[str]:
         """What of it is not taken, for the report."""
@@ -220,8 +228,9 @@ class Merged:
             (source.kind, _collected(reading.rows)),
             *((t.place, list(t.rows())) for t in loaded),
         ]
+        unstated = {t.place: list(t.unstated()) for t in loaded}
         return Reading(
-            rows=list(merged(parts)),
+            rows=list(merged(parts, unstated)),
             inputs=[*reading.inputs, *self._inputs()] if reading.inputs else (),
             ignored=reading.ignored,
             not_read=[
@@ -286,11 +295,16 @@ def with_inventories(
     return Merged(source, inventories)
 
 
-def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
+def merged(
+    parts: Iterable[tuple[str, Sequence[Row]]],
+    unstated: Mapping[str, Sequence[Statement]] = MappingProxyType({}),
+) -> Iterator[Row]:
     """The rows of all parts, each once, and an error for all that two parts say differently.
 
     What one part says in several ways is left to the checks of every run. A role with other members
     in each of two parts is noted: it is one here, and each has what the other grants to it.
+    `unstated` are the defaults in force in a part that says nothing of them: one that only allows
+    is deleted, and noted, where another part has deleted it; any other is an error.
     """
     yielded: set[tuple[str, tuple[str, ...]]] = set()
     values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
@@ -323,10 +337,32 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
         if len({*by_part.values()}) > 1:
             text = f"the statement `{id}` is a default that one has deleted, and another one states"
             yield error_row(text, " and ".join(by_part))
+    yield from _deleted_elsewhere(stated, unstated)
     for role, members in holders.items():
         if len(set(map(frozenset, members.values()))) > 1:
             text = f"has other members in {' and in '.join(members)}, and is one role here"
             yield note_row(f"role:{role}", text)
+
+
+def _deleted_elsewhere(
+    stated: Mapping[str, Mapping[str, bool]], unstated: Mapping[str, Sequence[Statement]]
+) -> Iterator[Row]:
+    """Of defaults that some parts have deleted, and of which others that have them say nothing."""
+    keepers: dict[Statement, list[str]] = {}
+    for name, defaults in unstated.items():
+        for default in defaults:
+            keepers.setdefault(default, []).append(name)
+    for default, keeping in keepers.items():
+        by_part = stated.get(default.id, {})
+        if not by_part or any(by_part.values()):
+            continue  # nobody deleted it, or the one who did is in conflict with who states it
+        deleting = " and ".join(by_part)
+        if default.effect is Effect.ALLOW:
+            text = f"is a default deleted in {deleting}, and so deleted here"
+            yield note_row(f"statement:{default.id}", f"{text}; {' and '.join(keeping)} had it")
+        else:
+            text = f"the statement `{default.id}` is a default that one has deleted"
+            yield error_row(f"{text}, and that limits access", " and ".join((*by_part, *keeping)))
 
 
 def _exclusive(row: Row) -> tuple[tuple[str, ...], str] | None:

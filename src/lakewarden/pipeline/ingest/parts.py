@@ -130,13 +130,14 @@ class Parts:
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
         """See `Source`."""
-        parts, not_read = [], []
+        parts, not_read, unstated = [], [], {}
         for done, one in enumerate(self._rows(), 1):
             _check(one, system, str(self.path))
             parts.append((one.part.label, list(one.rows())))
+            unstated[one.part.label] = list(one.source.unstated())
             not_read += [f"{text}, of {one.part.label}" for text in one.left_out()]
             progress("read", done, len(self.parts) + 1, one.part.label)
-        return Reading(list(merged(parts)), not_read=not_read)
+        return Reading(list(merged(parts, unstated)), not_read=not_read)
 
 
 def _check(one: PartRows, system: System, where: str) -> None:

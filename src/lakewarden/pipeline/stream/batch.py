@@ -25,6 +25,7 @@ from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.task_context import blocks_of, each_block
+from lakewarden.pipeline.index.validity import outside
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Stage
 from lakewarden.pipeline.memory import peak
@@ -32,7 +33,7 @@ from lakewarden.pipeline.parquet_output import union
 from lakewarden.pipeline.product import Input, Manifest, key_of, place, sha256_of
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream import reused_matches
-from lakewarden.pipeline.stream.events import Line, Stretch, events_after
+from lakewarden.pipeline.stream.events import Line, Stretch, events_after, nothing_after
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import text_of
 from lakewarden.pipeline.stream.row_changes import MOVED
@@ -64,7 +65,8 @@ def apply(
 ) -> Applied:
     """Makes the next version of the index in the folder `out`, with what the lines tell.
 
-    `whole`: lines that belong together have come together; otherwise some may have to wait.
+    One that holds no longer gets a next version without anything new, too: other statements are in
+    force. `whole`: lines that belong together have come together; otherwise some may have to wait.
     Statements are in force as of `now` (default: the clock). The tables of the last `keep`
     versions stay, of all by default. Raises `BadInput` for a damaged
     index, and for events that are malformed, do not follow on it or do not fit it; `LimitExceeded`
@@ -76,13 +78,16 @@ def apply(
     batch = events_after(lines, known, whole=whole)
     events = sum(len(stretch.events) for stretch in batch.stretches)
     progress("read", 1, 1, f"{events:,} events, {len(batch.waiting):,} lines wait for others")
-    if not batch.stretches:
-        return Applied(known.manifest, None, batch.waiting)
+    moment = time.time() if now is None else now
+    stretches = batch.stretches
+    if not stretches:
+        if not outside(known.interval, moment):
+            return Applied(known.manifest, None, batch.waiting)
+        stretches = [nothing_after(known)]
     read_counts = {
         "events": {"applied": events, "passed": batch.passed, "waiting": len(batch.waiting)}
     }
-    moment = time.time() if now is None else now
-    manifest, report = _version(known, batch.stretches, spark, moment, read_counts, keep, progress)
+    manifest, report = _version(known, stretches, spark, moment, read_counts, keep, progress)
     return Applied(manifest, report, batch.waiting)
 
 

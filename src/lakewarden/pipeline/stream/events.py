@@ -55,6 +55,12 @@ class Stretch:
     sha256: str
 
 
+def nothing_after(index: Index) -> Stretch:
+    """That nothing happened behind the revision of the index."""
+    revision = int(index.manifest.facts["revision"])
+    return Stretch(revision, revision, index.store, (), "")
+
+
 class EventBatch(NamedTuple):
     """The stretches that follow the index, in order; lines to wait; how many lines were passed."""
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +24,7 @@ from lakewarden.pipeline import package
 from lakewarden.pipeline.index import index
 from lakewarden.pipeline.index.guests import looked_at
 from lakewarden.pipeline.index.index import open_index
+from lakewarden.pipeline.index.validity import interval_of, outside
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
@@ -34,6 +37,7 @@ from lakewarden.pipeline.version_folder import REPORT, folder_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 CHECKPOINT: Final = ".stream"
 """The folder of an index where the checkpoint is, unless another is named."""
@@ -56,8 +60,8 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     """Lets the index in the folder `out` follow the feed.
 
     It takes what is there, or with `every` looks again after so many seconds until it is
-    interrupted. `checkpoint` is a folder (default: in `out`), `now` and `keep` as `apply` has
-    them.
+    interrupted. An index that holds no longer is renewed, also when nothing happened.
+    `checkpoint` is a folder (default: in `out`), `now` and `keep` as `apply` has them.
     Raises `BadInput` for what cannot be applied, with its place, and for a queue whose events begin
     after the index, `Conflict` when another process works on `out`, `Unavailable` where Spark lacks
     the source. What counted before, or was applied before that, still counts then.
@@ -75,20 +79,37 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     handler = step.telling(progress) if _is_here(spark) else step.portable(_shared(place))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
-    with _without_py4j_log():
-        query = writer.option("checkpointLocation", written_to(place / _SPARKS)).start()
-        try:
-            query.awaitTermination()
-        except KeyboardInterrupt:
-            query.stop()
-        except Exception:
-            _raise_refusal(place)
-            raise
+    writer = writer.option("checkpointLocation", written_to(place / _SPARKS))
+    with _without_py4j_log(), suppress(KeyboardInterrupt):
+        while _is_to_renew(writer.start(), step, every):
+            step.renew(spark, progress)
     if every is None and not feed.is_whole:
         check_begun(step.waiting(), open_index(out, check=False))
     manifest = read_manifest(out, index.KIND)
     versions = _reports(out, before.manifest, manifest)
     return Result(manifest, _summed(manifest, versions), bool(versions))
+
+
+def _is_to_renew(query: StreamingQuery, step: _Step, every: float | None) -> bool:
+    """Whether the query ended, or paused, with an index that holds no longer.
+
+    With `every` it is stopped for that, between two micro-batches: those come with events alone.
+    """
+    try:
+        if every is None:
+            query.awaitTermination()
+            return step.is_over()
+        while not query.awaitTermination(max(1, ceil(every))):
+            if step.is_over() and not query.status["isTriggerActive"]:
+                query.stop()
+                return True
+    except KeyboardInterrupt:
+        query.stop()
+        raise
+    except Exception:
+        _raise_refusal(step.place)
+        raise
+    return False
 
 
 def _forget_refused(feed: Feed, place: Location) -> None:
@@ -208,20 +229,31 @@ class _Step:
         try:
             all_lines = [*self.waiting(), *lines(batch, numbered=self.whole)]
             if all_lines:
-                spark = batch.sparkSession
-                applied = apply(
-                    all_lines,
-                    self.out,
-                    spark,
-                    whole=self.whole,
-                    now=self.now,
-                    keep=self.keep,
-                    progress=progress,
-                )
-                self._wait(applied.waiting)
+                self._apply(all_lines, batch.sparkSession, progress)
         except WardenError as error:
             write_whole(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
             raise
+
+    def is_over(self) -> bool:
+        """Whether the index holds no longer, as statements start or end."""
+        now = time.time() if self.now is None else self.now
+        return bool(outside(interval_of(read_manifest(self.out, index.KIND).facts), now))
+
+    def renew(self, spark: SparkSession, progress: Progress) -> None:
+        """Makes a version of the index that holds now, though nothing happened."""
+        self._apply(self.waiting(), spark, progress)
+
+    def _apply(self, lines: Sequence[Line], spark: SparkSession, progress: Progress) -> None:
+        applied = apply(
+            lines,
+            self.out,
+            spark,
+            whole=self.whole,
+            now=self.now,
+            keep=self.keep,
+            progress=progress,
+        )
+        self._wait(applied.waiting)
 
     def waiting(self) -> list[Line]:
         """The lines that others have to come to first."""

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from lakewarden.app.freshness import Consistency, Freshness, read_consistency
 from lakewarden.kernel.change import PrincipalChanged
@@ -83,9 +84,14 @@ def test_requests_that_wait_together_cost_one_question(
     async def together() -> None:
         await asyncio.gather(*(freshness.state() for _ in range(100)))
 
-    before = store.questions
+    before, counted = store.questions, _counted()
     asyncio.run(together())
     assert store.questions - before == 1
+    assert _counted() - counted == 1
+
+
+def _counted() -> float:
+    return REGISTRY.get_sample_value("lakewarden_freshness_questions_total") or 0.0
 
 
 def test_a_request_that_comes_during_a_question_waits_for_the_next(

@@ -23,6 +23,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final
 
+from lakewarden.app import metrics
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable
 from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.service.state import State
@@ -112,7 +113,6 @@ class Freshness:
         self._proven = -float("inf")
         self._next: asyncio.Future[State] | None = None
         self._is_asking = False
-        self.questions = 0
 
     def opened(self) -> None:
         """The decision service was loaded just now: its state is proven."""
@@ -183,7 +183,7 @@ class Freshness:
             while self._next is not None:
                 group, self._next = self._next, None
                 begun = self._clock()
-                self.questions += 1
+                metrics.QUESTIONS.inc()
                 try:
                     state = await loop.run_in_executor(self._executor, self._service.catch_up)
                 except Exception as error:  # noqa: BLE001 — each who waits gets to see it

@@ -17,7 +17,7 @@ from lakewarden.gateway.session import Session
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.service import people, realms, token
+from lakewarden.service import realms, token
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.load import LoadResult, load_rows
@@ -25,6 +25,7 @@ from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.system import load_system
 from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
+from tests.administrators import make_administrator
 
 REALM: Final = "lake"
 SETTINGS: Final = {"spark": "on"}
@@ -120,7 +121,7 @@ class Estate:
         self.service = DecisionService(self.store)
         self.service.open()
         self.service.write(SYSTEM, realms.establish_control)
-        self.service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
+        self.service.write(SYSTEM, lambda d: make_administrator(d, "root", DIRECTORY))
         realm = Realm(REALM, "gravitino", settings=SETTINGS)
         self.service.write(SYSTEM, lambda d: realms.establish(d, realm))
         root = Actor("root", credential="test")

@@ -23,6 +23,7 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import establish_control
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
+from tests.administrators import make_administrator
 from tests.reliability import whole
 from tests.reliability.estate import (
     ANA,
@@ -128,12 +129,12 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
 
     def begin(transaction: WriteTransaction) -> None:
         establish_control(transaction)
-        people.make_administrator(transaction, "ana", "main")
+        make_administrator(transaction, "ana", "main")
 
     services[0].write(SYSTEM, begin)
 
     def administer(transaction: WriteTransaction, user: Principal) -> None:
-        people.make_administrator(transaction, user.name, "main")
+        make_administrator(transaction, user.name, "main")
         row = MembershipRow(user, SERVICE_ADMINS)
         transaction.change(CONTROL, MembershipChanged(row, True))
 
@@ -159,7 +160,7 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
 def test_the_last_administrator_stays_however_many_try(services: list[DecisionService]) -> None:
     def begin(transaction: WriteTransaction) -> None:
         establish_control(transaction)
-        people.make_administrator(transaction, "ana", "main")
+        make_administrator(transaction, "ana", "main")
 
     services[0].write(SYSTEM, begin)
 

@@ -11,7 +11,7 @@ from typing import Final
 from lakewarden.kernel.change import EntityAdded, MembershipChanged, PrincipalChanged
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.service import people, realms
+from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
@@ -22,6 +22,7 @@ from lakewarden.store import SqlStore, open_store
 from lakewarden.testing.changes import change
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
+from tests.administrators import make_administrator
 from tests.agreement import harness
 
 ADMIN: Final = Actor("root", credential="test")
@@ -44,7 +45,7 @@ def opened(
 
 def _make(transaction: WriteTransaction, model: str, settings: Mapping[str, str]) -> None:
     realms.establish_control(transaction)
-    people.make_administrator(transaction, ADMIN.user, DIRECTORY)
+    make_administrator(transaction, ADMIN.user, DIRECTORY)
     realms.establish(transaction, Realm(LAKE, model, settings=settings))
 
 

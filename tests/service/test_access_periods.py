@@ -22,7 +22,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.kernel.who import who
 from lakewarden.service import access_periods as periods
-from lakewarden.service import people, realms
+from lakewarden.service import realms
 from lakewarden.service.access_periods import Period, access_periods
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.audit import AuditEvent
@@ -32,6 +32,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.system import load_system
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
+from tests.administrators import make_administrator
 
 SALES = "sales"
 CDAP = load_system("cdap")
@@ -83,7 +84,7 @@ def _told(tmp_path: Path) -> Iterator[Told]:
         told = Told(DecisionService(store, clock=lambda: told.now))
         told.service.open()
         told.service.write(SYSTEM, realms.establish_control)
-        told.service.write(SYSTEM, lambda t: people.make_administrator(t, "root", DIRECTORY))
+        told.service.write(SYSTEM, lambda t: make_administrator(t, "root", DIRECTORY))
         told.service.write(SYSTEM, lambda t: realms.establish(t, Realm(SALES, "cdap")))
         parent = CDAP.entity("namespace:sales")
         users = (PrincipalChanged(CDAP.principal(name), True) for name in ("ana", "ben"))

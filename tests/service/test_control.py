@@ -17,6 +17,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.testing.world_draft import NOW
+from tests.administrators import make_administrator
 from tests.service.opened_services import ADMIN, LAKE, opened
 
 STAFF = Principal(GROUP, "staff")
@@ -142,9 +143,7 @@ def test_every_operation_on_a_realm_that_writes_or_reads_it_is_mapped() -> None:
 def test_a_slash_in_a_name_of_main_is_not_another_directory(service: DecisionService) -> None:
     ours, theirs = Actor("eng/data"), Actor("data", directory="eng")
     lake = control.realm(LAKE)
-    service.write(
-        ADMIN, lambda transaction: people.make_administrator(transaction, "eng/data", "main")
-    )
+    service.write(ADMIN, lambda transaction: make_administrator(transaction, "eng/data", "main"))
     assert may(service, ours, "realm.alter", lake)
     assert not may(service, theirs, "realm.alter", lake)
     assert administrators(service.state, NOW) == ("eng/data", "root")

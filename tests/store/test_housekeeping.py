@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import housekeeping, people, realms, session, token
+from lakewarden.service import housekeeping, realms, session, token
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.housekeeping import REMOVED, Removed, keep_house
@@ -19,6 +19,7 @@ from lakewarden.store import SqlStore
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.access_token import entity_of
 from lakewarden.testing.world_draft import NOW
+from tests.administrators import make_administrator
 
 EVE: Final = Actor("eve", credential="test")
 HUB: Final = "hub"
@@ -32,7 +33,7 @@ def service(store: SqlStore) -> DecisionService:
 
     def make(transaction: WriteTransaction) -> None:
         realms.establish_control(transaction)
-        people.make_administrator(transaction, EVE.user, DIRECTORY)
+        make_administrator(transaction, EVE.user, DIRECTORY)
         realms.establish(transaction, Realm(HUB, "datahub"))
 
     opened = DecisionService(store, clock=lambda: NOW)

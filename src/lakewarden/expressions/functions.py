@@ -19,7 +19,6 @@ STRING: Final = frozenset({Type.STRING})
 TRUTH: Final = frozenset({Type.BOOLEAN})
 INTEGER: Final = frozenset({Type.INTEGER})
 DAY: Final = frozenset({Type.DATE, Type.TIMESTAMP})
-EXACT: Final = frozenset({Type.INTEGER, Type.DECIMAL})
 
 
 @dataclass(frozen=True, slots=True)

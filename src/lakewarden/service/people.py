@@ -15,7 +15,7 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
-from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import principal_text, read_principal
 from lakewarden.names.canonical import check_segment, check_text, check_user_name
@@ -254,23 +254,6 @@ def remove_own_member(
         transaction.change(realm, MembershipChanged(row, False))
         control.keep_an_administrator(transaction, before)
     return None
-
-
-def make_administrator(transaction: WriteTransaction, user: str, directory: str) -> None:
-    """Makes a user an administrator of lakewarden. Does not check rights: for a first start.
-
-    Raises `BadInput` for a user of another directory than the control realm's.
-    """
-    control_realm = transaction.realm(CONTROL)
-    if control_realm.realm.directory != directory:
-        raise BadInput(f"administrators must be users of `{control_realm.realm.directory}`")
-    person = Principal(USER, user)
-    _check_person(person)
-    row = MembershipRow(control_realm.system.spelled(person), SERVICE_ADMINS)
-    if person not in _stored_people(transaction, directory).principals:
-        transaction.change(people_of(directory), PrincipalChanged(person, True))
-    if row not in control_realm.own.memberships:
-        transaction.change(CONTROL, MembershipChanged(row, True))
 
 
 # What both share

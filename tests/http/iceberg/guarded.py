@@ -15,7 +15,7 @@ from lakewarden.app.open_store import opened_service
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.service import people, realms, token
+from lakewarden.service import realms, token
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.load import LoadResult, load_rows
@@ -23,6 +23,7 @@ from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.system import load_system
 from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
+from tests.administrators import make_administrator
 from tests.app.serving import Answer, Served, server
 from tests.http.iceberg.rest_catalog import PREFIX, READER_TOKEN, TOKEN, RestCatalog, rest_catalog
 
@@ -123,7 +124,7 @@ def furnish(service: DecisionService) -> dict[str, str]:
     """Fills a store; the tokens of all users, and `engine` of an enforcement point."""
     service.open()
     service.write(SYSTEM, realms.establish_control)
-    service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
+    service.write(SYSTEM, lambda d: make_administrator(d, "root", DIRECTORY))
     realm = Realm("gravitino", "gravitino", settings=SETTINGS)
     service.write(SYSTEM, lambda d: realms.establish(d, realm))
     service.write(SYSTEM, lambda d: realms.establish(d, Realm("silent", "gravitino")))

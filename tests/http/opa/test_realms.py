@@ -17,7 +17,7 @@ from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRo
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.models import own
 from lakewarden.models.own import ModelText
-from lakewarden.service import people, realms, token
+from lakewarden.service import realms, token
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.load import LoadResult, load_rows
@@ -25,6 +25,7 @@ from lakewarden.service.realm import CONTROL, DIRECTORY, Realm
 from lakewarden.service.system import System, load_system
 from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
+from tests.administrators import make_administrator
 from tests.app.serving import Answer, Served, server
 from tests.http.opa.test_served import ROOT, refusal, table
 
@@ -177,7 +178,7 @@ def _facts(
 def furnish(service: DecisionService) -> str:
     service.open()
     service.write(SYSTEM, realms.establish_control)
-    service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
+    service.write(SYSTEM, lambda d: make_administrator(d, "root", DIRECTORY))
     filled: list[tuple[str, str, dict[str, str], ModelText | None, Any]] = [
         ("lake", "gravitino", ON, None, _lake),
         ("hub", "datahub", HUB, None, _hub),

@@ -14,7 +14,7 @@ from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.service import people, realms, token
+from lakewarden.service import realms, token
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.load import LoadResult, load_rows
@@ -22,6 +22,7 @@ from lakewarden.service.realm import CONTROL, DIRECTORY, Realm
 from lakewarden.service.system import load_system
 from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
+from tests.administrators import make_administrator
 from tests.app.serving import Answer, Served, server
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
@@ -139,7 +140,7 @@ def furnish(service: DecisionService, facts: Facts | None = None) -> tuple[str, 
     """Fills a store; the tokens of an engine, of its account for all paths, and of a stranger."""
     service.open()
     service.write(SYSTEM, realms.establish_control)
-    service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
+    service.write(SYSTEM, lambda d: make_administrator(d, "root", DIRECTORY))
     service.write(
         SYSTEM, lambda d: realms.establish(d, Realm("gravitino", "gravitino", settings=SETTINGS))
     )

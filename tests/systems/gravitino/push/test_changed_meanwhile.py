@@ -14,7 +14,7 @@ import pytest
 
 from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.errors import Busy, Conflict, Unknown
-from lakewarden.service import people, push_outbox, push_target, realms
+from lakewarden.service import push_outbox, push_target, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.credential import Count
 from lakewarden.service.push import Connect, Pushing
@@ -28,6 +28,7 @@ from lakewarden.service.push_lock import (
 from lakewarden.service.push_target import PushTarget, declared
 from lakewarden.service.push_watch import KINDS
 from lakewarden.service.realm import DIRECTORY
+from tests.administrators import make_administrator
 from tests.pushdown.ranger.admin_server import PASSWORD, Ranger, serving
 from tests.pushdown.ranger.worlds import ranger_of
 from tests.systems.gravitino.http.wire import ADMIN, REALM, Wire
@@ -53,7 +54,7 @@ class Followed:
         """A clock that stands still, and somebody who may do everything."""
         self.wire.service.clock = lambda: self.now
         self.wire.service.write(SYSTEM, realms.establish_control)
-        make = partial(people.make_administrator, user=BOSS.user, directory=DIRECTORY)
+        make = partial(make_administrator, user=BOSS.user, directory=DIRECTORY)
         self.wire.service.write(SYSTEM, make)
 
     def pushing(self, connect: Connect = connect_target) -> Pushing:

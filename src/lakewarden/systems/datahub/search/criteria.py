@@ -269,9 +269,6 @@ _FIELDS: Final[dict[str, Callable[[Criteria, Criterion], BitMap]]] = {
     "urn": Criteria._by_urn,
 }
 
-KNOWN: Final = frozenset((*_SAME, *_HAS, *LINKS, *_FIELDS, *searched.FIELDS))
-"""The fields that are known, beside those of structured properties."""
-
 
 def _type_word(text: str) -> str:
     return text.replace("_", "").casefold()

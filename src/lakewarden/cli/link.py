@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.page_size import MAX_PAGE
+from lakewarden.service.toml_text import quoted
 
 End = Annotated[str, Parameter(help="An entity of a realm, `REALM=type:name`.")]
 Named = tuple[str, str]
@@ -231,14 +231,10 @@ def _toml(links: Sequence[Any]) -> str:
     """The links as `read_links` reads them."""
     parts = []
     for link in links:
-        ends = ", ".join(_quoted(_end_text(link[name])) for name in ("one", "other"))
-        keeper = f"keeper = {_quoted(link['keeper'])}\n" if link["keeper"] else ""
+        ends = ", ".join(quoted(_end_text(link[name])) for name in ("one", "other"))
+        keeper = f"keeper = {quoted(link['keeper'])}\n" if link["keeper"] else ""
         parts.append(f"[[link]]\nsame = [{ends}]\n{keeper}")
     return "\n".join(parts)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def read_links(file: Path) -> list[Linked]:

@@ -22,13 +22,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from math import isnan, nan
-from typing import ParamSpec, TypeVar
 
 from lakewarden.kernel.entity import Entity, Spelling
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import ANY, Model
 from lakewarden.kernel.principal import (
     ALL_USERS,
@@ -67,8 +66,6 @@ _MISSING = {
 
 _OWNERS = "owners"
 _MEMBERS = "members"
-Found = TypeVar("Found")
-P = ParamSpec("P")
 
 
 def read_statement(
@@ -173,7 +170,7 @@ def _obligation(
 def _privileges(section: Section, model: Model, scope: Scope, builtin: bool) -> frozenset[str]:
     names: set[str] = set()
     for name in section.texts("privileges"):
-        privilege = _declared(section, "privileges", model.privilege, name)
+        privilege = section.resolved("privileges", model.privilege, name)
         if not (privilege.grantable or builtin):
             raise BadInput(f"`{name}` cannot be granted", where=section.at("privileges"))
         if isinstance(scope, On) and not {scope.entity.type, ANY} & privilege.on:
@@ -190,11 +187,11 @@ def _scope(section: Section, model: Model, spelling: Spelling, effect: Effect) -
     if sum(selector is not None for selector in (on, matching, where)) > 1:
         raise BadInput("expected one of `on`, `matching` and `where`", where=section.where)
     if on is not None:
-        return On(_declared(section, "on", read_entity, on, model, spelling))
+        return On(section.resolved("on", read_entity, on, model, spelling))
     if matching is not None:
         type, _, text = matching.partition(":")
-        _declared(section, "matching", model.check_type, type)
-        return Matching(type, _declared(section, "matching", spelling.pattern, type, text))
+        section.resolved("matching", model.check_type, type)
+        return Matching(type, section.resolved("matching", spelling.pattern, type, text))
     return Anything() if where is None else Where(where)
 
 
@@ -238,7 +235,7 @@ def _actors(section: Section, key: str) -> tuple[frozenset[Principal], Owners | 
             owners, any_type = True, any_type or not rest
             types.add(rest)
         else:
-            principals.add(_declared(section, key, read_principal, text))
+            principals.add(section.resolved(key, read_principal, text))
     clause = Owners(None if any_type else frozenset(types)) if owners else None
     return frozenset(principals), clause
 
@@ -255,7 +252,7 @@ def _criteria(
 
 def _criterion(section: Section, model: Model, effect: Effect) -> Criterion:
     name = section.text("field")
-    field = _declared(section, "field", model.field_of, name)
+    field = section.resolved("field", model.field_of, name)
     if not field.grants and effect not in OBLIGING:
         message = f"only filters and masks choose by `{field.name}`"
         raise BadInput(message, where=section.at("field"))
@@ -279,16 +276,6 @@ def _moment(section: Section, key: str) -> float | None:
         if not isnan(seconds):
             return seconds
     raise BadInput("expected seconds or a date-time with an offset", where=section.at(key))
-
-
-def _declared(
-    section: Section, key: str, look_up: Callable[P, Found], *args: P.args, **kwargs: P.kwargs
-) -> Found:
-    """The result of `look_up`, its refusal with the path of the field."""
-    try:
-        return look_up(*args, **kwargs)
-    except (BadInput, Unknown) as error:
-        raise BadInput(str(error), where=section.at(key)) from None
 
 
 def write_statement(statement: Statement) -> dict[str, object]:

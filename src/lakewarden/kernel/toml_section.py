@@ -5,10 +5,14 @@ Every refusal names the file and the path of the field, and says what was expect
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import inf, isfinite
+from typing import ParamSpec, TypeVar
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Unknown
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Section:
@@ -116,6 +120,15 @@ class Section:
         return {
             str(name): Section(item, f'{self.at(key)}."{name}"') for name, item in value.items()
         }
+
+    def resolved(
+        self, key: str, look_up: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The result of `look_up`; its refusal gets the path of the field."""
+        try:
+            return look_up(*args, **kwargs)
+        except (BadInput, Unknown) as error:
+            raise BadInput(str(error), where=self.at(key)) from None
 
     def close(self) -> None:
         """Refuses the keys that nobody took: a misspelt key must never be ignored."""

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput, Unknown, WardenError
+from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.model import ANY, NONE, Attribute, Operation, Source
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import (
@@ -48,8 +48,6 @@ NOW = 1_700_000_000.0
 
 Value = str | bool | float
 Loader = Callable[[str, Mapping[str, str]], System]
-T = TypeVar("T")
-P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +254,7 @@ def reads(text: str, path: Path, load: Loader = load_system) -> Scenario:
     file = Section(parsed(text, str(path)), str(path))
     name = file.text("model")
     settings = {key: inner.text(key, "") for key, inner in _keys(file, "settings")}
-    system = _declared(file, "model", load, name, settings)
+    system = file.resolved("model", load, name, settings)
     world = _World(Section(file.take("world"), file.at("world")), system)
     cases = [_Cases(system, world).read(section) for section in file.tables("case")]
     if not cases:
@@ -320,9 +318,9 @@ class _World:
         """The entity that `type:name` spells, stored or not; `type:` is the type alone."""
         type, colon, name = text.partition(":")
         if type and colon and not name:
-            _declared(section, key, self._model.check_type, type)
+            section.resolved(key, self._model.check_type, type)
             return Entity(type, "")
-        return _declared(section, key, read_entity, text, self._model, self._system.spelling)
+        return section.resolved(key, read_entity, text, self._model, self._system.spelling)
 
     def known(self, text: str, section: Section, key: str) -> Entity:
         """The entity, which must be stored unless the model judges names of its type."""
@@ -342,7 +340,7 @@ class _World:
         """A user by the bare name, or any principal by `kind:name`; someone of this world."""
         if not text:
             raise BadInput("expected a name", where=section.at(key))
-        principal = _declared(section, key, self._system.principal, text)
+        principal = section.resolved(key, self._system.principal, text)
         if principal not in self._mentioned and not self._strangers:
             raise BadInput(f"`{text}` is not defined in the scenario", where=section.at(key))
         return principal
@@ -382,9 +380,9 @@ class _World:
 
     def _memberships(self) -> Iterator[MembershipRow]:
         for text, section in _keys(self._section, "members"):
-            of = _declared(section, text, read_principal, text)
+            of = section.resolved(text, read_principal, text)
             for name in section.texts(text):
-                member = _declared(section, text, read_principal, name)
+                member = section.resolved(text, read_principal, name)
                 yield MembershipRow(member, of)
 
     def _owners(self) -> Iterator[OwnerRow]:
@@ -395,7 +393,7 @@ class _World:
                 raise BadInput(f"a `{entity.type}` has no owner", where=section.at(text))
             for owner in section.texts(text):
                 name, _, ownership = owner.partition("=")
-                principal = _declared(section, text, read_principal, name)
+                principal = section.resolved(text, read_principal, name)
                 yield OwnerRow(entity, principal, ownership)
 
     def _relations(self) -> Iterator[RelationRow]:
@@ -473,9 +471,9 @@ class _Cases:
         if bool(name) == bool(privilege):
             raise BadInput("expected one of `operation` and `privilege`", where=section.where)
         if privilege:
-            _declared(section, "privilege", self._model.privilege, privilege)
+            section.resolved("privilege", self._model.privilege, privilege)
             return None, privilege
-        return _declared(section, "operation", self._model.operation, name), None
+        return section.resolved("operation", self._model.operation, name), None
 
     def _askers(self, section: Section, key: str) -> tuple[Principal, ...]:
         return tuple(self._world.asker(text, section, key) for text in section.texts(key))
@@ -488,7 +486,7 @@ class _Cases:
             )
         entity = self._world.entity(text, section, "on") if text else NO_RESOURCE
         if is_check and operation is not None:
-            _declared(section, "on", operation.rule, entity.type or NONE)
+            section.resolved("on", operation.rule, entity.type or NONE)
         return entity
 
     def _within(self, section: Section) -> Entity | None:
@@ -544,14 +542,14 @@ class _Cases:
     def _groups(self, section: Section) -> Iterator[Principal]:
         for text in section.texts("groups"):
             name = text.removeprefix(f"{GROUP}:")
-            yield _declared(section, "groups", read_principal, f"group:{name}")
+            yield section.resolved("groups", read_principal, f"group:{name}")
 
     def _roles(self, section: Section) -> frozenset[Principal] | None:
         raw = section.take("roles")
         if raw is None:
             return None
         texts = Section({"roles": raw}, section.where).texts("roles")
-        roles = {_declared(section, "roles", read_principal, text) for text in texts}
+        roles = {section.resolved("roles", read_principal, text) for text in texts}
         if any(role.kind != ROLE for role in roles):
             raise BadInput("expected `role:NAME`", where=section.at("roles"))
         return frozenset(roles)
@@ -594,13 +592,3 @@ def _keys(section: Section, key: str) -> list[tuple[str, Section]]:
         raise BadInput("expected a table", where=section.at(key))
     inner = Section(value, section.at(key))
     return [(str(name), inner) for name in value]
-
-
-def _declared(
-    section: Section, key: str, look_up: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """The result of the look-up; its error gets the field's path."""
-    try:
-        return look_up(*args, **kwargs)
-    except (BadInput, Unknown) as error:
-        raise BadInput(str(error), where=section.at(key)) from None

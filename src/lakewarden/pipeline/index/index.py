@@ -248,14 +248,14 @@ def _by_groups(
         if isinstance(reaching.scope, Where)
         and any(criterion.field in fields for criterion in reaching.scope.criteria)
     ]
-    if not group_scopes or _in_groups(index.memberships()) == _in_groups(coded.memberships):
+    if not group_scopes or direct_groups(index.memberships()) == direct_groups(coded.memberships):
         return bitmaps
     again = match(Stored(coded), [grants.scopes[number] for number in group_scopes])
     fresh = dict(zip(group_scopes, again, strict=True))
     return tuple(fresh.get(number, rows) for number, rows in enumerate(bitmaps))
 
 
-def _in_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
+def direct_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
     """Who is directly in which group."""
     everyone = memberships.principals
     edges = ((everyone[m], everyone[g]) for m, groups in memberships.of.items() for g in groups)

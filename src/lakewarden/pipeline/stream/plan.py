@@ -28,7 +28,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import ROOT, spelled_parent
 from lakewarden.kernel.grants import Table, interval
 from lakewarden.kernel.memberships import Memberships
-from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline.index import guests, index
@@ -117,7 +117,7 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
         else affected_blocks.rewritten(dirty, pairs, bones, numbers, bits)
     )
     table = prepared(context).table
-    regrouped = _in_groups(before.memberships) != _in_groups(memberships)
+    regrouped = index.direct_groups(before.memberships) != index.direct_groups(memberships)
     reused_scopes = reused_matches.reused_scopes(old, table, regrouped=regrouped)
     anew = {s: n for s, n in table.numbers.items() if n not in set(reused_scopes.values())}
     return Plan(
@@ -339,10 +339,3 @@ def _stating(table: Table, scopes: frozenset[int]) -> tuple[Statement, ...]:
     sides = [grouped for side in table.sides.values() for grouped in side.values()]
     statement_ids = {g.statement.id for side in sides for g in side.every if g.scope in scopes}
     return tuple(table.statements[id] for id in table.statements if id in statement_ids)
-
-
-def _in_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
-    """Who is directly in which group."""
-    everyone = memberships.principals
-    edges = ((everyone[m], everyone[g]) for m, groups in memberships.of.items() for g in groups)
-    return {(member, group) for member, group in edges if group.kind == GROUP}

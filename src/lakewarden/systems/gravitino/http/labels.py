@@ -32,7 +32,7 @@ from lakewarden.systems.gravitino.http.bodies import Json, is_on, ok
 from lakewarden.systems.gravitino.http.errors import Failure, already, illegal, no_such_entity
 from lakewarden.systems.gravitino.http.object_store import document, documents
 from lakewarden.systems.gravitino.http.permissions import no_such_object
-from lakewarden.systems.gravitino.http.securable import object_of
+from lakewarden.systems.gravitino.http.securable import object_of_path
 
 MOST = 1_000
 """More of them in one call are refused."""
@@ -80,7 +80,7 @@ def objects(label: Label, exchange: Exchange) -> Reply:
 
 def of_object(label: Label, exchange: Exchange) -> Reply:
     """Those that an object carries or inherits, as far as the caller may read them."""
-    on = _object(exchange)
+    on = object_of_path(exchange)
     operation = f"object.{label.plural}.list"
     state = allow(exchange, operation, on, missing=no_such_object)
     own, inherited = carried_labels(state, label, on)
@@ -95,7 +95,7 @@ def of_object(label: Label, exchange: Exchange) -> Reply:
 
 def one_of_object(label: Label, exchange: Exchange) -> Reply:
     """One that an object carries or inherits."""
-    on, target = _object(exchange), entity(exchange, label.type)
+    on, target = object_of_path(exchange), entity(exchange, label.type)
     operation = f"object.{label.plural}.load"
     state = allow(exchange, operation, on, missing=no_such_object, targets={label.type: target})
     own, inherited = carried_labels(state, label, on)
@@ -114,7 +114,7 @@ def associate(
 
     One that is both to be added and to be removed is left as it is.
     """
-    on = _object(exchange)
+    on = object_of_path(exchange)
     if to_add is None and to_remove is None:
         raise illegal("body: nothing to add and nothing to remove is given")
     add, remove = (
@@ -217,11 +217,6 @@ def _label_bodies(label: Label, exchange: Exchange, labels: Sequence[Entity]) ->
 
 def _object_text(on: Entity) -> str:
     return f"{on.type} {quoted(gravitino.full_name(on))}"
-
-
-def _object(exchange: Exchange) -> Entity:
-    params = exchange.params
-    return object_of(params["metalake"], params["type"], params["name"])
 
 
 def check_any_object(item: Entity, document: Json, on: Entity) -> None:

@@ -18,13 +18,12 @@ from lakewarden.systems.gravitino.http.authorization import allow, visible
 from lakewarden.systems.gravitino.http.bodies import ok
 from lakewarden.systems.gravitino.http.kinds import METALAKE
 from lakewarden.systems.gravitino.http.permissions import no_such_object
-from lakewarden.systems.gravitino.http.securable import object_of
+from lakewarden.systems.gravitino.http.securable import object_of_path
 
 
 def list_roles(exchange: Exchange) -> Reply:
     """The names of the roles that hold something on the very object."""
-    params = exchange.params
-    target = object_of(params["metalake"], params["type"], params["name"])
+    target = object_of_path(exchange)
     state = allow(exchange, "object.roles.list", target, missing=no_such_object)
     roles = sorted(
         Entity(ROLE, principal.name)

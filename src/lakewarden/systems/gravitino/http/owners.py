@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 from lakewarden.http.exchange import Exchange, Reply, Route
-from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.names.canonical import quoted
 from lakewarden.service.owner import owners_of, set_owner
@@ -20,7 +19,7 @@ from lakewarden.systems.gravitino.http.bodies import Body, enum_word, ok, read
 from lakewarden.systems.gravitino.http.errors import NOT_FOUND, Failure, illegal
 from lakewarden.systems.gravitino.http.kinds import METALAKE
 from lakewarden.systems.gravitino.http.permissions import no_such_object
-from lakewarden.systems.gravitino.http.securable import object_of
+from lakewarden.systems.gravitino.http.securable import object_of_path
 
 
 class Set(Body):
@@ -32,7 +31,7 @@ class Set(Body):
 
 def get(exchange: Exchange) -> Reply:
     """The owner; the reply names none if there is none."""
-    target = _object(exchange)
+    target = object_of_path(exchange)
     state = allow(exchange, "owner.load", target, missing=no_such_object)
     rows = owners_of(state, target)
     if not rows:
@@ -42,7 +41,7 @@ def get(exchange: Exchange) -> Reply:
 
 def put(exchange: Exchange) -> Reply:
     """Makes a user the owner instead of the former one."""
-    target = _object(exchange)
+    target = object_of_path(exchange)
     body = read(exchange, Set)
     kind = enum_word(body.type, (USER, GROUP), "type of owner")
     record = gravitino.entity(exchange.params["metalake"], kind, body.name)
@@ -62,11 +61,6 @@ def put(exchange: Exchange) -> Reply:
     details = {"owner": f"{kind}:{body.name}"}
     write(exchange, "owner.set", target, write_owner, missing=no_such_object, details=details)
     return ok(set=True)
-
-
-def _object(exchange: Exchange) -> Entity:
-    params = exchange.params
-    return object_of(params["metalake"], params["type"], params["name"])
 
 
 _PATH: Final = METALAKE + "/owners/{type}/{name}"

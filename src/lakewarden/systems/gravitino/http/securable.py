@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import Model
@@ -168,6 +169,12 @@ def object_of(metalake: str, type: str, full_name: str) -> Entity:
     except (BadInput, Unknown) as error:
         is_metalake = lower_word(type) == "metalake"
         raise (illegal_object if is_metalake else illegal)(str(error)) from None
+
+
+def object_of_path(exchange: Exchange) -> Entity:
+    """The object that `{metalake}`, `{type}` and `{name}` of the path name; as `object_of`."""
+    params = exchange.params
+    return object_of(params["metalake"], params["type"], params["name"])
 
 
 def audit_details(bodies: Sequence[ObjectBody]) -> list[str]:

@@ -95,7 +95,7 @@ def overview() -> Picture:
     """What lakewarden reads, what it answers with, who asks it and whom it tells."""
     sheet = Picture("What lakewarden reads, who asks it, and whom it tells")
     titles = [models.load(name).title for name in ("gravitino", "datahub", "cdap")]
-    told = set(engine.told().values())
+    told = set(engine.pushed_engines().values())
     asking = [engine.load(name).title for name in engine.NAMES if name not in told]
     columns = (
         (10, 270, (("Access control of", "core", titles), ("Read from", "box", _sources()))),

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from lakewarden.gateway import following
-from lakewarden.gateway.following import Done
+from lakewarden.gateway.following import CatalogChange
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
@@ -175,5 +175,5 @@ def test_it_is_audited(followed: Running) -> None:
 
 
 def test_words_for_what_is_done() -> None:
-    assert Done("view", made=("c", "s", "v")).told() == "create view c.s.v"
-    assert Done("schema", gone=("c", "s")).told() == "drop schema c.s"
+    assert CatalogChange("view", created=("c", "s", "v")).summary() == "create view c.s.v"
+    assert CatalogChange("schema", dropped=("c", "s")).summary() == "drop schema c.s"

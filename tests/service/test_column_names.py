@@ -110,8 +110,8 @@ def test_names_without_parts_are_alike_as_wholes(name: str, stored: bool) -> Non
     rows = [(table, None), *([(column, table)] if stored else [])]
     realm = realm_of(load_system("plain", {}, own.of_text(PLAIN)), rows, [mask])
     names = ColumnNames(realm, table, lambda name: Entity("column", f"t/{name}"))
-    assert column in names.meant("iBan")
-    assert column not in names.meant("id")
+    assert column in names.candidates("iBan")
+    assert column not in names.candidates("id")
 
 
 @pytest.mark.parametrize("effect", ["deny", "mask"])
@@ -149,17 +149,17 @@ def test_a_wildcard_matches_names_of_other_case() -> None:
     scope = Matching("column", ("lk", "c", "s", "*", "IBAN*"))
     mask = Statement("mask", Effect.MASK, frozenset(), scope, ana, expression="null")
     names = names_of([], mask)
-    assert [one.name for one in names.meant("iban_code")] == [
+    assert [one.name for one in names.candidates("iban_code")] == [
         f"{ORDERS.name}.iban_code",
         f"{ORDERS.name}.IBANx",
     ]
-    assert [one.name for one in names.meant("id")] == [f"{ORDERS.name}.id"]
+    assert [one.name for one in names.candidates("id")] == [f"{ORDERS.name}.id"]
 
 
 def test_a_part_is_meant_with_what_it_is_in_and_not_with_others() -> None:
     names = names_of(
         [Entity("column", f"{ORDERS.name}.{one}") for one in ("a", "A.b", "a.c", "A.b.d")]
     )
-    meant = {one.name.removeprefix(f"{ORDERS.name}.") for one in names.meant("a.b")}
+    meant = {one.name.removeprefix(f"{ORDERS.name}.") for one in names.candidates("a.b")}
     assert meant == {"a", "a.b", "A.b", "A.b.d"}
-    assert names.meant("")[0] == ORDERS
+    assert names.candidates("")[0] == ORDERS

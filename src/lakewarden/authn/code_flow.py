@@ -32,7 +32,7 @@ from lakewarden.service.provider_login import (
     Callback,
     FinishedLogin,
     LoginFailed,
-    ProviderAway,
+    ProviderUnavailable,
     StartedLogin,
 )
 from lakewarden.service.steps import step
@@ -142,10 +142,10 @@ class CodeFlow:
         except httpx2.HTTPStatusError as error:
             status = error.response.status_code
             if status >= 500:
-                raise ProviderAway(_AWAY, f"status {status}") from None
+                raise ProviderUnavailable(_AWAY, f"status {status}") from None
             raise LoginFailed(_INVALID, f"status {status} of the token endpoint") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise ProviderAway(_AWAY, type(error).__name__) from None
+            raise ProviderUnavailable(_AWAY, type(error).__name__) from None
         except AuthlibBaseError as error:
             raise LoginFailed("the identity provider rejected the code", str(error)) from None
         except (ValueError, TypeError, AttributeError) as error:

@@ -62,7 +62,7 @@ class Wherever:
         bool, Parameter(help="Every realm in which you may ask.", show_default=False)
     ] = False
 
-    def is_several(self, *, needs_one: bool = False) -> bool:
+    def is_cross_realm(self, *, needs_one: bool = False) -> bool:
         """Whether the answer has the form of several realms.
 
         That of one realm of `--database` has it, too, unless an option `needs_one` realm.
@@ -73,7 +73,7 @@ class Wherever:
         is_stored = self.database is not None
         return names_several or (is_stored and not (needs_one and len(self.realm) == 1))
 
-    def one(self) -> Where:
+    def single_realm(self) -> Where:
         """Where the question to one realm goes."""
         first = location(self.from_[0]) if self.from_ else None
         realm = self.realm[0] if self.realm else None

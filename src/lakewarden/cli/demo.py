@@ -109,7 +109,7 @@ def demo(
 
         lakewarden demo --once
     """
-    folder = _made(dir or default_folder())
+    folder = _created_folder(dir or default_folder())
     if engines.with_trino:
         demo_engines.need_trino()
     if engines.push:
@@ -154,7 +154,7 @@ def _show_engines(
         running.enter_context(demo_push.running_postgresql(folder, realms))
 
 
-def _made(folder: Path) -> Path:
+def _created_folder(folder: Path) -> Path:
     """The folder, which is made if it is not there. Raises `BadInput` where nothing can be kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

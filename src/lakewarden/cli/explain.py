@@ -89,10 +89,10 @@ def explain(  # noqa: PLR0913 — each is an option
         return _explain_decision(where, decision, format, full=full)
     if principal is None or operation is None:
         raise BadInput("give a principal and an operation, or --decision ID")
-    if where.is_several(needs_one=bool(parts.attribute)):
+    if where.is_cross_realm(needs_one=bool(parts.attribute)):
         asking = cross_realm_question(principal, operation, entity, parts, claims, where.names())
         return _explain_in_realms(where, {**asking, "home": home}, format, full=full)
-    single = where.one()
+    single = where.single_realm()
     remote = single.remote()
     if remote is not None:
         asking = question(remote.model, principal, operation, entity, parts, claims)

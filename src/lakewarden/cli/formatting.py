@@ -118,7 +118,7 @@ def explanation(
         yield "it would be allowed with"
     for way in explained.ways:
         yield f"  {_way(way)}"
-        yield from _besides(way, context.request)
+        yield from _side_effects(way, context.request)
     if not explained.decision.allow and not explained.ways:
         yield "no grant would change this"
 
@@ -271,7 +271,7 @@ def _way(way: Way) -> str:
     return " and ".join(parts)
 
 
-def _besides(way: Way, request: Request) -> Iterator[str]:
+def _side_effects(way: Way, request: Request) -> Iterator[str]:
     """What else a way opens."""
     parts = []
     if way.others:

@@ -67,7 +67,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
     if limit < 1:
         raise BadInput(f"expected 1 or more, got {limit}", where="--limit")
     is_narrowed = within is not None or after is not None
-    if where.is_several(needs_one=is_narrowed or bool(parts.attribute)):
+    if where.is_cross_realm(needs_one=is_narrowed or bool(parts.attribute)):
         if is_narrowed:
             raise BadInput("need exactly one realm", where="--within and --after")
         asking = cross_realm_question(principal, operation, None, parts, claims, where.names())
@@ -75,7 +75,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
             return _show_realms(
                 _whole(estate, asking, 1 if count_only else limit), format, count_only
             )
-    single = where.one()
+    single = where.single_realm()
     remote = single.remote()
     if remote is not None:
         asking = question(remote.model, principal, operation, None, parts, claims)

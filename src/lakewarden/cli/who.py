@@ -105,15 +105,15 @@ def who(  # noqa: PLR0913 — options of a verb
         raise BadInput("expected either OPERATION or `--unmasked COLUMN`")
     if span.is_asked:
         return _who_in_time(where, span, operation, entity or unmasked, parts, format)
-    if where.is_several(needs_one=operation is None or bool(parts.attribute)):
+    if where.is_cross_realm(needs_one=operation is None or bool(parts.attribute)):
         if operation is None:
             raise BadInput("takes one realm", where="--unmasked")
         return _who_in_realms(where, operation, entity, home, parts, format)
     notes: list[str] = []
     if operation is None:
-        users = _unmasked(where.one(), unmasked)
+        users = _unmasked(where.single_realm(), unmasked)
     else:
-        users, notes = _who(where.one(), operation, entity, parts)
+        users, notes = _who(where.single_realm(), operation, entity, parts)
     if format == "json":
         names = [principal.name for principal in users]
         show_json({"total": len(names), "users": names, "notes": notes})

@@ -157,10 +157,10 @@ def load(name: str) -> Engine:
 
 
 @cache
-def told() -> Mapping[str, str]:
+def pushed_engines() -> Mapping[str, str]:
     """The engines that are told, each by the schemes of its addresses.
 
-    >>> told()["mariadb"]
+    >>> pushed_engines()["mariadb"]
     'mysql'
     """
     return {scheme: name for name in NAMES for scheme in load(name).addresses}

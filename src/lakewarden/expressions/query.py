@@ -183,11 +183,11 @@ def parsed(text: str, dialect: str) -> exp.Expr:
 
 def _stored(root: exp.Expr) -> list[exp.Table]:
     """The tables that are read, without those that the query makes."""
-    made = _made(root)
-    return [table for table in root.find_all(exp.Table) if not _is_made(table, made)]
+    made = _with_tables(root)
+    return [table for table in root.find_all(exp.Table) if not _is_with_table(table, made)]
 
 
-def _made(root: exp.Expr) -> dict[str, exp.CTE]:
+def _with_tables(root: exp.Expr) -> dict[str, exp.CTE]:
     """The tables that the query makes, by their folded names. Raises `BadInput` for two alike."""
     made: dict[str, exp.CTE] = {}
     for cte in root.find_all(exp.CTE):
@@ -200,7 +200,7 @@ def _made(root: exp.Expr) -> dict[str, exp.CTE]:
     return made
 
 
-def _is_made(table: exp.Table, made: Mapping[str, exp.CTE]) -> bool:
+def _is_with_table(table: exp.Table, made: Mapping[str, exp.CTE]) -> bool:
     """Whether the name is one of WITH, and not of a stored table.
 
     Raises `BadInput` where it would be a stored table that has the name of one in WITH: a table

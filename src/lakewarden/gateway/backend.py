@@ -123,7 +123,9 @@ class Backend:
         try:
             self._check_settings()
         except grpc.RpcError as error:
-            raise Unavailable(f"the Spark Connect server does not answer: {_said(error)}") from None
+            raise Unavailable(
+                f"the Spark Connect server does not answer: {_error_text(error)}"
+            ) from None
         call = self.channel.unary_unary(f"/{SERVICE}/Config")
         try:
             call(_settings_request().SerializeToString(), _CHECK_SECONDS)
@@ -155,5 +157,5 @@ def _settings_request() -> base.ConfigRequest:
     return request
 
 
-def _said(error: grpc.RpcError) -> str:
+def _error_text(error: grpc.RpcError) -> str:
     return f"{error.code().name.lower()}: {error.details()}"

@@ -14,7 +14,7 @@ from typing import Final
 from pyspark.sql.connect.proto import base_pb2 as base
 
 from lakewarden.gateway.access import ENGINE, Access, Name
-from lakewarden.http.catalog_effects import gone, made, moved
+from lakewarden.http.catalog_effects import creation, drop, renaming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import Principal
@@ -41,23 +41,23 @@ class NotFollowed(WardenError):
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CatalogChange:
     """What is there, is gone, or has another name once an operation has succeeded."""
 
     kind: str
-    made: Name = ()
-    gone: Name = ()
+    created: Name = ()
+    dropped: Name = ()
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """In a few words, for logs and messages.
 
-        >>> Done("table", made=("c", "s", "new"), gone=("c", "s", "old")).told()
+        >>> CatalogChange("table", created=("c", "s", "new"), dropped=("c", "s", "old")).summary()
         'rename table c.s.old to c.s.new'
         """
-        new, old = ".".join(self.made), ".".join(self.gone)
-        if self.made and self.gone:
+        new, old = ".".join(self.created), ".".join(self.dropped)
+        if self.created and self.dropped:
             return f"rename {self.kind} {old} to {new}"
-        return f"create {self.kind} {new}" if self.made else f"drop {self.kind} {old}"
+        return f"create {self.kind} {new}" if self.created else f"drop {self.kind} {old}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Following:
     """What a running operation will have done, and for whom."""
 
     actor: Actor
-    done: Done
+    done: CatalogChange
     access: Access
 
     def write(self, service: DecisionService, realm: str) -> None:
@@ -80,18 +80,18 @@ class Following:
         try:
             service.write(self.actor, write)
         except WardenError as error:
-            told = f"Spark did it ({self.done.told()}), but the realm could not write it down"
+            told = f"Spark did it ({self.done.summary()}), but the realm could not write it down"
             raise NotFollowed(f"{told}, so that nobody may do more than before: {error}") from None
 
     def _effects(self, state: RealmState, owner: Principal) -> Iterator[Effect]:
         done = self.done
-        new, old = self._entity(done.made), self._entity(done.gone)
+        new, old = self._entity(done.created), self._entity(done.dropped)
         if new is not None and old is not None:
-            yield from moved(state, old, new)
-        elif new is not None and not self._has_other(state, done.made):
-            yield from made(state, new, owner)
+            yield from renaming(state, old, new)
+        elif new is not None and not self._has_other(state, done.created):
+            yield from creation(state, new, owner)
         elif old is not None:
-            yield from gone(state, old)
+            yield from drop(state, old)
 
     def _has_other(self, state: RealmState, name: Name) -> bool:
         """Whether a table or view of that name is stored: what was said of it goes on to hold."""
@@ -106,9 +106,11 @@ class Following:
     def _event(self, realm: str, now: float) -> AuditEvent:
         done = self.done
         act = (
-            "AlterTable" if done.made and done.gone else (_ACTS if done.made else _DROPS)[done.kind]
+            "AlterTable"
+            if done.created and done.dropped
+            else (_ACTS if done.created else _DROPS)[done.kind]
         )
-        entity = self._entity(done.made or done.gone)
+        entity = self._entity(done.created or done.dropped)
         return AuditEvent(
             now,
             self.actor.recorded,

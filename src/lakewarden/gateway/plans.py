@@ -16,7 +16,7 @@ from lakewarden.gateway.analysis import check_analyzed, pieces
 from lakewarden.gateway.catalog_calls import CatalogCalls
 from lakewarden.gateway.compressed import decompress
 from lakewarden.gateway.errors import Denied
-from lakewarden.gateway.following import SCHEMA, Done
+from lakewarden.gateway.following import SCHEMA, CatalogChange
 from lakewarden.gateway.governor import Columns, Governor
 from lakewarden.gateway.listings import Listings, RowsOf, read_show
 from lakewarden.gateway.resolver import Resolver, renumbered
@@ -46,7 +46,7 @@ class Plans:
         self._rows_of = rows_of
         self.new_view: NewView | None = None
         self.answer: relations.Relation | None = None
-        self.done: Done | None = None
+        self.done: CatalogChange | None = None
 
     def execute(self, request: base.ExecutePlanRequest) -> None:
         """Makes the request one that may be executed. Raises `Denied` and `Malformed`."""

@@ -221,16 +221,16 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
                 self._follow(session, operation)
             is_over = True
         except grpc.RpcError:
-            session.taken(operation)  # it was not done
+            session.take_following(operation)  # it was not done
             raise
         finally:
             # The client went away before it was told; another stream may still tell.
-            left = None if is_over or goes_on else session.taken(operation)
+            left = None if is_over or goes_on else session.take_following(operation)
             if left is not None:
                 _log_unfollowed(left)
 
     def _follow(self, session: Session, operation: str) -> None:
-        following = session.taken(operation)
+        following = session.take_following(operation)
         if following is not None:
             try:
                 following.write(self._service, self._realm)
@@ -422,7 +422,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
 def _log_unfollowed(following: Following) -> None:
     """What Spark did, or may have done, and the realm does not know of."""
     _log.warning(
-        "the realm did not follow Spark", done=following.done.told(), user=following.actor.user
+        "the realm did not follow Spark", done=following.done.summary(), user=following.actor.user
     )
 
 

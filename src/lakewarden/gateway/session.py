@@ -106,7 +106,7 @@ class Session:
         with self.lock:
             return operation in self.following
 
-    def taken(self, operation: str) -> Following | None:
+    def take_following(self, operation: str) -> Following | None:
         """What the realm is to be told of the operation, once."""
         with self.lock:
             return self.following.pop(operation, None)

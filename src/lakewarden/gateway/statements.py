@@ -19,7 +19,7 @@ from lakewarden.expressions.statement import Statement
 from lakewarden.gateway import identifiers
 from lakewarden.gateway.access import Access
 from lakewarden.gateway.errors import Denied
-from lakewarden.gateway.following import SCHEMA, TABLE, VIEW, Done, Exists
+from lakewarden.gateway.following import SCHEMA, TABLE, VIEW, CatalogChange, Exists
 from lakewarden.gateway.governor import Governor
 from lakewarden.gateway.resolver import Resolver, check_column, renumbered
 from lakewarden.gateway.session import NewView, Session
@@ -58,7 +58,7 @@ class Statements:
         self._governor = governor
         self._exists = exists
         self.new_view: NewView | None = None
-        self.done: Done | None = None
+        self.done: CatalogChange | None = None
 
     def rewritten(self, statement: Statement) -> relations.Relation:
         """What Spark is asked instead. Raises `Denied`."""
@@ -169,7 +169,7 @@ class Statements:
         if statement.kind == "schema":
             schema = self._schema_name(statement.name)
             self._access.require("DropSchema", schema)
-            self.done = Done(SCHEMA, gone=schema)
+            self.done = CatalogChange(SCHEMA, dropped=schema)
             return _plain(f"DROP SCHEMA {there}{_join(schema)} RESTRICT")
         if statement.kind == "view" and len(statement.name) == 1:
             view = self._session.views.pop(statement.name[0].lower(), None)
@@ -177,7 +177,7 @@ class Statements:
                 return nothing()
         act, kind = ("DropView", VIEW) if statement.kind == VIEW else ("DropTable", TABLE)
         name = self._writable((act,), statement.name)
-        self.done = Done(kind, gone=name)
+        self.done = CatalogChange(kind, dropped=name)
         return _plain(f"DROP {kind.upper()} {there}{_join(name)}")
 
     def _create_schema(self, statement: sql.CreateSchema) -> relations.Relation:
@@ -194,7 +194,7 @@ class Statements:
         """
         if not self._access.follows or (unless_there and self._exists(kind, name)):
             return False
-        self.done = Done(kind, made=name)
+        self.done = CatalogChange(kind, created=name)
         return True
 
     def _rename(self, statement: sql.Rename) -> relations.Relation:
@@ -203,7 +203,7 @@ class Statements:
         if new[0] != name[0]:
             raise Denied("a table stays in its catalog")
         self._access.require("CreateTable", new[:-1])
-        self.done = Done(TABLE, made=new, gone=name)
+        self.done = CatalogChange(TABLE, created=new, dropped=name)
         # Spark takes the new name as one of the same catalog.
         return _plain(f"ALTER TABLE {_join(name)} RENAME TO {_join(new[1:])}")
 

@@ -12,7 +12,7 @@ from pyspark.sql.connect.proto import expressions_pb2 as expressions
 from lakewarden.gateway import identifiers, permitted
 from lakewarden.gateway.access import Access, Name
 from lakewarden.gateway.errors import Denied
-from lakewarden.gateway.following import TABLE, Done, Exists
+from lakewarden.gateway.following import TABLE, CatalogChange, Exists
 from lakewarden.gateway.session import Session
 
 _V1: Final = commands.WriteOperation
@@ -67,7 +67,7 @@ _BY_CLAUSE: Final[Mapping[str, Mapping[int, str]]] = {
 
 def check_write(
     command: commands.Command, session: Session, access: Access, exists: Exists
-) -> Done | None:
+) -> CatalogChange | None:
     """Completes the name of the table; raises `Denied` unless the user may write it so.
 
     Returns what is made thereby, where the realm is to follow it.
@@ -96,7 +96,7 @@ def check_write(
             return None
         # It has to fail where there is one: else nobody knows who made it.
         command.write_operation.mode = _V1.SAVE_MODE_ERROR_IF_EXISTS
-    return Done(TABLE, made=name)
+    return CatalogChange(TABLE, created=name)
 
 
 def check_merge(

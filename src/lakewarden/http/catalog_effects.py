@@ -25,7 +25,7 @@ from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 
 
-def made(state: RealmState, entity: Entity, owner: Principal) -> Iterator[Effect]:
+def creation(state: RealmState, entity: Entity, owner: Principal) -> Iterator[Effect]:
     """A new entity with its owner; nothing for what is stored, or what lies in nothing stored."""
     parent = state.system.spelling.parent(entity)
     if not is_stored(state, entity) and is_stored(state, parent):
@@ -33,7 +33,7 @@ def made(state: RealmState, entity: Entity, owner: Principal) -> Iterator[Effect
         yield OwnerChanged(OwnerRow(entity, owner), True)
 
 
-def gone(state: RealmState, entity: Entity) -> Iterator[Effect]:
+def drop(state: RealmState, entity: Entity) -> Iterator[Effect]:
     """The end of an entity that is stored."""
     if is_stored(state, entity):
         yield EntityDropped(entity)
@@ -46,7 +46,7 @@ def is_stored(state: RealmState, entity: Entity | None) -> bool:
     return id is not None and id in tree.stored
 
 
-def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]:
+def renaming(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]:
     """The entity and all below it by their new names, with the statements that name them.
 
     These are statements on what is not stored, and those that choose by a name; what statements lie
@@ -61,7 +61,7 @@ def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]
     for statement in snapshot.table.statements.values():
         scope = statement.scope
         if isinstance(scope, Where):
-            chosen = chosen_anew(state, scope, source, renamed)
+            chosen = renamed_scope(state, scope, source, renamed)
             if chosen != scope:
                 yield StatementAdded(replace(statement, scope=chosen))
         if not isinstance(scope, On) or is_implied(statement) or is_stored(state, scope.entity):
@@ -81,7 +81,7 @@ def moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]
         yield EntityMoved(target, parent)
 
 
-def chosen_anew(
+def renamed_scope(
     state: RealmState, scope: Where, source: Entity, renamed: Callable[[str], str]
 ) -> Where:
     """The criteria with the names of `source` and of what lies in it as `renamed` has them.

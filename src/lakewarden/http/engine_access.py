@@ -303,7 +303,7 @@ class EngineAccess:
             return () if found is None else (found,)
         if table not in self._columns:
             self._columns[table] = ColumnNames(self.realm, table, named)
-        return self._columns[table].meant(column)
+        return self._columns[table].candidates(column)
 
     def indexes(
         self, act: Act, catalog: str, schema: str, part: str = "table"

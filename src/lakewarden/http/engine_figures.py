@@ -100,12 +100,12 @@ def timed(engine: str) -> Iterator[None]:
         figures().seconds.labels(engine).observe(time.perf_counter() - begun)
 
 
-def made(realm: str, service: str, residue: int, now: float) -> None:
+def record_documents(realm: str, service: str, residue: int, now: float) -> None:
     """The documents of a service are new; `now` in seconds since the epoch."""
     figures().residue.labels(realm, service).set(residue)
     figures().made.labels(realm, service).set(now)
 
 
-def polled(realm: str, service: str, now: float) -> None:
+def record_poll(realm: str, service: str, now: float) -> None:
     """A plugin polls a service; `now` in seconds since the epoch."""
     figures().polled.labels(realm, service).set(now)

@@ -145,11 +145,11 @@ class Guard:
         with step("decide"):
             refused = self.refusal(exchange, state, request)
         if refused is not None:
-            exchange.denied(self.event(exchange, request, "deny", str(refused)))
+            exchange.record_denied(self.event(exchange, request, "deny", str(refused)))
             raise refused
         if not ahead:
             self.require(state, operation, target, self._missing(missing))
-        exchange.used(request)
+        exchange.count_use(request)
         return state
 
     @contextmanager
@@ -257,7 +257,7 @@ class Guard:
         if isinstance(outcome, WardenError):
             raise outcome
         for request in done:
-            exchange.used(request)
+            exchange.count_use(request)
         return outcome
 
     def listed(

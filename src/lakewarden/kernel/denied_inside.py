@@ -207,13 +207,15 @@ class _Question:
         return _bearing(self.matrix, self.request, self.within)
 
     def closed(self, named: Iterable[Entity] | None) -> frozenset[Entity]:
-        found, unsaid = self.found([self.request.target] if named is None else named)
+        found, unsaid = self.denials_inside([self.request.target] if named is None else named)
         closed = {
             self._entity(at) for at, by in found.items() if self._is_closed(at, {p for p, _ in by})
         }
         return frozenset(closed | ({self.request.target} if unsaid else set()))
 
-    def found(self, roots: Iterable[Entity]) -> tuple[dict[Spot, list[_Denial]], list[Grant]]:
+    def denials_inside(
+        self, roots: Iterable[Entity]
+    ) -> tuple[dict[Spot, list[_Denial]], list[Grant]]:
         """What DENYs reach at or inside the roots, and by which of them; then those of no name."""
         roots = list(roots)
         found: dict[Spot, list[_Denial]] = {}
@@ -329,7 +331,7 @@ class _QuestionOfAll(_Question):
 
     def users(self, root: Entity, stored: StoredUsers) -> BitMap:
         """The stored users to whom something is closed at or inside the root."""
-        found, unsaid = self.found([root])
+        found, unsaid = self.denials_inside([root])
         closed = BitMap.union(BitMap(), *(stored.of(grant.principals) for grant in unsaid))
         for at, by in found.items():
             denied: dict[str, BitMap] = {}

@@ -80,13 +80,13 @@ def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator
                 told["openlineage.run_id"] = run_id
             yield
             with suppress(Exception):  # what cannot be read now is not told
-                told.update(_made(out))
+                told.update(_output_attributes(out))
     finally:
         _current.reset(token)
         sender.close()
 
 
-def _made(out: Location) -> SpanAttributes:
+def _output_attributes(out: Location) -> SpanAttributes:
     """The version of the output that counts now, and the rows of its tables."""
     made = dataset(out)
     if made.rows is None:

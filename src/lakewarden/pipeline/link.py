@@ -59,7 +59,7 @@ _STATUS: Final = {OUTSIDE: 0, ALONE: 1, AMBIGUOUS: 2}
 _LINKED: Final = 3
 
 
-class Left(NamedTuple):
+class Unlinked(NamedTuple):
     """An entity that is not linked, and why."""
 
     realm: str
@@ -80,7 +80,7 @@ class Report:
     links: Mapping[str, int]
     linked: Mapping[str, int]
     left: Mapping[str, Mapping[str, int]]
-    named: Sequence[Left] = ()
+    named: Sequence[Unlinked] = ()
     clashes: Sequence[Sequence[Row]] = ()
 
     def table(self) -> dict[str, Any]:
@@ -325,7 +325,7 @@ def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) ->
     alone = status.filter(F.col("status") < _LINKED)
     named = alone.orderBy(F.desc("status"), *_END).limit(MAX_NAMES).collect()
     reasons = {number: reason for reason, number in _STATUS.items()}
-    rest = [Left(row[0], row[1], row[2], reasons[row[3]]) for row in named]
+    rest = [Unlinked(row[0], row[1], row[2], reasons[row[3]]) for row in named]
     return Report(links, linked, left, rest)
 
 

@@ -363,7 +363,7 @@ class _Builder:
         for column in allowed & self._inside(self._tables) if is_closed else ():
             table = tree.entity(int(tree.parents[column]))
             request = Request(group.any, operation, table, self._now)
-            meant = self._names_of(table).meant(self._paths[column][-1])
+            meant = self._names_of(table).candidates(self._paths[column][-1])
             if denied_inside(self._realm.matrix, request, meant):
                 found.add(column)
         return found

@@ -60,7 +60,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Remainder:
     """What is beyond the rows and columns that are shown."""
 
     rows: int
@@ -80,7 +80,7 @@ class CellReason:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class ComparedPolicy:
     """The policy that is compared with: who may ask for it, and the realm with it."""
 
     operation: str
@@ -102,7 +102,7 @@ class AccessMatrix:
     columns: tuple[Column, ...]
     cells: tuple[str, ...]
     cells_then: tuple[str, ...] | None
-    rest: Rest
+    rest: Remainder
     revision: int
     revision_then: int | None = None
     reasons: tuple[CellReason, ...] = ()
@@ -119,7 +119,7 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
     within: str | None = None,
     rows: int = MOST,
     columns: int = MOST,
-    against: Other | None = None,
+    against: ComparedPolicy | None = None,
     explained: Sequence[tuple[int, int]] = (),
 ) -> AccessMatrix | Denied:
     """Who may do an operation on what, as classes.
@@ -270,7 +270,7 @@ def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
         columns=tuple(_column(tree, uncut.classes[column]) for column in kept_columns),
         cells=cells[0],
         cells_then=cells[1] if len(cells) > 1 else None,
-        rest=Rest(
+        rest=Remainder(
             rows=len(lost),
             users=sum(len(role_set.users) for role_set in lost),
             columns=len(uncut.classes) - len(kept_columns),

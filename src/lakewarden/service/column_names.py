@@ -94,7 +94,7 @@ class ColumnNames:
                 for path in self._paths(column, name):
                     self._by_first.setdefault(path[0], []).append((path, column))
 
-    def meant(self, name: str) -> list[Entity]:
+    def candidates(self, name: str) -> list[Entity]:
         """What an engine may mean by a name: the column of that name, then all others.
 
         Others have a name that differs in case alone, are a part of it, or it is a part of them:

@@ -36,7 +36,7 @@ _MARK: Final = f'"{DECISION}":"'
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDenial:
+class RecordedDenial:
     """A denial: when it was shown last, in seconds since the epoch, and at which revision.
 
     `said` is what the engine's user was told, or why; `wire` is the protocol of the engine.
@@ -51,13 +51,15 @@ class KeptDenial:
 
 def latest(
     reading: Reading, state: State, actor: Actor, realm: str, principal: str | None, now: float
-) -> list[KeptDenial] | Denied:
+) -> list[RecordedDenial] | Denied:
     """The latest denials of a principal, or of the caller: each once, the newest first."""
-    asked = _asked(state, actor, realm, QuestionText(principal=principal, operation=""), now)
+    asked = _authorized_question(
+        state, actor, realm, QuestionText(principal=principal, operation=""), now
+    )
     if isinstance(asked, Denied):
         return asked
     own = principal_text(asked.request.principal)
-    found: dict[str, KeptDenial] = {}
+    found: dict[str, RecordedDenial] = {}
     for row in _backwards(reading):
         denial = _read(row) if _MARK in row.body else None
         if denial is None:
@@ -71,13 +73,13 @@ def latest(
 
 def find(
     reading: Reading, state: State, actor: Actor, realm: str, id: str, now: float
-) -> tuple[KeptDenial, AuthorizedQuestion] | Denied:
+) -> tuple[RecordedDenial, AuthorizedQuestion] | Denied:
     """The decision of that id in the realm, and its question, for whoever may explain it.
 
     Whoever may explain decisions about oneself alone is refused one that is not there as one about
     another. Raises `Unknown` for one that is not there.
     """
-    denial = _found(reading, realm, id)
+    denial = _recorded_denial(reading, realm, id)
     if denial is not None:
         decision = denial.decision
         text = QuestionText(
@@ -85,7 +87,7 @@ def find(
             operation=decision.operation,
             entity=decision.entity or None,
         )
-        asked = _asked(state, actor, realm, text, now)
+        asked = _authorized_question(state, actor, realm, text, now)
         if not isinstance(asked, Denied):
             return denial, _with_groups(asked, replace(text, groups=decision.groups), now)
     refused = control.denied_in(state, actor, "explain.ask", realm, now)
@@ -100,7 +102,7 @@ def _with_groups(asked: AuthorizedQuestion, text: QuestionText, now: float) -> A
     return replace(asked, text=text, request=request)
 
 
-def _found(reading: Reading, realm: str, id: str) -> KeptDenial | None:
+def _recorded_denial(reading: Reading, realm: str, id: str) -> RecordedDenial | None:
     if _ID.fullmatch(id) is None:
         return None
     mark = f'{_MARK}{id}"'
@@ -109,7 +111,7 @@ def _found(reading: Reading, realm: str, id: str) -> KeptDenial | None:
     return next((one for one in denials if one.decision.realm == realm), None)
 
 
-def _asked(
+def _authorized_question(
     state: State, actor: Actor, realm: str, text: QuestionText, now: float
 ) -> AuthorizedQuestion | Denied:
     own, other = "explain.ask_own", "explain.ask"
@@ -125,7 +127,7 @@ def _backwards(reading: Reading) -> Iterator[AuditRow]:
         yield from reversed(list(reading.audit(start, end - start)))
 
 
-def _read(row: AuditRow) -> KeptDenial | None:
+def _read(row: AuditRow) -> RecordedDenial | None:
     """The denial of a row; None where the row only has such a text in it."""
     event = json.loads(row.body)
     details = event.get("details", {})
@@ -139,4 +141,4 @@ def _read(row: AuditRow) -> KeptDenial | None:
         groups=tuple(details.get("groups", ())),
     )
     said, wire = event.get("reason", ""), event.get("wire", "")
-    return KeptDenial(decision, event["time"], row.revision, said, wire)
+    return RecordedDenial(decision, event["time"], row.revision, said, wire)

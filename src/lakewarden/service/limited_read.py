@@ -67,7 +67,7 @@ def limited_read(
     if not seen.may_read:
         return LimitedRead(False, seen.operation, _missing(matrix, request, seen.operation))
     names = ColumnNames(realm, table, column_of(realm, table))
-    meant = {name: names.meant(name) for name in columns}
+    meant = {name: names.candidates(name) for name in columns}
     read = {column for each in meant.values() for column in each}
     if denied_columns(matrix, replace(request, operation=seen.operation), read):
         return LimitedRead(False, seen.operation)

@@ -20,7 +20,7 @@ class LoginFailed(WardenError):
         self.detail = detail
 
 
-class ProviderAway(LoginFailed):
+class ProviderUnavailable(LoginFailed):
     """The provider does not answer."""
 
 
@@ -65,5 +65,5 @@ class ProviderLogin(Protocol):
         ...
 
     def finish(self, secret: str, callback: Callback, now: float) -> FinishedLogin:
-        """Exchanges the code; raises `LoginFailed`, and `ProviderAway` of it."""
+        """Exchanges the code; raises `LoginFailed`, and `ProviderUnavailable` of it."""
         ...

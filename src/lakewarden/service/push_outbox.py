@@ -92,7 +92,7 @@ def entity(target: PushTarget) -> Entity:
 def is_told(realm: RealmState) -> bool:
     """Whether the settings of the realm have any kind of target."""
     settings = realm.system.model.settings
-    kinds = (*engines.told().values(), *push_target.ENGINES_OF_RANGER)
+    kinds = (*engines.pushed_engines().values(), *push_target.ENGINES_OF_RANGER)
     return any(settings.get(kind) == ON for kind in kinds)
 
 

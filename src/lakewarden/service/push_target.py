@@ -390,7 +390,7 @@ def declared(
     if not is_url:
         raise BadInput(_EXPECTED, where="url")
     scheme = scheme.partition("+")[0]
-    kind = engines.told().get(scheme, scheme)
+    kind = engines.pushed_engines().get(scheme, scheme)
     return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
 
 
@@ -561,8 +561,8 @@ def _check(new: PushTarget, realm: RealmState) -> None:
     if new.kind == RANGER:
         _check_ranger(new, realm)
         return
-    if new.kind not in engines.told().values():
-        expected = ", ".join(sorted({*engines.told(), RANGER}))
+    if new.kind not in engines.pushed_engines().values():
+        expected = ", ".join(sorted({*engines.pushed_engines(), RANGER}))
         raise BadInput(f"`{new.kind}` cannot be told; expected one of: {expected}", where="url")
     if new.kind not in of_model(realm.realm.model):
         message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
@@ -579,7 +579,7 @@ def _check_setting(new: PushTarget, realm: RealmState) -> None:
 
 def switched_off(target: PushTarget, realm: RealmState) -> str:
     """Which setting of the realm has to be on for the target; "" where it is, or there is none."""
-    if target.kind not in (RANGER, *engines.told().values()):
+    if target.kind not in (RANGER, *engines.pushed_engines().values()):
         return ""
     kinds = [target.kind]
     if target.kind == RANGER:

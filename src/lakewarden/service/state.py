@@ -418,7 +418,7 @@ def _changed(
     changes = [
         effect
         for effect in effects
-        if not isinstance(effect, BESIDE) and not _is_kept(effect, others)
+        if not isinstance(effect, BESIDE) and not _others_have(effect, others)
     ]
     if not changes:
         return realm
@@ -429,7 +429,7 @@ BESIDE = (*(DocumentChanged, ValueChanged, SecretChanged, TokenChanged, RealmCha
 """Effects that change nothing of what is compiled."""
 
 
-def _is_kept(change: Change, others: People) -> bool:
+def _others_have(change: Change, others: People) -> bool:
     match change:
         case PrincipalChanged(principal, False):
             return principal in others.principals

@@ -19,7 +19,7 @@ from lakewarden.http import sign_in as signing
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.service import session
 from lakewarden.service.credential import Count
-from lakewarden.service.provider_login import SECONDS, Callback, LoginFailed, ProviderAway
+from lakewarden.service.provider_login import SECONDS, Callback, LoginFailed, ProviderUnavailable
 from lakewarden.ui import login
 
 NOT_THERE = "login at an identity provider is not configured"
@@ -55,7 +55,7 @@ def finish(exchange: Exchange) -> Reply:
         finished = provider.finish(secret, callback, exchange.now)
     except LoginFailed as error:
         _record(exchange, error)
-        status = 503 if isinstance(error, ProviderAway) else 401
+        status = 503 if isinstance(error, ProviderUnavailable) else 401
         return login.page(exchange, status, str(error), cookies=(over,))
     issued = signing.sign_in_as(exchange, finished.actor)
     headers = {**login.HEADERS, "Location": login.own_path(finished.to)}

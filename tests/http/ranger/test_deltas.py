@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from lakewarden.http.ranger.deltas import CREATED, DELETED, UPDATED, changes, known
+from lakewarden.http.ranger.deltas import CREATED, DELETED, UPDATED, changes, policy_digests
 from lakewarden.service.ranger.number import numbered
 from tests.http.opa.test_served import Trino
 from tests.http.ranger.service_worlds import world_of
@@ -38,7 +38,7 @@ def applied(old: Policies, deltas: Policies, type: str) -> Policies:
 
 def turned(old: Policies, new: Policies, type: str) -> Policies:
     raw = {policy["id"]: msgspec.Raw(msgspec.json.encode(policy)) for policy in new}
-    found = changes(known(old), known(new), raw, type, 7)
+    found = changes(policy_digests(old), policy_digests(new), raw, type, 7)
     deltas: Policies = msgspec.json.decode(msgspec.json.encode(found))
     assert {delta["policiesVersion"] for delta in deltas} <= {7}
     return applied(old, deltas, type)
@@ -84,7 +84,7 @@ def test_a_policy_that_kept_its_id_is_told_as_changed() -> None:
     old = [{"id": 1, "serviceType": "hive", "policyType": 0, "isEnabled": True}]
     new = [{**old[0], "isEnabled": False}]
     raw = {1: msgspec.Raw(msgspec.json.encode(new[0]))}
-    (delta,) = changes(known(old), known(new), raw, "hive", 2)
+    (delta,) = changes(policy_digests(old), policy_digests(new), raw, "hive", 2)
     assert delta["changeType"] == UPDATED
     assert turned(old, new, "hive") == new
 

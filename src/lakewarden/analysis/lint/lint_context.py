@@ -298,7 +298,7 @@ def at(statement: Statement) -> Place:
     return Place("statement", statement.id)
 
 
-def who(principal: Principal) -> Place:
+def principal_place(principal: Principal) -> Place:
     """The place of a finding about a principal."""
     return Place(principal.kind, principal.name)
 

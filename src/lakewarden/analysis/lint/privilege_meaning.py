@@ -71,7 +71,7 @@ class Meaning:
         self._unfolding: set[tuple[str, str, bool]] = set()
         self._lock = RLock()  # threads share it
         # Remembered with the object, not with the class, and gone with it.
-        self.asked_for = cache(self._asked_for)
+        self.asked_for = cache(self._required_privileges)
         self.by_type = cache(self._by_type)
         self.companions = cache(self._companions)
         self.stand_ins = cache(self._stand_ins)
@@ -136,7 +136,7 @@ class Meaning:
         """Whether any operation on the type asks for the privilege, there or elsewhere."""
         return any(privilege in way for ways in self.by_type(type) for way in ways)
 
-    def _asked_for(self, type: str) -> frozenset[str]:
+    def _required_privileges(self, type: str) -> frozenset[str]:
         """The privileges that operations on a type name themselves, wherever they ask for them."""
         privileges: set[str] = set()
         visited: set[str] = set()

@@ -129,14 +129,14 @@ def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
     from lakewarden.pipeline.storage.parquet import read_table
 
     rows = read_table(folder, columns=[*COLUMNS, *_CONCERNED])
-    places = pa.array(_told_by_no_other(rows), pa.int64())
+    places = pa.array(_without_repeats(rows), pa.int64())
     shown = rows.select(list(COLUMNS)).take(places)
     order = [(name, "ascending") for name in ("gained", "name", "type", "example")]
     largest = shown.sort_by([("pairs", "descending"), *order]).slice(0, most).to_pylist()
     return [part(row) for row in largest], shown.num_rows
 
 
-def _told_by_no_other(rows: pa.Table) -> list[int]:
+def _without_repeats(rows: pa.Table) -> list[int]:
     """The places of the parts of privileges, and of those of operations that say more."""
     cells = (rows.column(name).to_pylist() for name in ("kind", "gained", *_CONCERNED, "others"))
     told: dict[tuple[str, bool], BitMap] = {}

@@ -12,7 +12,7 @@ from lakewarden.pipeline.storage.location import Location
 _GIB = 1024**3
 
 
-class Made(Protocol):
+class JobOutcome(Protocol):
     """The outcome of a job: what the run says of itself, and whether it made a version."""
 
     @property
@@ -22,7 +22,7 @@ class Made(Protocol):
     def is_new(self) -> bool: ...
 
 
-def show_product(out: Location, product: Made, format: As, *more: str) -> int:
+def show_product(out: Location, product: JobOutcome, format: As, *more: str) -> int:
     """Shows the run report; `more` are lines between its tables and its times."""
     report = product.report
     if format == "json":

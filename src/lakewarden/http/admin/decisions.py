@@ -12,7 +12,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.service import decisions, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.decisions import KeptDenial
+from lakewarden.service.decisions import RecordedDenial
 from lakewarden.service.questions import AuthorizedQuestion
 from lakewarden.service.state import State
 
@@ -42,7 +42,7 @@ def explain(exchange: Exchange) -> HandlerResult:
 
 
 def decision_response(
-    state: State, actor: Actor, denial: KeptDenial, asked: AuthorizedQuestion
+    state: State, actor: Actor, denial: RecordedDenial, asked: AuthorizedQuestion
 ) -> DecisionResponse:
     """The response body of a denial that is explained."""
     reasons = questions.reasons(state, actor, asked)
@@ -54,7 +54,7 @@ def decision_response(
     )
 
 
-def denial_response(denial: KeptDenial) -> DenialResponse:
+def denial_response(denial: RecordedDenial) -> DenialResponse:
     """The response body of a denial."""
     decision = denial.decision
     return DenialResponse(

@@ -17,7 +17,13 @@ from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service.access_matrix import EXPLAINED, MOST, CellReason, Other, access_matrix
+from lakewarden.service.access_matrix import (
+    EXPLAINED,
+    MOST,
+    CellReason,
+    ComparedPolicy,
+    access_matrix,
+)
 from lakewarden.service.compare import ComparedEntities, compare
 from lakewarden.service.control import Denied
 from lakewarden.service.input_field import in_field
@@ -229,11 +235,11 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
     )
 
 
-def _against(exchange: Exchange, against: PreviewRequest | int | datetime) -> Other:
+def _against(exchange: Exchange, against: PreviewRequest | int | datetime) -> ComparedPolicy:
     """The policy of a draft, or that of an earlier revision."""
     if isinstance(against, PreviewRequest):
         make = draft_matrix(exchange, against)
-        return Other("realm.plan", lambda realm: replace(realm, matrix=make(realm)))
+        return ComparedPolicy("realm.plan", lambda realm: replace(realm, matrix=make(realm)))
 
     at = against.timestamp() if isinstance(against, datetime) else against
 
@@ -241,7 +247,7 @@ def _against(exchange: Exchange, against: PreviewRequest | int | datetime) -> Ot
         with exchange.service.reading() as reading, in_field("body.against"):
             return earlier(reading, realm, at, exchange.now)
 
-    return Other("audit.read", past)
+    return ComparedPolicy("audit.read", past)
 
 
 def _reason(reason: CellReason) -> MatrixReason:

@@ -53,12 +53,15 @@ def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
     kinds = ("plain",) if withheld else ("plain", "credentials")
     if "config" in answer:
         cleaned["config"] = {
-            **_kept(engine, answer["config"], kinds),
+            **_allowed_config(engine, answer["config"], kinds),
             **({WITHHELD: withheld} if withheld else {}),
         }
     if _CREDENTIALS in answer and not withheld:
         cleaned[_CREDENTIALS] = [
-            {"prefix": one.get("prefix"), "config": _kept(engine, one.get("config"), kinds)}
+            {
+                "prefix": one.get("prefix"),
+                "config": _allowed_config(engine, one.get("config"), kinds),
+            }
             for one in answer[_CREDENTIALS] or ()
             if isinstance(one, dict)
         ]
@@ -67,7 +70,7 @@ def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
 
 def plain(engine: Engine, config: object) -> Json:
     """The members of a catalog's configuration that lead nowhere."""
-    return _kept(engine, config, ("plain",))
+    return _allowed_config(engine, config, ("plain",))
 
 
 def page(answer: Json, name: str, shown: Sequence[Any]) -> Json:
@@ -100,7 +103,7 @@ def _fields(type: object, prefix: str) -> list[str]:
     return names
 
 
-def _kept(engine: Engine, config: object, kinds: tuple[str, ...]) -> Json:
+def _allowed_config(engine: Engine, config: object, kinds: tuple[str, ...]) -> Json:
     if not isinstance(config, dict):
         return {}
     return {

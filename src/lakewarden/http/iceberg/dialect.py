@@ -21,7 +21,7 @@ from lakewarden.http.iceberg import answers, json_body
 from lakewarden.http.iceberg.backend import Backend
 from lakewarden.http.iceberg.errors import IcebergError, error_reply
 from lakewarden.http.iceberg.guard import ENGINE, Guard, denial
-from lakewarden.http.iceberg.questions import AskedAct
+from lakewarden.http.iceberg.questions import TargetedAct
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.kernel.request import Request
@@ -101,7 +101,7 @@ class Iceberg:
             expected = ", ".join(sorted(settings.prefixes))
             raise IcebergError(400, f"warehouse: expected one of: {expected}")
         warehouse = named[0]
-        access, asked = _access(exchange, settings), AskedAct(act, {"catalog": warehouse})
+        access, asked = _access(exchange, settings), TargetedAct(act, {"catalog": warehouse})
         if not access.decides(act, asked.names):
             raise IcebergError(HTTPStatus.FORBIDDEN, denial(exchange, access, asked))
         answer = self._backends[exchange.realm].send(

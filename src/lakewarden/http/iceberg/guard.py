@@ -16,10 +16,10 @@ from lakewarden.http.engine_figures import decided, timed
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.http.iceberg import answers, json_body
 from lakewarden.http.iceberg.backend import Backend, BackendAnswer
-from lakewarden.http.iceberg.bookkeeping import TYPES, keep_books
+from lakewarden.http.iceberg.catalog_changes import TYPES, record_changes
 from lakewarden.http.iceberg.errors import IcebergError, error_reply, type_of
 from lakewarden.http.iceberg.json_body import Json
-from lakewarden.http.iceberg.questions import AskedAct, Questions, Requested, questions
+from lakewarden.http.iceberg.questions import Questions, Requested, TargetedAct, questions
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.audit import AuditEvent
@@ -82,7 +82,7 @@ class Guard:
         with timed(self._engine.name):
             for one in asked.asked:
                 self._require(one)
-        for kind, names in (*asked.made, *((kind, after) for kind, _, after in asked.moved)):
+        for kind, names in (*asked.created, *((kind, after) for kind, _, after in asked.renamed)):
             self._check_new_name(kind, names)
         if self._act.name in _HANDS_OUT and self._file_access.withheld:
             raise IcebergError(HTTPStatus.FORBIDDEN, self._file_access.withheld)
@@ -120,7 +120,7 @@ class Guard:
     def _body(self) -> Json | None:
         return json_body.read_object(self._exchange.body) if self._exchange.body else None
 
-    def _require(self, asked: AskedAct) -> None:
+    def _require(self, asked: TargetedAct) -> None:
         """Raises `IcebergError` for an act that is denied, and audits it."""
         act, names = asked.act, asked.names
         if act.name == "chooseLocation" and self._settings.locations == "catalog":
@@ -282,11 +282,11 @@ class Guard:
             entity = self._access.target(one.act, one.names)
             if entity is not None:
                 operation = self._access.mapping.operation(one.act.name)
-                self._exchange.used(self._access.request(operation, entity))
-        keep_books(self._exchange, self._access, self._act, asked)
+                self._exchange.count_use(self._access.request(operation, entity))
+        record_changes(self._exchange, self._access, self._act, asked)
 
 
-def denial(exchange: Exchange, access: EngineAccess, asked: AskedAct, reason: str = "") -> str:
+def denial(exchange: Exchange, access: EngineAccess, asked: TargetedAct, reason: str = "") -> str:
     """What the user is told of a refused act, which is then part of the audit trail.
 
     It names the act, what it is about, and what it takes, or the `reason`; and the id by which the
@@ -311,7 +311,7 @@ def denial(exchange: Exchange, access: EngineAccess, asked: AskedAct, reason: st
     )
     id = ""
     if entity is None:
-        exchange.denied(event)
+        exchange.record_denied(event)
     else:
-        id = exchange.denied_decision(event, access.denied_decision(act, entity))
+        id = exchange.record_denied_decision(event, access.denied_decision(act, entity))
     return f"{reason}; {f'decision {id}' if id else f'request {exchange.actor.request_id}'}"

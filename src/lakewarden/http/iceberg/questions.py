@@ -16,7 +16,7 @@ _UPDATES: Final = "updates"
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAct:
+class TargetedAct:
     """An act, and the names of what it is about."""
 
     act: Act
@@ -27,13 +27,14 @@ class AskedAct:
 class Questions:
     """All that has to be allowed, and what is there no more or only then, if the catalog does it.
 
-    `made`, `gone` are a type of resource with its names; `moved` has the names before and after.
+    `created`, `dropped` are a type of resource with its names; `renamed` has the names before and
+    after.
     """
 
-    asked: Sequence[AskedAct]
-    made: Sequence[tuple[str, Names]] = ()
-    gone: Sequence[tuple[str, Names]] = ()
-    moved: Sequence[tuple[str, Names, Names]] = ()
+    asked: Sequence[TargetedAct]
+    created: Sequence[tuple[str, Names]] = ()
+    dropped: Sequence[tuple[str, Names]] = ()
+    renamed: Sequence[tuple[str, Names, Names]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,9 @@ class Requested:
         """The name of the catalog alone."""
         return {"catalog": self.names["catalog"]}
 
-    def asks(self, act: str, names: Names) -> AskedAct:
+    def asks(self, act: str, names: Names) -> TargetedAct:
         """A question with another act of the engine."""
-        return AskedAct(self.engine.acts[act], names)
+        return TargetedAct(self.engine.acts[act], names)
 
 
 def questions(requested: Requested) -> Questions:
@@ -63,7 +64,7 @@ def questions(requested: Requested) -> Questions:
         return reader(requested)
     act, names = requested.act, requested.names
     gone = ((act.resource, names),) if act.does == "drop" else ()
-    return Questions((AskedAct(act, names),), gone=gone)
+    return Questions((TargetedAct(act, names),), dropped=gone)
 
 
 def _of_new_namespace(requested: Requested) -> Questions:
@@ -71,14 +72,14 @@ def _of_new_namespace(requested: Requested) -> Questions:
     made = {**requested.catalog, "schema": json_body.namespace(body)}
     chooses = _chooses(requested, json_body.member(body, "properties"))
     placing = (requested.asks("chooseLocation", requested.catalog),) if chooses else ()
-    return Questions((AskedAct(act, requested.names), *placing), made=(("namespace", made),))
+    return Questions((TargetedAct(act, requested.names), *placing), created=(("namespace", made),))
 
 
 def _of_properties(requested: Requested) -> Questions:
     body = requested.body
     touched = {*json_body.member(body, _UPDATES), *json_body.texts(body, "removals")}
     placing = _placing(requested, requested.names, is_chosen=_chooses(requested, touched))
-    return Questions((AskedAct(requested.act, requested.names), *placing))
+    return Questions((TargetedAct(requested.act, requested.names), *placing))
 
 
 def _of_new(requested: Requested) -> Questions:
@@ -93,7 +94,8 @@ def _of_new(requested: Requested) -> Questions:
     if not isinstance(is_staged, bool):
         raise BadInput("expected true or false", where="body.stage-create")
     return Questions(
-        (AskedAct(act, requested.names), *placing), made=() if is_staged else ((act.makes, made),)
+        (TargetedAct(act, requested.names), *placing),
+        created=() if is_staged else ((act.makes, made),),
     )
 
 
@@ -109,15 +111,15 @@ def _of_transaction(requested: Requested) -> Questions:
     changes = json_body.objects(requested.body, "table-changes")
     if not changes:
         raise BadInput("expected at least one change", where="body.table-changes")
-    asked: list[AskedAct] = []
+    asked: list[TargetedAct] = []
     made: list[tuple[str, Names]] = []
     for number, change in enumerate(changes):
         where = f"body.table-changes[{number}]"
         names = _identifier(requested, change, "identifier", "table", where)
         one = _of_change(requested, names, change, where)
         asked += one.asked
-        made += one.made
-    return Questions(asked, made=made)
+        made += one.created
+    return Questions(asked, created=made)
 
 
 def _of_change(requested: Requested, names: Names, change: Json, where: str) -> Questions:
@@ -138,9 +140,9 @@ def _of_change(requested: Requested, names: Names, change: Json, where: str) -> 
         container = {key: names[key] for key in ("catalog", "schema")}
         placing = _placing(requested, container, is_chosen=is_chosen)
         asked = (requested.asks("createTable", container), *placing)
-        return Questions(asked, made=(("table", names),))
+        return Questions(asked, created=(("table", names),))
     placing = _placing(requested, names, is_chosen=is_chosen)
-    return Questions((AskedAct(requested.act, names), *placing))
+    return Questions((TargetedAct(requested.act, names), *placing))
 
 
 def _of_rename(requested: Requested) -> Questions:
@@ -148,15 +150,15 @@ def _of_rename(requested: Requested) -> Questions:
     source = _identifier(requested, requested.body, "source", kind)
     target = _identifier(requested, requested.body, "destination", kind)
     container = {key: target[key] for key in ("catalog", "schema")}
-    asked = (AskedAct(requested.act, source), requested.asks(requested.act.enters, container))
-    return Questions(asked, moved=((kind, source, target),))
+    asked = (TargetedAct(requested.act, source), requested.asks(requested.act.enters, container))
+    return Questions(asked, renamed=((kind, source, target),))
 
 
 def _of_drop(requested: Requested) -> Questions:
     act, names = requested.act, requested.names
     keeps = requested.query.get("purgeRequested", "false").lower() == "false"
-    asked = AskedAct(act, names) if keeps else requested.asks("purgeTable", names)
-    return Questions((asked,), gone=((act.resource, names),))
+    asked = TargetedAct(act, names) if keeps else requested.asks("purgeTable", names)
+    return Questions((asked,), dropped=((act.resource, names),))
 
 
 def _identifier(
@@ -172,7 +174,7 @@ def _identifier(
     }
 
 
-def _placing(requested: Requested, names: Names, *, is_chosen: bool) -> Sequence[AskedAct]:
+def _placing(requested: Requested, names: Names, *, is_chosen: bool) -> Sequence[TargetedAct]:
     return (requested.asks("chooseLocation", names),) if is_chosen else ()
 
 

@@ -110,7 +110,7 @@ class Acts:
         is_allowed = event.result == _ALLOWED
         if is_allowed and not self._is_stored(principal):
             return None
-        found = self._thing(type.removeprefix("@"), resource)
+        found = self._entity_of_leaf(type.removeprefix("@"), resource)
         if found is None:
             return None
         level, entity = found
@@ -125,7 +125,7 @@ class Acts:
         memberships = self._download.realm.matrix.snapshot.coded.memberships
         return memberships.ids.get(principal) in memberships.stored
 
-    def _thing(self, leaf: str, resource: str) -> tuple[Level, Entity] | None:
+    def _entity_of_leaf(self, leaf: str, resource: str) -> tuple[Level, Entity] | None:
         """What is called so, on the level whose things have that last part; of a column its table.
 
         Files may be those of a fileset or of a table.

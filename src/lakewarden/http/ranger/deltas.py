@@ -24,16 +24,18 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PolicyDigest:
     """What is remembered of a policy: its type in Ranger, and a digest of all that it says."""
 
     type: int
     digest: bytes
 
 
-def known(policies: Iterable[Json]) -> Mapping[int, Known]:
+def policy_digests(policies: Iterable[Json]) -> Mapping[int, PolicyDigest]:
     """What is remembered of a document."""
-    return {policy["id"]: Known(policy["policyType"], _digest(policy)) for policy in policies}
+    return {
+        policy["id"]: PolicyDigest(policy["policyType"], _digest(policy)) for policy in policies
+    }
 
 
 def _digest(policy: Json) -> bytes:
@@ -41,8 +43,8 @@ def _digest(policy: Json) -> bytes:
 
 
 def changes(
-    old: Mapping[int, Known],
-    new: Mapping[int, Known],
+    old: Mapping[int, PolicyDigest],
+    new: Mapping[int, PolicyDigest],
     policies: Mapping[int, msgspec.Raw],
     type: str,
     version: int,

@@ -23,7 +23,7 @@ from lakewarden.http.engine_dialect import (
 )
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.ranger.audits import BODY_BYTES, Act, Acts, read_events
-from lakewarden.http.ranger.download import Download, Part, Polled, made
+from lakewarden.http.ranger.download import Download, Part, Polled, build_download
 from lakewarden.http.ranger.maker import Maker
 from lakewarden.kernel.errors import Unknown
 from lakewarden.registry import registry
@@ -99,7 +99,7 @@ class Ranger(EngineDialect):
     def _download_route(self, first: str, of: _Of, parameter: str) -> Route:
         def handler(exchange: Exchange) -> Reply:
             download = self._download(exchange)
-            engine_figures.polled(exchange.realm, exchange.params["service"], exchange.now)
+            engine_figures.record_poll(exchange.realm, exchange.params["service"], exchange.now)
             part, known = of(download), exchange.one(parameter)
             self._note(exchange, download, part)
             if known == str(part.version):
@@ -153,7 +153,7 @@ class Ranger(EngineDialect):
             else:
                 denied[act.user, act.operation] += act.times
                 targets.setdefault((act.user, act.operation), act)
-        exchange.denied(
+        exchange.record_denied(
             *(
                 _denial(exchange, targets[kind], name, times)
                 for kind, times in denied.most_common(MOST_DENIALS)
@@ -185,7 +185,7 @@ class Ranger(EngineDialect):
             maker = self._makers.setdefault((exchange.realm, name), Maker())
         return maker.newest(
             lambda download: download.is_of(state, realm, service),
-            lambda before: made(
+            lambda before: build_download(
                 exchange.service,
                 state,
                 Polled(exchange.realm, name, service, settings),

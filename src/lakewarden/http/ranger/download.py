@@ -13,7 +13,7 @@ from lakewarden.config.engines import RangerRealm
 from lakewarden.engines.ranger_service import FILE_SYSTEM, RangerService
 from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import mapping_of
-from lakewarden.http.ranger.deltas import Json, Known, changes, known
+from lakewarden.http.ranger.deltas import Json, PolicyDigest, changes, policy_digests
 from lakewarden.service.aligned_reading import aligned_reading
 from lakewarden.service.column_types import types_by_table
 from lakewarden.service.decision_service import DecisionService
@@ -60,8 +60,8 @@ class Download:
     type: str
     head: Json
     of_id: Mapping[int, msgspec.Raw]
-    known: Mapping[int, Known]
-    before: tuple[tuple[int, Mapping[int, Known]], ...] = ()
+    known: Mapping[int, PolicyDigest]
+    before: tuple[tuple[int, Mapping[int, PolicyDigest]], ...] = ()
 
     def is_of(self, state: State, realm: RealmState, service: RangerService) -> bool:
         """Whether it is of this state. Where files lie, and types of columns, are no part of it."""
@@ -93,7 +93,7 @@ class Polled:
     settings: RangerRealm
 
 
-def made(
+def build_download(
     service: DecisionService, state: State, polled: Polled, now: float, before: Download | None
 ) -> Download:
     """The documents at a state, or at a newer one. What is as `before` keeps its version."""
@@ -125,7 +125,7 @@ def made(
     }
     users: dict[str, Any] = {"userStoreVersion": version, "userStoreUpdateTime": version}
     users |= {"userGroupMapping": {}, "userAttrMapping": {}}
-    engine_figures.made(polled.realm, name, residues.count, now)
+    engine_figures.record_documents(polled.realm, name, residues.count, now)
     return Download(
         realm=realm,
         revision=read_at,
@@ -140,14 +140,14 @@ def made(
         type=type.type,
         head=head,
         of_id=of_id,
-        known=known(policies),
+        known=policy_digests(policies),
         before=_remembered(before, version),
     )
 
 
 def _remembered(
     before: Download | None, version: int
-) -> tuple[tuple[int, Mapping[int, Known]], ...]:
+) -> tuple[tuple[int, Mapping[int, PolicyDigest]], ...]:
     if before is None:
         return ()
     if before.policies.version == version:

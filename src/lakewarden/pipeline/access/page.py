@@ -89,7 +89,7 @@ def page(
         element(
             "section",
             element("h2", _titled(heading, name, sizes, limits), id=name),
-            *_told(folder / name, says, sizes[name], limits.get(name, _NO_LIMIT)),
+            *_table_section(folder / name, says, sizes[name], limits.get(name, _NO_LIMIT)),
         )
         for name, heading, says in _SECTIONS
     )
@@ -103,7 +103,7 @@ def _titled(heading: str, name: str, sizes: Mapping[str, int], limits: Mapping[s
     return f"{heading} ({sizes[name]:,})" if is_asked else f"{heading} (not asked for)"
 
 
-def _told(folder: Path, says: str, size: int, limit: Limit) -> Iterator[Markup]:
+def _table_section(folder: Path, says: str, size: int, limit: Limit) -> Iterator[Markup]:
     """What a table tells, and its first rows."""
     said = f"{says} {limit.says}".rstrip()
     if not size:

@@ -135,7 +135,7 @@ def make_access(
     return job.run(
         STAGES,
         reporting,
-        facts=lambda: {**facts, **reporting.found()},
+        facts=lambda: {**facts, **reporting.facts()},
         report=lambda: currency(facts),
     )
 
@@ -191,7 +191,7 @@ class _Reporting:
     realm: str
     end: str
 
-    def found(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What readers and exit codes have to know: people with a toxic combination."""
         return {"toxic": self.job.counts("unroll")["toxic"]}
 

@@ -61,7 +61,7 @@ class Spots:
     known: dict[Node, Column] = field(default_factory=dict)
 
 
-class TooMany(Exception):
+class TooManyKinds(Exception):
     """A rule distinguishes more kinds of entities than the limit."""
 
 
@@ -69,8 +69,8 @@ class Reduction(Algebra[Column, Spots]):
     """Residues for every entity of some; each rule is reduced for one type at a time.
 
     Where a part of a rule distinguishes more than `limit` kinds of entities (None: no limit),
-    `evaluate` raises `TooMany`. What statements cover is taken over from `like`, a reduction of
-    the same snapshot.
+    `evaluate` raises `TooManyKinds`. What statements cover is taken over from `like`, a reduction
+    of the same snapshot.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Reduction(Algebra[Column, Spots]):
         """The residual rule; None where it distinguishes too many kinds of entities."""
         try:
             return self.evaluate(rule, place)
-        except TooMany:
+        except TooManyKinds:
             return None
 
     def evaluate(self, node: Node, place: Spots) -> Column:
@@ -174,7 +174,7 @@ class Reduction(Algebra[Column, Spots]):
     def _few(self, stands: Codes) -> list[list[int]]:
         """The rows of what codes stand for, unless they are too many."""
         if self._limit is not None and len(stands) > self._limit:
-            raise TooMany
+            raise TooManyKinds
         rows: list[list[int]] = stands.tolist()
         return rows
 
@@ -368,7 +368,7 @@ class Reduction(Algebra[Column, Spots]):
                 residues.append(join(part.tolist()))
             codes[row] = known[key]
             if self._limit is not None and len(residues) > self._limit:
-                raise TooMany
+                raise TooManyKinds
         codes, stands = joined([(codes, len(residues))])
         return column_of(codes, [residues[n] for (n,) in stands.tolist()])
 

@@ -228,14 +228,14 @@ class Residues:
             return full
         parts = self._put_together(flat, Free if every else Given)
         # What holds together with, or beside, something that it already needs says nothing.
-        remaining = {n for n in parts if not self._is_said(n, parts, other)}
+        remaining = {n for n in parts if not self._is_covered(n, parts, other)}
         if not remaining:
             return empty
         return (
             remaining.pop() if len(remaining) == 1 else self.number(form(tuple(sorted(remaining))))
         )
 
-    def _is_said(self, number: int, parts: set[int], other: type[All] | type[Any]) -> bool:
+    def _is_covered(self, number: int, parts: set[int], other: type[All] | type[Any]) -> bool:
         part = self._residues[number]
         return isinstance(part, other) and not parts.isdisjoint(part.parts)
 

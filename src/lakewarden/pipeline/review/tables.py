@@ -144,7 +144,7 @@ class Tables:
             if group.some or group.opens:
                 sets = self._sets.of(group.some)
                 outcome = _Outcome(group.some, group.every, sets, group.atoms, group.opens)
-                yield _ClassRow(group, outcome, self._said_cells(outcome))
+                yield _ClassRow(group, outcome, self._outcome_cells(outcome))
 
     def _of_residue(self, number: int) -> tuple[_Outcome, tuple[Any, ...]]:
         known = self._known.get(number)
@@ -154,7 +154,7 @@ class Tables:
             outcome = _Outcome(users, users, self._sets.of(users), atoms, audience.opens(number))
             if len(self._known) == _KNOWN:
                 self._known.clear()
-            known = self._known[number] = outcome, self._said_cells(outcome)
+            known = self._known[number] = outcome, self._outcome_cells(outcome)
         return known
 
     def _count(self, at: At, parts: Sequence[_ClassRow]) -> None:
@@ -195,7 +195,7 @@ class Tables:
             *part.cells,
         )
 
-    def _said_cells(self, outcome: _Outcome) -> tuple[Any, ...]:
+    def _outcome_cells(self, outcome: _Outcome) -> tuple[Any, ...]:
         users = canonical(outcome.some)
         stated = (a for a in outcome.atoms if isinstance(a, (Given, Free, Owned)))
         return (

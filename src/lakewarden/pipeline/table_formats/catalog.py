@@ -55,7 +55,7 @@ def open_catalog(name: str | None, out: Location) -> Iterator[Catalog]:
     properties = _own(on_this_machine(out)) if name is None else properties_of(name)
     properties.setdefault("py-io-impl", _FILE_IO)
     title = properties.pop("name", NAME) if name is None or _is_file(name) else name
-    with told_apart(properties), closing(load_catalog(title, **properties)) as catalog:
+    with translated_errors(properties), closing(load_catalog(title, **properties)) as catalog:
         yield catalog
 
 
@@ -106,7 +106,7 @@ def properties_of(name: str) -> dict[str, str]:
 
 
 @contextmanager
-def told_apart(properties: Mapping[str, str]) -> Iterator[None]:
+def translated_errors(properties: Mapping[str, str]) -> Iterator[None]:
     """Turns what goes wrong with a catalog into our errors, without any secret."""
     from pyarrow import ArrowException
     from pyiceberg import exceptions

@@ -40,7 +40,7 @@ def commit_iceberg(catalog: Catalog, namespace: str, version: Version) -> list[s
     """Commits a version to the tables of a namespace; the tables that got a snapshot.
 
     Raises `BadInput` when a table of that name belongs to somebody else. What pyiceberg raises is
-    for the caller, see `told_apart`.
+    for the caller, see `translated_errors`.
     """
     catalog.create_namespace_if_not_exists(namespace)
     return [name for name in version.tables if _commit_table(catalog, namespace, name, version)]

@@ -204,7 +204,7 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GrantedAccess:
     """An access that some users are given on places of a level, for as long as nothing changes."""
 
     level: Level
@@ -213,9 +213,9 @@ class Given:
     ids: BitMap
 
 
-def given(
+def granted_accesses(
     principal: Principal, service: RangerService, now: Allowed, later: Allowed | None
-) -> Iterator[Given]:
+) -> Iterator[GrantedAccess]:
     """The accesses of one principal. Without a `later` nothing ends of itself."""
     for access in service.accesses.values():
         for name in access.levels:
@@ -225,9 +225,9 @@ def given(
                 continue
             lasting = ids if later is None else ids & _ids(principal, level, access, later)
             if lasting:
-                yield Given(level, access.name, False, lasting)
+                yield GrantedAccess(level, access.name, False, lasting)
             if ids - lasting:
-                yield Given(level, access.name, True, ids - lasting)
+                yield GrantedAccess(level, access.name, True, ids - lasting)
 
 
 NOWHERE: Final = BitMap([0])

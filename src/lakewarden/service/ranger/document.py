@@ -22,12 +22,12 @@ from lakewarden.service.alike_places import Grants, Rows, alike_places
 from lakewarden.service.alike_users import Readers, alike_users
 from lakewarden.service.lasting import lasting
 from lakewarden.service.limited_tables import touched
-from lakewarden.service.ranger.allowed import Allowed, Given, given
+from lakewarden.service.ranger.allowed import Allowed, GrantedAccess, granted_accesses
 from lakewarden.service.ranger.definition import definition, named
 from lakewarden.service.ranger.limits import Bound, Limits, Types
 from lakewarden.service.ranger.number import numbered
 from lakewarden.service.ranger.places import Naming, Places
-from lakewarden.service.ranger.readers import Together, named_users, role_name
+from lakewarden.service.ranger.readers import SharedPrincipals, named_users, role_name
 from lakewarden.service.ranger.tag_masks import TAG, Tagged, TagMasks
 from lakewarden.service.read_limits import HIDDEN_VALUE
 from lakewarden.service.residue import Residue, Residues
@@ -117,7 +117,7 @@ class _Builder:
         self._limits = Limits(realm, service, self._residues, now, types)
         self._bound: dict[int, dict[str, Bound]] = {}
         self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}
-        self._together = Together(snapshot, self._readers)
+        self._together = SharedPrincipals(snapshot, self._readers)
         self._role_names: dict[tuple[int, ...], str] = {}
         self._part_roles: dict[int, str] = {}
         self._reader_roles: dict[int, str] = {}
@@ -129,7 +129,7 @@ class _Builder:
         self._never()
         by_level: dict[tuple[str, bool], list[tuple[str, int, BitMap]]] = {}
         for number, one in enumerate(self._readers):
-            for access in self._given(number, one):
+            for access in self._granted_accesses(number, one):
                 key = access.level.name, access.ends
                 by_level.setdefault(key, []).append((access.access, number, access.ids))
         for (name, ends), rows in by_level.items():
@@ -205,12 +205,12 @@ class _Builder:
             entity = tree.entity(id)
             self._residues.add(Residue(_WHOLE, f"{entity.type}:{entity.name}", access=access))
 
-    def _given(self, number: int, one: Readers) -> Iterator[Given]:
+    def _granted_accesses(self, number: int, one: Readers) -> Iterator[GrantedAccess]:
         """What the readers are given, but for reads whose limits cannot be said.
 
         Reads of certain columns alone are remembered.
         """
-        for access in given(one.any, self._service, self._now, self._later):
+        for access in granted_accesses(one.any, self._service, self._now, self._later):
             if self._service.accesses[access.access].reads != access.level.name:
                 yield access
                 continue
@@ -222,7 +222,7 @@ class _Builder:
             for ends, some in ((False, ids - ending), (True, ending)):
                 whole = BitMap([id for id in some if not self._reads_only(number, one, id, ends)])
                 if whole:
-                    yield Given(access.level, access.access, ends, whole)
+                    yield GrantedAccess(access.level, access.access, ends, whole)
         self._tell_denied_columns(one)
 
     def _tell_denied_columns(self, one: Readers) -> None:

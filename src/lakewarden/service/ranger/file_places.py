@@ -23,7 +23,7 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
-_SAID: Final = re.compile(r"(/[A-Za-z0-9_@#~=+:.,-]+)+")
+_NAMEABLE: Final = re.compile(r"(/[A-Za-z0-9_@#~=+:.,-]+)+")
 """Paths that Ranger reads as they are: no wildcard, no macro, no space, not the root."""
 
 _FILE_SYSTEM: Final = re.compile(
@@ -58,7 +58,7 @@ class Files:
             own = {path for path, is_own in places if is_own}
             if not all(is_own for _, is_own in places):
                 self._left_out("an address of it names the file system in another way", entity)
-            if not all(_is_said(path) for path in own):
+            if not all(_is_nameable(path) for path in own):
                 self._left_out("Ranger would read the path in another way", entity)
             elif own:
                 self._paths[id] = tuple(sorted(own))
@@ -172,8 +172,8 @@ def _shortest(path: str) -> str:
     return normpath("/" + path.lstrip("/"))
 
 
-def _is_said(path: str) -> bool:
-    return bool(_SAID.fullmatch(path))
+def _is_nameable(path: str) -> bool:
+    return bool(_NAMEABLE.fullmatch(path))
 
 
 def _steps(path: str) -> tuple[str, ...]:

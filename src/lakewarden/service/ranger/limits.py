@@ -275,7 +275,7 @@ class Limits:
         """The masks on a column. Those on what has no columns of its own, a view, count too."""
         if table not in self._names:
             self._names[table] = ColumnNames(self._realm, table, column_of(self._realm, table))
-        asked = self._names[table].meant(name)
+        asked = self._names[table].candidates(name)
         if self._realm.system.spelling.parent(asked[0]) != table:
             asked = [*asked, table]
         found = {

@@ -19,10 +19,10 @@ from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
-_SAID: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
+_NAMEABLE: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
 """Names that Ranger reads as they are: no wildcard, no macro, no quotes, no capital letters."""
 
-_SAID_EXACTLY: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
+_NAMEABLE_EXACTLY: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
 """The same where the engine tells capital letters from small ones."""
 
 
@@ -230,7 +230,7 @@ class Places:
         if level.located and self._naming.files is not None:
             paths = self._naming.files.paths(id)
             return Place(id, parent.path, paths) if paths else None
-        return Place(id, parent.path, (own,)) if self._said(own, entity) else None
+        return Place(id, parent.path, (own,)) if self._is_nameable(own, entity) else None
 
     def _catalog(self, level: Level, id: int, entity: Entity) -> Place | None:
         own = self._realm.system.spelling.parts(entity)[-1]
@@ -247,11 +247,11 @@ class Places:
         if is_taken or called in self._service.engine.catalogs:
             self._left_out("the engine has another catalog of that name", entity)
             return None
-        return Place(id, (), (called,)) if self._said(called, entity) else None
+        return Place(id, (), (called,)) if self._is_nameable(called, entity) else None
 
-    def _said(self, name: str, entity: Entity) -> bool:
-        said = _SAID if self._service.folds else _SAID_EXACTLY
-        if said.fullmatch(name):
+    def _is_nameable(self, name: str, entity: Entity) -> bool:
+        pattern = _NAMEABLE if self._service.folds else _NAMEABLE_EXACTLY
+        if pattern.fullmatch(name):
             return True
         self._left_out("Ranger would read the name in another way", entity)
         return False

@@ -17,7 +17,7 @@ from lakewarden.service.alike_users import Readers, mentioned
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
-_SAID: Final = re.compile(r"[^\s{}$\\*?\x00-\x1f\x7f]+")
+_NAMEABLE: Final = re.compile(r"[^\s{}$\\*?\x00-\x1f\x7f]+")
 """Names of users that Ranger reads as they are: no macro, no wildcard, nothing that it trims."""
 
 
@@ -41,18 +41,18 @@ def named_users(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Pr
         if principal.kind != USER or memberships.is_beyond(principal):
             continue
         name = identities.person(principal)
-        if identities.user(name) == principal and _SAID.fullmatch(name):
+        if identities.user(name) == principal and _NAMEABLE.fullmatch(name):
             yield name, principal
         else:
             why = "Ranger would read the name of the user in another way"
             residues.add(Residue(why, principal=f"{principal.kind}:{principal.name}"))
 
 
-class Together:
+class SharedPrincipals:
     """The numbers of readers who act as one principal that statements name, the most first."""
 
     def __init__(self, snapshot: Snapshot, of: Sequence[Readers]) -> None:
-        self.parts = _together(snapshot, of)
+        self.parts = _readers_by_principal(snapshot, of)
         self._holds = np.zeros((len(self.parts), len(of)), dtype=np.bool_)
         for index, part in enumerate(self.parts):
             self._holds[index, np.asarray(part.to_array())] = True
@@ -68,7 +68,7 @@ class Together:
         return found
 
 
-def _together(snapshot: Snapshot, of: Sequence[Readers]) -> Sequence[BitMap]:
+def _readers_by_principal(snapshot: Snapshot, of: Sequence[Readers]) -> Sequence[BitMap]:
     found: dict[int, BitMap] = {}
     named = mentioned(snapshot)
     for number, one in enumerate(of):

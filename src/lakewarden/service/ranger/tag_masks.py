@@ -30,7 +30,7 @@ from lakewarden.service.state import RealmState
 TAG: Final = "tag"
 """The relation to tags in models, and what Ranger calls the level of policies about tags."""
 
-_SAID: Final = re.compile(r"[A-Za-z0-9_@#~=+.-]+")
+_NAMEABLE: Final = re.compile(r"[A-Za-z0-9_@#~=+.-]+")
 """Names of tags that Ranger reads as they are; `:` is left to marks."""
 
 _UNSAID: Final = "Ranger would read the name of the tag in another way"
@@ -67,7 +67,7 @@ class TagMasks:
             tags = tuple(self._chosen(granted.statement))
             if tags:
                 self._tags[granted.statement.id] = tags
-        self._names = self._said()
+        self._names = self._nameable_tags()
 
     def binding(self, principal: Principal) -> frozenset[str]:
         """The names of the tags whose masks bind the principal, whatever they lie on."""
@@ -111,13 +111,13 @@ class TagMasks:
                 if len(parts) == 2 and parts[0] == self._metalake:
                     yield entity
 
-    def _said(self) -> Mapping[Entity, str]:
+    def _nameable_tags(self) -> Mapping[Entity, str]:
         """The tags that Ranger can name: some stores of it take names for equal but for case."""
         parts, names = self._realm.system.spelling.parts, dict[Entity, str]()
         tags = {tag for some in self._tags.values() for tag in some}
         known = [*map(self._folded, tags)]
         for tag in sorted(tags):
-            if _SAID.fullmatch(parts(tag)[-1]) and known.count(self._folded(tag)) == 1:
+            if _NAMEABLE.fullmatch(parts(tag)[-1]) and known.count(self._folded(tag)) == 1:
                 names[tag] = parts(tag)[-1]
             else:
                 self._residues.add(Residue(_UNSAID, entity=f"{tag.type}:{tag.name}"))

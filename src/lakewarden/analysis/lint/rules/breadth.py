@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
-from lakewarden.analysis.lint.lint_context import LintContext, at, joined, some, who
+from lakewarden.analysis.lint.lint_context import LintContext, at, joined, principal_place, some
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, IMPLIED, ROLE, Principal
@@ -140,7 +140,7 @@ def many_admins(context: LintContext) -> Iterator[Violation]:
         users = context.users_of(id)
         if len(users) > MAX_ADMINS:
             yield Violation(
-                who(role),
+                principal_place(role),
                 f"administers, and {len(users):,} users hold it:"
                 f" {some(context.principal(user).name for user in users)}",
                 "grant it to platform operators only",

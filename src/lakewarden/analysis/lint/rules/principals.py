@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
-from lakewarden.analysis.lint.lint_context import LintContext, at, some, who
+from lakewarden.analysis.lint.lint_context import LintContext, at, principal_place, some
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
@@ -35,7 +35,7 @@ def busy_group(context: LintContext) -> Iterator[Violation]:
     for principal, count in sorted(counts.items()):
         if count > MAX_STATEMENTS_OF_GROUP:
             yield Violation(
-                who(principal),
+                principal_place(principal),
                 f"is in {count:,} statements",
                 "consolidate them, or split the group by task",
             )
@@ -63,7 +63,7 @@ def crowded_user(context: LintContext) -> Iterator[Violation]:
         if len(groups) > MAX_GROUPS_OF_USER:
             names = (context.principal(group).name for group in groups)
             yield Violation(
-                who(context.principal(user)),
+                principal_place(context.principal(user)),
                 f"is in {len(groups)} groups that have privileges: {some(names)}",
                 "remove the user from groups of earlier jobs",
             )
@@ -96,7 +96,7 @@ def empty_group(context: LintContext) -> Iterator[Violation]:
         else:
             says = f"has no members, and is named by {some(named[id])}"
         yield Violation(
-            who(principal),
+            principal_place(principal),
             says,
             "revoke its privileges, or add the missing members",
         )
@@ -150,7 +150,7 @@ def outsider(context: LintContext) -> Iterator[Violation]:
             # A group may well hold a role for those few of its people who are users there.
             direct = outside & BitMap(memberships.members[id])
             yield Violation(
-                who(principal),
+                principal_place(principal),
                 f"is held by {some(names)}, who {'is' if len(outside) == 1 else 'are'} not in"
                 f" `{container}` and denied everything",
                 f"add them to `{container}`, or revoke the role",
@@ -199,7 +199,7 @@ def unheld_role(context: LintContext) -> Iterator[Violation]:
         if not context.memberships.members.get(id):
             statements = "1 statement" if count == 1 else f"{count:,} statements"
             yield Violation(
-                who(context.principal(id)),
+                principal_place(context.principal(id)),
                 f"has no holders, and has {statements}",
                 "drop the role, or assign it",
             )

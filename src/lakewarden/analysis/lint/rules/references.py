@@ -7,7 +7,14 @@ from difflib import get_close_matches
 
 from lakewarden.analysis.lint.applicability import TYPE, chooses
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
-from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some, values_of, who
+from lakewarden.analysis.lint.lint_context import (
+    LintContext,
+    at,
+    criteria_of,
+    principal_place,
+    some,
+    values_of,
+)
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import ANY, Model
@@ -110,7 +117,7 @@ def dangling_principal(context: LintContext) -> Iterator[Violation]:
         if id in memberships.stored or principal.kind == IMPLIED or principal.kind not in kinds:
             continue
         yield Violation(
-            who(principal),
+            principal_place(principal),
             f"is named by {some(named[id])}, and is not stored",
             f"correct the name, or add the {principal.kind}",
         )

@@ -16,7 +16,14 @@ from lakewarden.analysis.lint.applicability import (
     shows,
 )
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
-from lakewarden.analysis.lint.lint_context import LintContext, at, some, union, values_of, who
+from lakewarden.analysis.lint.lint_context import (
+    LintContext,
+    at,
+    principal_place,
+    some,
+    union,
+    values_of,
+)
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE
@@ -151,7 +158,7 @@ def _role_violation(context: LintContext, id: int) -> Iterator[Violation]:
     members = [context.principal(member) for member in sorted(context.memberships.members[id])]
     if members:
         yield Violation(
-            who(context.principal(id)),
+            principal_place(context.principal(id)),
             f"makes everything visible, regardless of policies by domain or owner, to"
             f" {some(member.name for member in members)}",
             "revoke the role where visibility is to be restricted; a policy can grant its"

@@ -74,7 +74,7 @@ def add(
     if is_on(exchange) and HOLDS in state.matrix.operation(operation).effects:
         creator = exchange.actor.principal(state.realm, state.system)
         every = pattern_grants.grantable(state.system.model)
-        pattern_grants.give(transaction, exchange.realm, creator, entity, every)
+        pattern_grants.grant(transaction, exchange.realm, creator, entity, every)
 
 
 def ensure(transaction: WriteTransaction, realm: str, entity: Entity) -> None:

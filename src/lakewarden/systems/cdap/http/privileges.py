@@ -78,7 +78,7 @@ def grant(exchange: Exchange) -> Reply:
         return [first, Requirement("privilege.grant_ahead", target, otherwise=otherwise)]
 
     def write_grant(transaction: WriteTransaction) -> None:
-        pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
+        pattern_grants.grant(transaction, exchange.realm, to, anchor, actions)
 
     write_all(exchange, requirements, write_grant, ahead=True, details=_details(to, actions))
     return empty_reply()
@@ -99,7 +99,7 @@ def revoke(exchange: Exchange) -> Reply:
     details = dict(_details(holder, every if actions is None else actions))
 
     def take_grant(transaction: WriteTransaction) -> None:
-        taken = pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
+        taken = pattern_grants.revoke(transaction, exchange.realm, anchor, holder, actions)
         if holder is None:
             details["holders"] = len(taken)
             details["taken_from"] = [_text(one) for one in sorted(taken)[:MOST_AUDITED]]
@@ -116,7 +116,7 @@ def privileges(exchange: Exchange) -> Reply:
     """What a principal holds: its own, and what comes from its groups and roles."""
     principal = principal_of_path(exchange)
     state = allow_about(exchange, "privilege.list", principal)
-    held = pattern_grants.given(state, acts_as(exchange, state, principal), exchange.now)
+    held = pattern_grants.grants_of(state, acts_as(exchange, state, principal), exchange.now)
     rows = [
         {"authorizable": cdap.to_authorizable(anchor), "action": action}
         for anchor, action in sorted(

@@ -37,7 +37,7 @@ def grantable(model: Model) -> frozenset[str]:
     return frozenset(name for name, privilege in model.privileges.items() if privilege.grantable)
 
 
-def given(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
+def grants_of(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
     """What any of these was given by itself, as far as it is in force and can be granted."""
     names, principals = grantable(state.system.model), frozenset(holders)
     grants: set[PatternGrant] = set()
@@ -52,7 +52,7 @@ def given(state: RealmState, holders: Collection[Principal], now: float) -> set[
     return grants
 
 
-def give(
+def grant(
     transaction: WriteTransaction,
     realm: str,
     to: Principal,
@@ -74,7 +74,7 @@ def give(
         transaction.change(realm, StatementAdded(grown))
 
 
-def take(
+def revoke(
     transaction: WriteTransaction,
     realm: str,
     anchor: Anchor,

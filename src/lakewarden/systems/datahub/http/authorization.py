@@ -128,7 +128,7 @@ def put_proposals(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Ent
 
     written = committed(exchange, write_proposals)
     for request in done:
-        exchange.used(request)
+        exchange.count_use(request)
     return written
 
 
@@ -141,7 +141,7 @@ def delete(exchange: Exchange, entity: Entity) -> bool:
         return was_stored
 
     was_stored = committed(exchange, delete_entity)
-    exchange.used(caller_request(exchange, "entity.delete", entity))
+    exchange.count_use(caller_request(exchange, "entity.delete", entity))
     return was_stored
 
 

@@ -166,4 +166,4 @@ _LEVELS = {
 
 GUARD: Final = _GravitinoGuard()
 allow, write, listed, visible = GUARD.allow, GUARD.write, GUARD.listed, GUARD.visible
-shown, refusal = GUARD.shown_ids, GUARD.refusal
+shown_ids, refusal = GUARD.shown_ids, GUARD.refusal

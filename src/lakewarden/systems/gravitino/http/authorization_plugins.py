@@ -15,7 +15,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final, cast
 
-from lakewarden.engines.engine import told
+from lakewarden.engines.engine import pushed_engines
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -161,7 +161,7 @@ def _style(state: RealmState, kind: str) -> str:
 
 def _unready(state: RealmState, plugin: Plugin) -> str:
     """Why a target cannot be told yet; "" where it can."""
-    kinds = sorted({*told().values(), push_target.RANGER})
+    kinds = sorted({*pushed_engines().values(), push_target.RANGER})
     if plugin.kind not in kinds:
         return f"`{plugin.kind}` cannot be told; expected one of: {', '.join(kinds)}"
     if state.system.model.settings.get(plugin.setting) != "on":

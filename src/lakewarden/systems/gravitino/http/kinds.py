@@ -20,7 +20,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import live, object_store
-from lakewarden.systems.gravitino.http.authorization import entity, shown, write
+from lakewarden.systems.gravitino.http.authorization import entity, shown_ids, write
 from lakewarden.systems.gravitino.http.bodies import Json, audit_of, ok, present
 from lakewarden.systems.gravitino.http.errors import no_such_entity, unsupported
 from lakewarden.systems.gravitino.http.updates import (
@@ -126,7 +126,7 @@ def list_names(kind: Kind, exchange: Exchange) -> Reply:
         live.refresh(exchange, container)
     state = exchange.realm_state
     names, cut = state.matrix.snapshot.coded.tree.names, len(container.name) + 1
-    ids = shown(exchange, state, operation, container)
+    ids = shown_ids(exchange, state, operation, container)
     # Siblings are in order once their names are; most come in order already.
     return identifiers(gravitino.parts(container), sorted(names[id][cut:] for id in ids))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lakewarden.http.catalog_effects import chosen_anew
+from lakewarden.http.catalog_effects import renamed_scope
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.change import (
     EntityRenamed,
@@ -86,7 +86,7 @@ def _statement(state: RealmState, statement: Statement, metalake: Entity, new: s
     if isinstance(scope, On):
         scope = On(Entity(scope.entity.type, _name(scope.entity.name, old, new)))
     elif isinstance(scope, Where):
-        scope = chosen_anew(state, scope, metalake, lambda name: _name(name, old, new))
+        scope = renamed_scope(state, scope, metalake, lambda name: _name(name, old, new))
     principals = frozenset(_principal(principal, old, new) for principal in statement.principals)
     exceptions = frozenset(_principal(principal, old, new) for principal in statement.exceptions)
     return replace(statement, scope=scope, principals=principals, exceptions=exceptions)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from lakewarden.http.catalog_effects import moved
+from lakewarden.http.catalog_effects import renaming
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.change import EntityAdded, EntityDropped, OwnerChanged
 from lakewarden.kernel.entity import Entity
@@ -152,7 +152,9 @@ def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, na
     renamed = child(parent, entity.type, name)
     if is_stored(transaction.realm(exchange.realm), renamed):
         raise exists(entity.type, gravitino.full_name(renamed))
-    transaction.change(exchange.realm, *moved(transaction.realm(exchange.realm), entity, renamed))
+    transaction.change(
+        exchange.realm, *renaming(transaction.realm(exchange.realm), entity, renamed)
+    )
     return renamed
 
 

@@ -38,7 +38,7 @@ from lakewarden.service import grant
 from lakewarden.service.alike_users import alike_users
 from lakewarden.service.lasting import lasting
 from lakewarden.service.limited_tables import touched
-from lakewarden.service.ranger.allowed import Allowed, given
+from lakewarden.service.ranger.allowed import Allowed, granted_accesses
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.ranger.readers import named_users
 from lakewarden.service.residue import Residue, Residues
@@ -211,7 +211,7 @@ class _Form:
         for one in alike_users(users, self._realm.matrix.snapshot, single=self._allowed.personal):
             for id in self._allowed.seen(one.any, database) if database else ():
                 self._holders.setdefault(Key(DATABASE, "select", id), set()).update(one.names)
-            for row in given(one.any, self._service, self._allowed, None):
+            for row in granted_accesses(one.any, self._service, self._allowed, None):
                 if row.level.name in self._ids:
                     for id in row.ids & self._ids[row.level.name]:
                         key = Key(row.level.name, row.access, id)

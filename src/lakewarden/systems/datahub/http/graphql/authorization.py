@@ -151,7 +151,7 @@ def edit(call: Call, action: Callable[[Edit], T]) -> T:
 
     outcome, done = GUARD.committed(call.exchange, guarded)
     for request in done:
-        call.exchange.used(request)
+        call.exchange.count_use(request)
     return outcome
 
 

@@ -133,20 +133,20 @@ class _Account:
     def records(self) -> Iterator[Record]:
         """What the catalog has, and who may do what there."""
         databases = []
-        for page in self._asked(self._glue.get_databases, DATABASES, **self._catalog):
+        for page in self._pages_of(self._glue.get_databases, DATABASES, **self._catalog):
             listed = Section(page, DATABASES).tables(DATABASES)
             databases += [one.text("Name") for one in listed if not one.take(LINKED_DATABASE)]
             yield from self._read(page, "GetDatabases")
         for name in databases:
-            for page in self._asked(
+            for page in self._pages_of(
                 self._glue.get_tables, TABLES, **self._catalog, DatabaseName=name
             ):
                 yield from self._read(page, f"GetTables of {name}")
         lake = self._permissions
-        for page in self._asked(lake.list_permissions, PERMISSIONS, **self._catalog):
+        for page in self._pages_of(lake.list_permissions, PERMISSIONS, **self._catalog):
             yield from self._read(page, "ListPermissions")
         attachments = _operation(lake, "list_rls_policy_attachments")
-        for page in self._asked_if_served(attachments, ATTACHMENTS):
+        for page in self._pages_if_served(attachments, ATTACHMENTS):
             yield from self._read(page, "ListRLSPolicyAttachments")
         yield from self._named()
         yield from self._pages.rest()
@@ -156,11 +156,11 @@ class _Account:
         lake, catalog = self._permissions, self._catalog
         for database, name in sorted(self._pages.filtered()):
             table = {**catalog, "DatabaseName": database, "Name": name}
-            for page in self._asked(lake.list_data_cells_filter, FILTERS, Table=table):
+            for page in self._pages_of(lake.list_data_cells_filter, FILTERS, Table=table):
                 yield from self._read(page, "ListDataCellsFilter")
         policies = self._pages.tag_policies()
         if any(policy.name for policy in policies):
-            for page in self._asked_if_served(lake.list_lf_tag_expressions, EXPRESSIONS, **catalog):
+            for page in self._pages_if_served(lake.list_lf_tag_expressions, EXPRESSIONS, **catalog):
                 yield from self._read(page, "ListLFTagExpressions")
         keys = {key for policy in policies for key, _ in self._pages.tags.wanted(policy)}
         for tag in self._values(keys):
@@ -168,7 +168,7 @@ class _Account:
                 (lake.search_databases_by_lf_tags, DATABASES),
                 (lake.search_tables_by_lf_tags, TABLES),
             ):
-                for page in self._asked_if_served(ask, holds, **catalog, Expression=[tag]):
+                for page in self._pages_if_served(ask, holds, **catalog, Expression=[tag]):
                     yield from self._read(page, f"what has the LF-tag {tag['TagKey']}")
 
     def _values(self, keys: Collection[str]) -> Iterator[Mapping[str, object]]:
@@ -179,7 +179,7 @@ class _Account:
         """
         if not keys:
             return
-        for page in self._asked(self._permissions.list_lf_tags, _TAGS, **self._catalog):
+        for page in self._pages_of(self._permissions.list_lf_tags, _TAGS, **self._catalog):
             for tag in Section(page, "ListLFTags").tables(_TAGS):
                 key, values = tag.text("TagKey"), tag.texts("TagValues")
                 for start in range(0, len(values) if key.lower() in keys else 0, _MOST_VALUES):
@@ -193,16 +193,16 @@ class _Account:
     def _read(self, page: Mapping[str, object], where: str) -> Iterator[Record]:
         return self._pages.read(Section(page, where))
 
-    def _asked_if_served(
+    def _pages_if_served(
         self, ask: Ask, holds: str, **about: object
     ) -> Iterator[Mapping[str, object]]:
         """All pages of an operation; none where there is no such operation."""
         try:
-            yield from self._asked(ask, holds, **about)
+            yield from self._pages_of(ask, holds, **about)
         except _Unserved:
             self.unserved.append(f"`{holds}`, for which this endpoint has no operation")
 
-    def _asked(self, ask: Ask, holds: str, **about: object) -> Iterator[Mapping[str, object]]:
+    def _pages_of(self, ask: Ask, holds: str, **about: object) -> Iterator[Mapping[str, object]]:
         """All pages of an operation; raises for one that is given for the second time."""
         token, seen = "", set[str]()
         for _ in range(_MOST_PAGES):

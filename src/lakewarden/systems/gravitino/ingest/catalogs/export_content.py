@@ -20,13 +20,13 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Granted,
     GrantedColumns,
     Grantee,
-    Left,
     Limited,
     MemberOf,
     Present,
     Record,
     Securable,
     Tagged,
+    Untranslated,
     label,
 )
 from lakewarden.systems.gravitino.ingest.grants import stored
@@ -86,7 +86,7 @@ class ExportContent:
                 self.tagged[record.tag].append(record)
             case Complete():
                 self._complete(record.kind)
-            case Left():
+            case Untranslated():
                 self.notes.append((record.subject, self.reason(record.feature)))
 
     def reason(self, feature: str) -> str:

@@ -45,10 +45,10 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Granted,
     GrantedColumns,
     Grantee,
-    Left,
     Limited,
     Record,
     Securable,
+    Untranslated,
     label,
 )
 
@@ -95,7 +95,7 @@ def records(files: Sequence[File]) -> Iterator[Record]:
             yield from pages.read(page)
     yield from pages.rest()
     if ATTACHMENTS not in pages.lists:
-        yield Left(ATTACHMENTS, "no_attachments", next((file.name for file in files), ""))
+        yield Untranslated(ATTACHMENTS, "no_attachments", next((file.name for file in files), ""))
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class Pages:
     def rest(self) -> Iterator[Record]:
         """What is said of LF-tags and filters of cells, when all pages are read."""
         for one in self._later:
-            found = list(self._said(one))
+            found = list(self._deferred_records(one))
             yield from found
             feature = "filter" if one.policy is None else "lf_tag"
             for word in () if found else one.words:
@@ -154,7 +154,7 @@ class Pages:
         """The databases and tables of the filters that permissions name."""
         return {one.on.parts[:2] for one in self._later if one.policy is None}
 
-    def _said(self, one: _Later) -> Iterator[Record]:
+    def _deferred_records(self, one: _Later) -> Iterator[Record]:
         if one.policy is not None:
             yield from self.tags.permitted(one.policy, one.grantee, one.words, one.place)
             return
@@ -237,7 +237,9 @@ class Pages:
     def _attachment(self, item: Section) -> Iterator[Record]:
         name, inner = self._named(item)
         if inner is None:
-            yield Left(f"policy of rows {item.text('PolicyName')}", "other_catalog", item.where)
+            yield Untranslated(
+                f"policy of rows {item.text('PolicyName')}", "other_catalog", item.where
+            )
             return
         if name == _TAGGED:
             self._limits.append((_policy(inner), item.where))
@@ -253,21 +255,21 @@ class Pages:
         grantee = Grantee("", principal.text("DataLakePrincipalIdentifier"))
         name, inner = self._named(item)
         if inner is None:
-            yield Left(f"permission of {grantee.name}", "other_catalog", item.where)
+            yield Untranslated(f"permission of {grantee.name}", "other_catalog", item.where)
             return
         tagged = _policy(inner) if name == _TAGGED else None
         on = self._resource(name, inner) if tagged is None else _Resource(tagged.on)
         limit = "condition" if item.take("Condition") else ""
         words = item.texts("Permissions")
-        later = () if limit else _told_later(on.on.kind, tagged)
+        later = () if limit else _deferred_permissions(on.on.kind, tagged)
         for privilege in words:
             if privilege not in later:
-                yield from _given(on, grantee, privilege, limit, item.where)
+                yield from _permission_grants(on, grantee, privilege, limit, item.where)
         if some := tuple(word for word in words if word in later):
             self._later.append(_Later(grantee, some, on.on, tagged, item.where))
         for privilege in item.texts("PermissionsWithGrantOption"):
             subject = f"{privilege} of {grantee.name} on {label(on.on)}"
-            yield Left(subject, "grant_option", item.where)
+            yield Untranslated(subject, "grant_option", item.where)
 
     def _named(self, item: Section) -> tuple[str, Section | None]:
         """The kind of an item's resource, and the resource; none where it is in another catalog."""
@@ -318,7 +320,7 @@ class _Later:
     place: str
 
 
-def _told_later(kind: str, policy: TagPolicy | None) -> tuple[str, ...]:
+def _deferred_permissions(kind: str, policy: TagPolicy | None) -> tuple[str, ...]:
     """The permissions that say something when all pages are read."""
     if policy is not None:
         return ("ALL", *ALL_ON_TABLE) if policy.is_on_tables else _ON_DATABASE
@@ -358,7 +360,7 @@ def _plain(names: Iterable[str]) -> frozenset[str]:
     return frozenset(n.replace('"', "") if _QUOTED.fullmatch(n) else n for n in names)
 
 
-def _given(
+def _permission_grants(
     on: _Resource, grantee: Grantee, privilege: str, limit: str, place: str
 ) -> Iterator[Record]:
     """The grants that a permission is."""

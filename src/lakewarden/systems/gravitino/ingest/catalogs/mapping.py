@@ -96,7 +96,7 @@ class Privilege:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class PrivilegeCombination:
     """Privileges that mean more when a grantee has all of them on one entity."""
 
     privileges: frozenset[str]
@@ -138,7 +138,7 @@ class SourceMapping:
     rest: str
     principals: Mapping[str, PrincipalKind]
     privileges: Mapping[str, Privilege]
-    together: tuple[Together, ...]
+    together: tuple[PrivilegeCombination, ...]
     owner: Mapping[str, Ownership]
     inside: tuple[str, ...]
     features: Mapping[str, Feature]
@@ -230,7 +230,7 @@ def read(text: str, where: str, model: Model) -> SourceMapping:
         rest=rest,
         principals=principals,
         privileges=privileges,
-        together=tuple(_together(s, privileges, model) for s in file.tables("together")),
+        together=tuple(_combination(s, privileges, model) for s in file.tables("together")),
         owner={type: _owner(type, s, model) for type, s in file.named("owner").items()},
         inside=inside.choices("privileges", privileges.keys(), required=False),
         features=features,
@@ -244,9 +244,11 @@ def read(text: str, where: str, model: Model) -> SourceMapping:
     return made
 
 
-def _together(section: Section, privileges: Collection[str], model: Model) -> Together:
+def _combination(
+    section: Section, privileges: Collection[str], model: Model
+) -> PrivilegeCombination:
     names = section.choices("privileges", privileges)
-    return Together(frozenset(names), _meaning(section, model))
+    return PrivilegeCombination(frozenset(names), _meaning(section, model))
 
 
 def _kinds(file: Section, model: Model) -> tuple[dict[str, Kind], str]:

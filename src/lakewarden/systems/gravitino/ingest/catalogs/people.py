@@ -30,10 +30,10 @@ from lakewarden.pipeline.ingest.unique_names import UniqueNames
 from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Grantee,
-    Left,
     MemberOf,
     Present,
     Record,
+    Untranslated,
 )
 
 LDIF: Final = ".ldif"
@@ -83,7 +83,7 @@ def records(files: Sequence[File]) -> Iterator[Record]:
     for key, group, place in people.members:
         member = people.principals.get(key)
         if member is None:
-            yield Left(f"{group.name}: {key}", "no_member", place)
+            yield Untranslated(f"{group.name}: {key}", "no_member", place)
         else:
             yield MemberOf(member, group, place)
 

@@ -99,7 +99,7 @@ class Complete(NamedTuple):
     kind: str
 
 
-class Left(NamedTuple):
+class Untranslated(NamedTuple):
     """Something that does not carry over, because of a feature of the mapping."""
 
     subject: str
@@ -108,5 +108,13 @@ class Left(NamedTuple):
 
 
 Record: TypeAlias = (
-    Exists | Granted | GrantedColumns | MemberOf | Limited | Present | Tagged | Complete | Left
+    Exists
+    | Granted
+    | GrantedColumns
+    | MemberOf
+    | Limited
+    | Present
+    | Tagged
+    | Complete
+    | Untranslated
 )

@@ -55,7 +55,7 @@ Words = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class PrincipalColumns:
     """A principal of a row: the column with its name, and its kind or the column that has it."""
 
     column: str
@@ -87,8 +87,8 @@ class TableSpec:
     types: Mapping[str, str]
     kind: str
     kind_column: str
-    who: Who | None
-    of: Who | None
+    who: PrincipalColumns | None
+    of: PrincipalColumns | None
     within: str
     privilege: str
     column: str
@@ -192,8 +192,8 @@ def read_table(
         types={word: str(getattr(one, "type", "")) for word, one in kinds.items()},
         kind=kind,
         kind_column=kind_column,
-        who=_who(who.get(holds, ""), section, principals),
-        of=_who("of", section, principals),
+        who=_principal_columns(who.get(holds, ""), section, principals),
+        of=_principal_columns("of", section, principals),
         within=section.text("within", ""),
         privilege=section.text("privilege") if holds == GRANTS else "",
         column=section.text("column", ""),
@@ -219,14 +219,16 @@ def _parts(section: Section) -> dict[str, tuple[str, ...]]:
     return {"": Section({"name": value}, section.where).texts("name")}
 
 
-def _who(key: str, section: Section, principals: Collection[str]) -> Who | None:
+def _principal_columns(
+    key: str, section: Section, principals: Collection[str]
+) -> PrincipalColumns | None:
     column = section.text(key, "") if key else ""
     if not column:
         return None
     kind = section.text(f"{key}_kind", "")
     if kind and kind not in principals:
         raise BadInput(f"unknown principal `{kind}`", where=section.at(f"{key}_kind"))
-    return Who(column, kind, section.text(f"{key}_kind_column", ""))
+    return PrincipalColumns(column, kind, section.text(f"{key}_kind_column", ""))
 
 
 def _words(section: Section, key: str) -> dict[str, frozenset[str]]:

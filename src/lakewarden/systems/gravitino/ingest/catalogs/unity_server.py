@@ -34,10 +34,10 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     Exists,
     Granted,
     Grantee,
-    Left,
     Present,
     Record,
     Securable,
+    Untranslated,
     label,
 )
 from lakewarden.systems.gravitino.ingest.catalogs.source import content_of
@@ -141,7 +141,7 @@ class _Metastore:
                 yield grant
             else:
                 subject = f"{grant.privilege} of {grant.grantee.name} on {label(grant.on)}"
-                yield Left(subject, "unknown_user", _DATA)
+                yield Untranslated(subject, "unknown_user", _DATA)
 
     def _objects(self) -> Iterator[_Object | Exists]:
         for catalog in self._items(_CATALOGS, {}):
@@ -212,7 +212,9 @@ def _exists(one: _Object, users: Mapping[str, _User]) -> Iterator[Record]:
     yield Exists(one.on, _permissions(one), Grantee("USER", one.owner) if is_owner else None)
     if one.owner and not is_owner:
         subject = f"{one.on.kind.lower()} {'.'.join(one.on.parts)} of {one.owner}"
-        yield Left(subject, "unknown_user" if owner is None else "later_user", _permissions(one))
+        yield Untranslated(
+            subject, "unknown_user" if owner is None else "later_user", _permissions(one)
+        )
 
 
 def _present(user: _User) -> Present:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from lakewarden.engines.engine import Act
-from lakewarden.http.catalog_effects import gone, made, moved
+from lakewarden.http.catalog_effects import creation, drop, renaming
 from lakewarden.http.engine_access import EngineAccess
 from lakewarden.http.exchange import Exchange
 from lakewarden.http.iceberg.errors import IcebergError
@@ -23,9 +23,9 @@ TYPES: Final = {"namespace": "schema", "table": "table", "view": "view"}
 """What a resource of the protocol is in the names of a mapping."""
 
 
-def keep_books(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) -> None:
+def record_changes(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) -> None:
     """Writes down what an act did; raises `IcebergError` where it cannot be."""
-    if not (done.made or done.gone or done.moved):
+    if not (done.created or done.dropped or done.renamed):
         return
 
     def write(transaction: WriteTransaction) -> None:
@@ -43,19 +43,19 @@ def _effects(
     exchange: Exchange, access: EngineAccess, done: Questions, transaction: WriteTransaction
 ) -> Iterator[Effect]:
     state = transaction.realm(exchange.realm)
-    for kind, names in done.made:
+    for kind, names in done.created:
         entity = access.entity(TYPES[kind], names)
         if entity is not None:
             owner = exchange.actor.principal(state.realm, state.system)
-            yield from made(state, entity, owner)
-    for kind, names in done.gone:
+            yield from creation(state, entity, owner)
+    for kind, names in done.dropped:
         entity = access.entity(TYPES[kind], names)
         if entity is not None:
-            yield from gone(state, entity)
-    for kind, before, after in done.moved:
+            yield from drop(state, entity)
+    for kind, before, after in done.renamed:
         source, target = access.entity(TYPES[kind], before), access.entity(TYPES[kind], after)
         if source is not None and target is not None:
-            yield from moved(state, source, target)
+            yield from renaming(state, source, target)
 
 
 def _event(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) -> AuditEvent:

@@ -36,6 +36,10 @@ _HERE: Final = 1 << 29
 _BATCH: Final = 1 << 14
 """Rows that are looked at at once."""
 
+_PART: Final = 22
+_PARTS: Final = range(0, 64, _PART)
+"""Where the parts of a digest begin that are added up: of 2 ** 41 rows no sum has 64 bits."""
+
 _SCHEME: Final = "2:"
 """Before digests that tell apart which cells are null. Those without are of earlier releases."""
 
@@ -201,11 +205,14 @@ def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
 
     digests = [_digests(name, frame) for name, frame in frames.items()]
     by_table = union(digests).groupBy("table")
-    totals = by_table.agg(
-        F.count("*"), F.sum(F.col("row").cast("decimal(38,0)")), F.bit_xor("other")
-    ).collect()
-    known = {name: cells for name, *cells in totals}
-    return {name: _content(*known.get(name, (0, None, None))) for name in frames}
+    # In parts, whose sums are numbers of 64 bits: decimals take longer (decision 0122).
+    parts = [F.shiftrightunsigned("row", at).bitwiseAND((1 << _PART) - 1) for at in _PARTS]
+    totals = by_table.agg(F.count("*"), F.bit_xor("other"), *map(F.sum, parts)).collect()
+    known = {
+        name: (rows, sum(part << at for part, at in zip(sums, _PARTS, strict=True)), mixed)
+        for name, rows, mixed, *sums in totals
+    }
+    return {name: _content(*known.get(name, (0, 0, 0))) for name in frames}
 
 
 def _digests(name: str, frame: DataFrame) -> DataFrame:
@@ -222,7 +229,7 @@ def _digests(name: str, frame: DataFrame) -> DataFrame:
     return frame.select(F.lit(name).alias("table"), row.alias("row"), other.alias("other"))
 
 
-def _content(rows: int, sum: Any, mixed: Any) -> Content:
+def _content(rows: int, sum: int, mixed: int) -> Content:
     return Content(rows, f"{_SCHEME}{_unsigned(sum):016x}{_unsigned(mixed):016x}")
 
 
@@ -231,8 +238,8 @@ def is_comparable(content: Content) -> bool:
     return content.digest.startswith(_SCHEME)
 
 
-def _unsigned(number: Any) -> int:
-    return int(number or 0) & (1 << 64) - 1
+def _unsigned(number: int) -> int:
+    return number & (1 << 64) - 1
 
 
 def union(frames: list[DataFrame]) -> DataFrame:

@@ -160,6 +160,7 @@ to = "all-users"
 [[defaults]]
 id = "one word"
 privileges = "BOTH"
+editable = true
 
 [[defaults]]
 id = "nothing"
@@ -320,6 +321,12 @@ def test_sets_are_unfolded_in_defaults_and_roles() -> None:
     assert word["privileges"] == ["READ", "LOOK"]
     assert none == {"id": "nothing"}
     assert TINY.roles == ({"name": "reader", "privileges": ["READ"]},)
+
+
+def test_a_model_knows_the_ids_of_what_it_ships() -> None:
+    assert TINY.default_ids == {"everybody looks", "one word", "nothing"}
+    assert TINY.immutable_ids == {"everybody looks", "nothing"}
+    assert TINY.role_names == {"reader"}
 
 
 @pytest.mark.parametrize("privileges", ["3", "[3]"])

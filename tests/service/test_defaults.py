@@ -30,15 +30,20 @@ def test_the_bootstrap_setting_chooses_the_set() -> None:
 
 def test_an_editable_default_stays_deleted_and_no_other_can_be() -> None:
     datahub = load_system("datahub")
-    editable = {str(t["id"]) for t in datahub.model.defaults if t.get("editable")}
-    chosen = {s.id for s in default_statements(datahub)} & editable
-    gone = min(chosen)
+    fixed = min(datahub.model.immutable_ids)
+    gone = min({s.id for s in default_statements(datahub)} - datahub.model.immutable_ids)
     assert gone not in {s.id for s in default_statements(datahub, frozenset({gone}))}
-    fixed = min({str(t["id"]) for t in datahub.model.defaults} - editable)
     with pytest.raises(BadInput, match="cannot be deleted"):
         default_statements(datahub, frozenset({fixed}))
     with pytest.raises(BadInput, match="is not a default statement"):
         default_statements(datahub, frozenset({"nothing"}))
+
+
+def test_a_default_has_an_id() -> None:
+    text = '[model]\nname = "x"\ntitle = "x"\nversion = "1"\nsource = "x"\nspelling = "plain"\n'
+    system = of_model(loads(text + '[[defaults]]\nto = ["all-users"]\n', "x.toml"))
+    with pytest.raises(BadInput, match="expected a non-empty string"):
+        default_statements(system)
 
 
 def test_a_system_needs_a_known_spelling() -> None:

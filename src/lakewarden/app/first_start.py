@@ -80,8 +80,8 @@ def _make(transaction: WriteTransaction, settings: Settings) -> None:
 
 def _roles(system: System) -> list[Effect]:
     """The roles that a system ships as principals of its own."""
-    names = [str(role.get("name", "")) for role in system.model.roles]
-    return [PrincipalChanged(Principal(ROLE, n), True) for n in names if n.startswith("urn:li:")]
+    names = (name for name in sorted(system.model.role_names) if name.startswith("urn:li:"))
+    return [PrincipalChanged(Principal(ROLE, name), True) for name in names]
 
 
 def _missing(

@@ -314,6 +314,22 @@ class Model:
         return self.open_types if declared is None else declared.judged
 
     @property
+    def default_ids(self) -> frozenset[str]:
+        """The ids of the statements that the system ships."""
+        return frozenset(str(table.get("id", "")) for table in self.defaults)
+
+    @property
+    def immutable_ids(self) -> frozenset[str]:
+        """The ids of those that nobody can change."""
+        fixed = (table for table in self.defaults if not table.get("editable", False))
+        return frozenset(str(table.get("id", "")) for table in fixed)
+
+    @property
+    def role_names(self) -> frozenset[str]:
+        """The names of the roles that the system ships."""
+        return frozenset(str(table.get("name", "")) for table in self.roles)
+
+    @property
     def membership_types(self) -> frozenset[str]:
         """The types whose entities have members; none in most models."""
         privilege = self.privileges.get(MEMBER)

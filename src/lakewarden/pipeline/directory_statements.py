@@ -44,8 +44,7 @@ def statements_of(path: Location, manifest: Manifest, system: System) -> Stateme
         defaults = default_statements(system, deleted)
     except BadInput as error:
         raise BadInput(error.message, where=str(folder / DELETED)) from None
-    editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
-    fixed = {id for id in editable if not editable[id]}
+    fixed = system.model.immutable_ids
     ingested = [s for s in _ingested(version, manifest, system) if s.id not in fixed]
     written = list(_written(folder, manifest.realm, system, fixed))
     unstated = {s.id for s in defaults}.difference(s.id for s in (*ingested, *written))

@@ -36,13 +36,12 @@ def default_statements(
     Raises `BadInput` for a deleted id that is no default, or one that cannot be deleted.
     """
     chosen = system.model.settings.get(BOOTSTRAP, "")
-    tables = {str(table["id"]): table for table in system.model.defaults}
     for id in sorted(deleted):
-        if id not in tables:
+        if id not in system.model.default_ids:
             raise BadInput(f"`{id}` is not a default statement of {system.model.title}")
-        if not tables[id].get("editable", False):
+        if id in system.model.immutable_ids:
             raise BadInput(f"the default statement `{id}` cannot be deleted")
-    remaining = (table for id, table in tables.items() if id not in deleted)
+    remaining = (t for t in system.model.defaults if str(t.get("id", "")) not in deleted)
     return _read(system, (table for table in remaining if _is_chosen(table, chosen)))
 
 
@@ -63,8 +62,8 @@ def with_deletions(
     realm: Realm, system: System, *, removed: Collection[str] = (), put: Collection[str] = ()
 ) -> Realm:
     """The declaration after statements were removed and put, by id: it keeps deleted defaults."""
-    defaults = {str(table["id"]) for table in system.model.defaults}
-    return replace(realm, deleted=(realm.deleted | defaults.intersection(removed)).difference(put))
+    defaults = system.model.default_ids.intersection(removed)
+    return replace(realm, deleted=(realm.deleted | defaults).difference(put))
 
 
 def _is_chosen(table: Table, chosen: str) -> bool:

@@ -215,7 +215,7 @@ def _falling(realm_state: RealmState, entity: Entity) -> list[str]:
     operations = system.model.operations.values()
     if system.model.binds_identity or not any(DROP in one.effects for one in operations):
         return []
-    shipped = {str(table["id"]) for table in system.model.defaults}
+    shipped = system.model.default_ids
     return sorted(
         id
         for id, statement in realm_state.matrix.snapshot.table.statements.items()

@@ -406,8 +406,7 @@ class _DifferenceBuilder:
         return row.of not in CONFIGURED and not is_given
 
     def _is_own(self, principal: Principal) -> bool:
-        shipped = {str(role.get("name", "")) for role in self.model.roles}
-        return principal.kind != ROLE or principal.name not in shipped
+        return principal.kind != ROLE or principal.name not in self.model.role_names
 
     def _attributes(self) -> None:
         old, new = (

@@ -322,8 +322,7 @@ def _upgraded(before: RealmState, text: ModelText) -> Realm:
         message = f"realm `{realm.name}` has the shipped model `{realm.model}`"
         raise Conflict(f"{message}, which each release of lakewarden upgrades")
     system = load_system(realm.model, realm.settings, text)
-    defaults = {str(table["id"]) for table in system.model.defaults}
-    return replace(realm, text=text, deleted=realm.deleted & defaults)
+    return replace(realm, text=text, deleted=realm.deleted & system.model.default_ids)
 
 
 def _downwards(facts: Facts) -> Iterable[tuple[Entity, Entity | None]]:

@@ -240,7 +240,7 @@ def _members(section: Section) -> Iterable[MembershipRow]:
 def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     id = statement.id
     check_storable(statement, f"{where}: `{id}`")
-    if id in immutable_ids(about.system):
+    if id in about.system.model.immutable_ids:
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
     if any(isinf(bound or 0.0) for bound in (statement.valid_from, statement.valid_until)):
         # JSON has no such number: a plan that is kept, or sent, would say something else.
@@ -261,21 +261,14 @@ IMMUTABLE_BECAUSE: Final = (
 """Why a default statement that is not editable cannot be changed."""
 
 
-def immutable_ids(system: System) -> frozenset[str]:
-    """The ids of immutable default statements."""
-    defaults = system.model.defaults
-    return frozenset(str(t["id"]) for t in defaults if not t.get("editable", False))
-
-
 def shipped_roles(realm: RealmState) -> frozenset[Principal]:
     """The roles that the system ships."""
-    names = (str(role.get("name", "")) for role in realm.system.model.roles)
-    return frozenset(Principal(ROLE, name) for name in names)
+    return frozenset(Principal(ROLE, name) for name in realm.system.model.role_names)
 
 
 def current(realm: RealmState) -> Policy:
     """The policy that a realm has of its own."""
-    unchangeable = immutable_ids(realm.system)
+    unchangeable = realm.system.model.immutable_ids
     changeable = {id: s for id, s in stored(realm).items() if id not in unchangeable}
     shipped = shipped_roles(realm)
     roles = (p for p in realm.own.principals if p.kind == ROLE and p not in shipped)

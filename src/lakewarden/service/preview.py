@@ -44,7 +44,6 @@ from lakewarden.service.lint import lint_context
 from lakewarden.service.people import ownership_removals
 from lakewarden.service.plan import is_changed_since
 from lakewarden.service.plan_result import Edit
-from lakewarden.service.policy import immutable_ids
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState
@@ -236,7 +235,7 @@ def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
 
 def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
     """Why a write of the draft would be refused, ignoring marks."""
-    unchangeable = immutable_ids(realm_state.system)
+    unchangeable = realm_state.system.model.immutable_ids
     drafted = {*draft.removed, *(statement.id for statement in draft.put)}
     for edit in _edits(realm_state, draft):
         if edit.id in unchangeable & drafted:

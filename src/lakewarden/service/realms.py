@@ -130,17 +130,12 @@ def alter(
     )
     system = load_system(realm.model, realm.settings, realm.text)
     old = {s.id: s for s in default_statements(before.system, before.realm.deleted)}
-    deleted = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
-    realm = replace(realm, deleted=deleted)
+    realm = replace(realm, deleted=realm.deleted & system.model.default_ids)
     new = {s.id: s for s in default_statements(system, realm.deleted)}
     transaction.change(
         name, RealmChanged(name, realm), *default_statement_changes(before, old, new)
     )
     return realm
-
-
-def _is_default(defaults: Iterable[Mapping[str, object]], id: str) -> bool:
-    return any(table["id"] == id for table in defaults)
 
 
 def default_statement_changes(

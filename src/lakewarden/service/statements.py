@@ -168,14 +168,8 @@ def _check(statement: Statement) -> None:
 
 def _check_default(realm_state: RealmState, id: str) -> None:
     for default in default_statements(realm_state.system, realm_state.realm.deleted):
-        if default.id == id and not _is_editable(realm_state, id):
+        if default.id == id and id in realm_state.system.model.immutable_ids:
             raise Conflict(f"the default statement `{id}` cannot be changed or deleted")
-
-
-def _is_editable(realm_state: RealmState, id: str) -> bool:
-    return any(
-        t["id"] == id and t.get("editable", False) for t in realm_state.system.model.defaults
-    )
 
 
 def _check_mark(transaction: WriteTransaction, realm: str, id: str, mark: str) -> None:

@@ -65,7 +65,8 @@ class LintContext:
     `statements` are those that somebody may change, in order of their ids; `in_force` are
     those of them that count now. `unknown` are the privileges that no model declares, by
     statement; `set_aside` what was read and does not count. `lookups` are the types of the columns
-    of each lookup table, None where these are not known.
+    of each lookup table, None where these are not known. `shipped` are the ids of the statements
+    that the system ships, `fixed` those of them that nobody can change.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class LintContext:
         self.set_aside = set_aside
         self.unknown = unknown
         self.model = snapshot.model
+        self.shipped, self.fixed = self.model.default_ids, self.model.immutable_ids
         self.meaning = meaning(snapshot.model)
         self.coded = snapshot.coded
         self.tree = snapshot.coded.tree
@@ -92,17 +94,6 @@ class LintContext:
         self.users_of = cache(self._users_of)
         self.reach = cache(self._reach)
         self._spans = cache(self._find_spans)
-
-    @cached_property
-    def shipped(self) -> frozenset[str]:
-        """The ids of the statements that the system ships."""
-        return frozenset(str(table["id"]) for table in self.model.defaults)
-
-    @cached_property
-    def fixed(self) -> frozenset[str]:
-        """The ids of those that nobody can change."""
-        tables = self.model.defaults
-        return frozenset(str(t["id"]) for t in tables if not t.get("editable", False))
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:

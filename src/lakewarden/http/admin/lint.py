@@ -31,7 +31,6 @@ from lakewarden.service import lint
 from lakewarden.service.control import Denied
 from lakewarden.service.lint import MAX_REASON, Dismissal
 from lakewarden.service.lint_history import FirstSeen, first_seen, new_since
-from lakewarden.service.policy import immutable_ids
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
 _SEVERITY: Final = Parameter(
@@ -127,7 +126,7 @@ def linted(exchange: Exchange) -> HandlerResult:
         first_seen_at: Mapping[str, FirstSeen] = {}
         if exchange.one("fields") and on_page:
             first_seen_at = first_seen(reading, name, on_page, rules, exchange.now)
-    unchangeable = immutable_ids(exchange.state.realm(name).system)
+    unchangeable = exchange.state.realm(name).system.model.immutable_ids
     return Findings(
         total=len(chosen),
         page=page,

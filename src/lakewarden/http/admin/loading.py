@@ -192,9 +192,9 @@ def _principal(kind: str, name: str) -> Principal:
 
 def _statements(tables: Iterable[dict[str, Any]], system: System) -> Iterable[Statement]:
     """The sent rows and the immutable defaults, which need not be sent."""
-    editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
-    fixed = [s for s in default_statements(system) if not editable[s.id]]
-    rows = [table for table in tables if editable.get(str(table.get("id")), True)]
+    immutable = system.model.immutable_ids
+    fixed = [s for s in default_statements(system) if s.id in immutable]
+    rows = [table for table in tables if str(table.get("id")) not in immutable]
     return (*fixed, *read_statements(rows, system.model, system.spelling, "body"))
 
 

@@ -206,7 +206,7 @@ def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     )
     if isinstance(findings, Denied):
         return findings
-    unchangeable = policy.immutable_ids(exchange.state.realm(name).system)
+    unchangeable = exchange.state.realm(name).system.model.immutable_ids
     return DraftFindings(findings=[finding_response(finding, unchangeable) for finding in findings])
 
 
@@ -336,7 +336,7 @@ def _owners(realm_state: RealmState, rows: Iterable[OwnerDraft]) -> list[OwnerRo
 
 
 def _response(realm_state: RealmState, result: Preview) -> PreviewResponse:
-    sentences, unchangeable = Sentences(realm_state), policy.immutable_ids(realm_state.system)
+    sentences, unchangeable = Sentences(realm_state), realm_state.system.model.immutable_ids
     return PreviewResponse(
         revision=result.revision,
         changes=[_edit(edit, sentences, result.reach[edit.id]) for edit in result.edits],

@@ -43,7 +43,7 @@ from lakewarden.kernel.statement_file import write_statement
 from lakewarden.registry import registry
 from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
-from lakewarden.service.policy import IMMUTABLE_BECAUSE, immutable_ids
+from lakewarden.service.policy import IMMUTABLE_BECAUSE
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import RealmState
 from lakewarden.service.statement_document import (
@@ -179,7 +179,7 @@ def _chosen(
     if filters["active"]:
         keeps.append(lambda statement: statement.active is (filters["active"] == "true"))
     if filters["editable"]:
-        unchangeable = immutable_ids(system)
+        unchangeable = system.model.immutable_ids
         keeps.append(
             lambda statement: (statement.id not in unchangeable) is (filters["editable"] == "true")
         )
@@ -292,7 +292,7 @@ def _rows(
     realm = exchange.params["realm"]
     realm_state = exchange.state.realm(realm)
     fields = values_of(exchange, "fields", _FIELDS)
-    sentences, unchangeable = Sentences(realm_state), immutable_ids(realm_state.system)
+    sentences, unchangeable = Sentences(realm_state), realm_state.system.model.immutable_ids
     if not _is_whole(near):
         fields = frozenset()
     marks = (

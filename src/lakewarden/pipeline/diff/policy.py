@@ -21,7 +21,6 @@ from lakewarden.service.policy import (
     Part,
     Policy,
     PolicyContext,
-    immutable_ids,
     limited_names,
     read_policy,
 )
@@ -68,7 +67,7 @@ def after(
     Statements with an id that is there already are replaced. `only`: those of which the policy
     says nothing go, but for those that nobody may change. Roles and memberships are added.
     """
-    remaining = {s.id: s for s in stated if not only or s.id in immutable_ids(system)}
+    remaining = {s.id: s for s in stated if not only or s.id in system.model.immutable_ids}
     statements_by_id = {**remaining, **policy.statements}
     implied = [s for s in before.statements if is_implied(s)]
     memberships = _acting(before.memberships, policy)

@@ -330,5 +330,5 @@ def _deleted(read: _Read, system: System) -> tuple[str, ...]:
     """The default statements that the source deleted, as far as they can be."""
     if not read.counts.get(DELETED):
         return ()
-    editable = {str(t["id"]) for t in system.model.defaults if t.get("editable", False)}
-    return tuple(sorted(read.rows.deleted() & editable))
+    model = system.model
+    return tuple(sorted(read.rows.deleted() & (model.default_ids - model.immutable_ids)))

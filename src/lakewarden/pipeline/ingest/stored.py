@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -187,16 +187,9 @@ def rows(snapshot: Snapshot, system: System, place: str) -> Iterator[Row]:
 
 
 def _statements(snapshot: Snapshot, system: System, place: str) -> Iterator[Row]:
-    fixed = set(_fixed(system.model.defaults))
+    fixed = system.model.immutable_ids
     for statement in snapshot.facts.statements:
         if statement.id not in fixed:
             yield statement_row(write_statement(statement), place)
     for id in sorted(snapshot.realm.deleted):
         yield Row(DELETED, (id,), place)
-
-
-def _fixed(defaults: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """The ids of defaults that nobody can change."""
-    for table in defaults:
-        if not table.get("editable", False):
-            yield str(table["id"])

@@ -49,14 +49,13 @@ class Policy:
         """As it is in an index, whose people have these memberships."""
         everyone = memberships.principals
         edges = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
-        defaults = index.system.model.defaults
         return Policy(
             system=index.system,
             statements={statement.id: statement for statement in index.statements()},
             stored={everyone[id] for id in memberships.stored},
             memberships={(everyone[m], everyone[g]) for m, g in edges},
             members={Entity(*cells) for cells in index.manifest.facts["members"]},
-            _fixed=frozenset(str(t["id"]) for t in defaults if not t.get("editable", False)),
+            _fixed=index.system.model.immutable_ids,
         )
 
     def take(self, effects: Iterable[Effect]) -> None:

@@ -89,8 +89,7 @@ class Proposer:
 
     def reason_to_keep(self, statement: Statement) -> str | None:
         """Why the statement cannot be changed, or None."""
-        fixed = {str(t["id"]) for t in self.model.defaults if not t.get("editable", False)}
-        if statement.id in fixed or is_implied(statement):
+        if statement.id in self.model.immutable_ids or is_implied(statement):
             return FIXED
         return None if self._is_sayable(statement) else UNSAYABLE
 

@@ -73,10 +73,8 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
             message = "the original shows no policy; ask as somebody who may read all of them"
             raise BadInput(message, where=_path(_POLICY))
     _check_complete(original, excluding)
-    for shipped in model.defaults:
-        if shipped.get("editable") and shipped["id"] not in policies:
-            deletion = {"entityType": _POLICY, "entityUrn": shipped["id"], "changeType": "DELETE"}
-            export.record(_POLICY, deletion)
+    for id in sorted(model.default_ids - model.immutable_ids - policies):
+        export.record(_POLICY, {"entityType": _POLICY, "entityUrn": id, "changeType": "DELETE"})
 
 
 def _excludes(value: object) -> bool:

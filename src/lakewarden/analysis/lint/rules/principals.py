@@ -188,7 +188,7 @@ def per_user_policy(context: LintContext) -> Iterator[Violation]:
     misses="Roles without any statement; they open nothing.",
 )
 def unheld_role(context: LintContext) -> Iterator[Violation]:
-    shipped = {str(table["name"]) for table in context.model.roles}
+    shipped = context.model.role_names
     counts: dict[int, int] = {}
     for statement in context.in_force:
         for principal in statement.principals:

@@ -85,7 +85,8 @@ def revoke(
 
     What does not exist is ignored. Returns from whom something was taken.
     """
-    state, shipped = transaction.realm(realm), _shipped(transaction.realm(realm))
+    state = transaction.realm(realm)
+    shipped = state.system.model.default_ids
     removed = None if privileges is None else frozenset(privileges)
     taken: set[Principal] = set()
     for statement in _statements_on(state, anchor):
@@ -101,7 +102,7 @@ def revoke(
 def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]) -> None:
     """Takes everything from everybody on the entities for which that holds, stored or not."""
     state = transaction.realm(realm)
-    statements, shipped = state.matrix.snapshot.table.statements, _shipped(state)
+    statements, shipped = state.matrix.snapshot.table.statements, state.system.model.default_ids
     removed = (
         id
         for id, statement in statements.items()
@@ -173,11 +174,6 @@ def _is_single_grant(statement: Statement, to: Principal) -> bool:
         title=statement.title,
     )
     return statement == plain
-
-
-def _shipped(state: RealmState) -> frozenset[str]:
-    """The ids of the statements that the platform ships."""
-    return frozenset(str(table["id"]) for table in state.system.model.defaults)
 
 
 def _free_id(state: RealmState, to: Principal, anchor: Anchor) -> str:

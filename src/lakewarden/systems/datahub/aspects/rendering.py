@@ -216,8 +216,7 @@ def is_immutable(policy: str, model: Model, value: Mapping[str, Any] | None = No
     """Whether a policy is shipped with the system and must not change, or is written so."""
     if value is not None and without_avro_type(value.get("editable")) is False:
         return True
-    shipped = (table for table in model.defaults if table["id"] == policy)
-    return any(not table.get("editable", False) for table in shipped)
+    return policy in model.immutable_ids
 
 
 def _criterion(criterion: Criterion) -> Value:

@@ -19,7 +19,7 @@ def is_known(state: RealmState, entity: Entity) -> bool:
         return True
     principal_key = coded.model.principal_kind(entity)
     id = None if principal_key is None else coded.memberships.ids.get(Principal(*principal_key))
-    return id in coded.memberships.stored or entity.name in {r["name"] for r in coded.model.roles}
+    return id in coded.memberships.stored or entity.name in coded.model.role_names
 
 
 def is_of_directory(state: State, realm_state: RealmState, entity: Entity) -> bool:
@@ -41,7 +41,7 @@ def people(state: RealmState, type: str) -> list[Entity]:
         if name.startswith(f"urn:li:{type}:"):
             entities.add(Entity(type, name))
     if type == "dataHubRole":
-        entities |= {Entity(type, str(role["name"])) for role in coded.model.roles}
+        entities |= {Entity(type, name) for name in coded.model.role_names}
     return sorted(entities)
 
 

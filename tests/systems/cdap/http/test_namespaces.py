@@ -163,6 +163,32 @@ def test_lists_do_not_tell_which_namespaces_there_are_where_their_names_are_hidd
     assert filtered.status("GET", f"namespaces/none/{below}", user="eve") == 404
 
 
+@pytest.mark.parametrize("below", ["apps", "streams", "data/modules", "data/datasets", "artifacts"])
+def test_deletions_do_not_tell_which_namespaces_there_are_where_their_names_are_hidden(
+    filtered: Wire, below: str
+) -> None:
+    filtered.grant(BOSS, "instance:cdap", "WRITE")
+    filtered.good("PUT", SALES)
+
+    def answers() -> list[object]:
+        paths = (f"namespaces/{name}/{below}" for name in ("sales", "empty", "none"))
+        found = [filtered.ask("DELETE", path, user="eve") for path in paths]
+        return [(status, text.split("'")[1:]) for status, text in found]
+
+    absent = [(404, [f"namespace:{n}", " was not found."]) for n in ("sales", "empty", "none")]
+    filtered.good("PUT", "namespaces/empty")
+    filtered.good("PUT", f"{SALES}/streams/clicks")
+    filtered.good("PUT", f"{SALES}/data/datasets/t", {"typeName": "table", "properties": {}})
+    assert answers() == absent
+    assert len(filtered.good("GET", f"{SALES}/streams")) == 1
+    filtered.grant("eve", "stream:sales.clicks", "READ")
+    filtered.grant("eve", "dataset:sales.t", "ADMIN")
+    shown = {"streams": 207, "data/datasets": 200}
+    assert filtered.status("DELETE", f"{SALES}/{below}", user="eve") == shown.get(below, 404)
+    filtered.grant("eve", SALES.replace("namespaces/", "namespace:"), "WRITE")
+    assert filtered.status("DELETE", f"{SALES}/{below}", user="eve") in (200, 207)
+
+
 def test_what_is_not_there_is_told_only_to_who_would_see_it(either: Wire) -> None:
     either.grant("dana", "namespace:none", "READ")
     assert either.ask("GET", "namespaces/none", user="dana") == (

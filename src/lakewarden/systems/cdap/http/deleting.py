@@ -2,8 +2,9 @@
 
 An operation that deletes several names, as its `filter`, the operation that each of them must
 pass. Where its effects say `each`, every entity is judged alone: what may go goes, the rest is
-told. Otherwise all of it goes or nothing does; the refusal names the first entity that stands
-in the way, and where there are several all of them after it.
+told, but to whoever is shown neither the namespace nor any of them, for whom it is not there.
+Otherwise all of it goes or nothing does; the refusal names the first entity that stands in the
+way, and where there are several all of them after it.
 SOURCE: cdap reference 2.11.
 """
 
@@ -28,13 +29,14 @@ from lakewarden.systems.cdap.http.authorization import (
     contents,
     event,
     filter_of,
+    is_allowed,
     is_on,
     question,
     refusal,
     require,
 )
 from lakewarden.systems.cdap.http.bodies import Json, empty_reply
-from lakewarden.systems.cdap.http.errors import Failure
+from lakewarden.systems.cdap.http.errors import Failure, not_found
 from lakewarden.systems.cdap.http.refusals import MOST_LISTED, denied_all, refusal_text
 
 EACH: Final = "each"
@@ -56,7 +58,7 @@ def delete_all(
     type: str,
     delete_each: DeleteEntities | None = None,
 ) -> Reply:
-    """Deletes all entities of a type in a namespace: 200, 207 where something was left, or 403.
+    """Deletes all entities of a type in a namespace: 200, 207 where something was left, 403 or 404.
 
     `delete_each` deletes them, `object_store.drop` unless it is given; what it raises leaves all
     as it was.
@@ -71,12 +73,14 @@ def delete_all(
         refused = _begin(exchange, transaction, operation, within)
         if refused is not None:
             return refused
-        judged = decide_deletion(
-            exchange, state, operation, contents(state, within, [type]), transaction.now
-        )
-        if judged.denied and EACH not in state.matrix.operation(operation).effects:
+        entities = contents(state, within, [type])
+        judged = decide_deletion(exchange, state, operation, entities, transaction.now)
+        alone = EACH in state.matrix.operation(operation).effects
+        if judged.denied and not alone:
             return refuse_all(exchange, transaction, state, judged)
         record(exchange, transaction, operation, judged)
+        if alone and _is_hidden(exchange, state, within, f"{type}.list", entities, transaction.now):
+            return not_found(within)
         (delete_each or plain)(transaction, judged.allowed)
         return judged
 
@@ -99,6 +103,21 @@ def _begin(
     require(state, within)
     transaction.record(event(exchange, request, "allow", "allowed"))
     return None
+
+
+def _is_hidden(
+    exchange: Exchange,
+    state: RealmState,
+    within: Entity,
+    lists: str,
+    entities: Sequence[Entity],
+    now: float,
+) -> bool:
+    """Whether the caller is shown neither the namespace nor any of the entities in it."""
+    if is_allowed(exchange, state, Requirement("namespace.list.filter", within), now):
+        return False
+    request = question(exchange, state, Requirement(filter_of(state, lists)), now, within)
+    return not filtered(state.matrix, request, entities)
 
 
 def decide_deletion(

@@ -26,7 +26,7 @@ def version(wire: Wire, place: str = ONE, aspect: str = "globalTags") -> str:
 
 def write(wire: Wire, value: dict[str, Any], expected: str, user: str = "admin") -> tuple[int, Any]:
     body = {"value": value, "headers": {"If-Version-Match": expected}}
-    return wire.ask("POST", f"{ONE}/globalTags", body, user)
+    return wire.ask("POST", f"{ONE}/globalTags?createIfNotExists=false", body, user)
 
 
 def test_two_writers_of_one_version_are_told_apart(wire: Wire) -> None:
@@ -110,7 +110,8 @@ def test_a_policy_that_was_changed_elsewhere_has_another_version(wire: Wire) -> 
         SYSTEM, lambda transaction: transaction.change("datahub", StatementRemoved(POLICY))
     )
     body = {"value": value, "headers": {"If-Version-Match": seen}}
-    assert wire.bad("POST", f"{PLACE}/dataHubPolicyInfo", body) == 412
+    again = f"{PLACE}/dataHubPolicyInfo?createIfNotExists=false"
+    assert wire.bad("POST", again, body) == 412
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ def test_a_policy_that_is_written_as_not_editable_stays_as_it_is(wire: Wire) -> 
         wire.good("POST", call, {"proposal": proposal(urn, "dataHubPolicyInfo", fixed)})
     other = proposal(urn, "dataHubPolicyInfo", {**fixed, "editable": True})
     assert wire.bad("POST", call, {"proposal": other}) == 403
-    assert wire.bad("POST", f"{one}/dataHubPolicyInfo", {"value": {**fixed, "state": "X"}}) == 403
+    over = f"{one}/dataHubPolicyInfo?createIfNotExists=false"
+    assert wire.bad("POST", over, {"value": {**fixed, "state": "X"}}) == 403
     assert wire.bad("DELETE", f"{one}/dataHubPolicyInfo") == 403
     assert wire.bad("DELETE", one) == 403
     assert wire.bad("POST", "/entities?action=delete", {"urn": urn}) == 403

@@ -60,7 +60,7 @@ def by_entity(wire: Wire, urn: str, aspect: str, value: dict[str, Any]) -> int:
 
 def by_aspect(wire: Wire, urn: str, aspect: str, value: dict[str, Any]) -> int:
     path = f"/openapi/v3/entity/{urn.split(':')[2]}/{quote(urn, safe='')}/{aspect}"
-    return _status(wire, path, {"value": value})
+    return _status(wire, f"{path}?createIfNotExists=false", {"value": value})
 
 
 def by_open_patch(wire: Wire, urn: str, aspect: str, value: dict[str, Any]) -> int:

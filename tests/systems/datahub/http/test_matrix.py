@@ -74,7 +74,7 @@ def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 def test_the_matrix_is_of_all_types_and_ways() -> None:
     assert len(TYPES) > 70
     assert len(CASES) > 2_000
-    assert len(WAYS) == 25
+    assert len(WAYS) == 26
 
 
 NAMES = ("there", "new")

@@ -132,8 +132,6 @@ def test_one_aspect_is_written_read_and_deleted(wire: Wire) -> None:
     assert wire.good("GET", f"{ONE}/globalTags") == {"value": TAGS}
     assert wire.good("GET", f"{ONE}/globalTags?version=0") == {"value": TAGS}
     assert wire.bad("GET", f"{ONE}/globalTags?version=1") == 404
-    twice = f"{ONE}/globalTags?createIfNotExists=true"
-    assert wire.bad("POST", twice, {"value": TAGS}) == 400
     for word in ("createEntityIfNotExists", "createIfEntityNotExists"):
         assert wire.bad("POST", f"{ONE}/status?{word}=true", {"value": {}}) == 400
     assert wire.bad("GET", f"{ONE}/globalTags", user="eve") == 403
@@ -141,6 +139,36 @@ def test_one_aspect_is_written_read_and_deleted(wire: Wire) -> None:
     wire.good("DELETE", f"{ONE}/globalTags")
     assert wire.bad("GET", f"{ONE}/globalTags") == 404
     wire.good("GET", ONE)
+
+
+def test_one_aspect_is_created_and_written_over_only_on_request(wire: Wire) -> None:
+    other = {"tags": [{"tag": "urn:li:tag:gold"}]}
+    place = f"{ONE}/globalTags"
+    wire.good("POST", place, {"value": TAGS})
+    for query in ("", "?createIfNotExists=true", "?createIfNotExists=&async=false"):
+        status, answer = wire.ask("POST", f"{place}{query}", {"value": other})
+        assert (status, "`globalTags` already exists" in answer["message"]) == (400, True)
+        assert wire.bad("POST", f"{place}{query}", {"value": other}, "eve") == 403
+    skipped = {"value": other, "headers": {"If-None-Match": "*"}}
+    wire.good("POST", place, skipped)
+    assert wire.aspects(ORDERS)["globalTags"] == TAGS
+    wire.good("POST", f"{place}?createIfNotExists=false", {"value": other})
+    assert wire.aspects(ORDERS)["globalTags"] == other
+    wire.good("POST", ALL, [item(ORDERS, globalTags=TAGS)])
+    assert wire.aspects(ORDERS)["globalTags"] == TAGS
+
+
+def test_who_may_create_an_entity_creates_it_by_one_aspect(wire: Wire) -> None:
+    wire.grant("makes", "CREATE_ENTITY", to="ana", TYPE=["dataset"])
+    for query in ("", "?createIfNotExists=true", "?createIfNotExists=false"):
+        wire.good("POST", f"{ONE}/status{query}", {"value": {"removed": False}}, "ana")
+        assert wire.bad("POST", f"{ONE}/deprecation{query}", {"value": {}}, "ana") == 403
+        wire.good("DELETE", ONE)
+    created = {"value": {"removed": False}}
+    assert (
+        wire.bad("POST", f"{ALL}?createIfNotExists=true", [item(ORDERS, status={})], "ana") == 403
+    )
+    wire.good("POST", f"{ONE}/status?createEntityIfNotExists=true", created, "ana")
 
 
 @pytest.mark.parametrize("of", ["v3/entity/generic", "v2/entity/dataset"])

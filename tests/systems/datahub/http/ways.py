@@ -165,8 +165,11 @@ def _open(query: str) -> Way:
     return send
 
 
-def by_open_aspect(wire: Wire, urn: str, aspect: str, value: Value) -> int:
-    return _status(wire, "POST", _aspect_path(urn, aspect), {"value": value})
+def _open_aspect(query: str) -> Way:
+    def send(wire: Wire, urn: str, aspect: str, value: Value) -> int:
+        return _status(wire, "POST", f"{_aspect_path(urn, aspect)}{query}", {"value": value})
+
+    return send
 
 
 def by_open_patch(wire: Wire, urn: str, aspect: str, value: Value) -> int:
@@ -195,7 +198,8 @@ WRITES: Final[Mapping[str, Way]] = {
     "OpenAPI createIfNotExists": _open("?createIfNotExists=true"),
     "OpenAPI createEntityIfNotExists": _open("?createEntityIfNotExists=true"),
     "OpenAPI createIfEntityNotExists": _open("?createIfEntityNotExists=true"),
-    "OpenAPI aspect": by_open_aspect,
+    "OpenAPI aspect": _open_aspect("?createIfNotExists=false"),
+    "OpenAPI aspect createIfNotExists": _open_aspect(""),
     "OpenAPI patch": by_open_patch,
     "OpenAPI aspect patch": by_open_aspect_patch,
 }

@@ -190,7 +190,7 @@ export async function save(
 ): Promise<string> {
   const to = urn || `urn:li:dataHubPolicy:${newId()}`;
   const value = { ...info, lastUpdatedTimestamp: Date.now() };
-  const at = `${path(to)}/dataHubPolicyInfo?createEntityIfNotExists=false`;
+  const at = `${path(to)}/dataHubPolicyInfo?createIfNotExists=false`;
   await callDialect<unknown>(realm, "POST", at, {
     value,
     headers: { "If-Version-Match": version },

@@ -8,9 +8,10 @@ from typing import Final
 
 
 class Change(Enum):
-    """What a proposal does to an aspect."""
+    """What a proposal does to an aspect. `ADD` creates one, with its entity."""
 
     PUT = "put"
+    ADD = "add"
     CREATE = "create"
     CREATE_ENTITY = "create entity"
     PATCH = "patch"

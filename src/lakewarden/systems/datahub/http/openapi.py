@@ -59,6 +59,9 @@ _URN: Final = "urn"
 _CREATE_ENTITY: Final = ("createEntityIfNotExists", "createIfEntityNotExists")
 """What asks for a new entity. SOURCE: the original's description of its interface, v2 and v3."""
 
+# SOURCE: GenericEntitiesController of the original, createEntity and createAspect: a POST of
+# entities writes, that of one aspect creates it unless `createIfNotExists` is false (0124).
+
 Write = Callable[[Exchange, Change], Reply]
 """Changes the aspects that a request has, in one way."""
 
@@ -196,7 +199,12 @@ def handle_as(handler: Handler, exchange: Exchange, **changes: Any) -> Reply:
 
 def put_handler(write: Write) -> Handler:
     """The handler that writes aspects, all or none."""
-    return lambda exchange: write(exchange, _change(exchange))
+    return lambda exchange: write(exchange, _change(exchange, Change.CREATE, "false"))
+
+
+def add_handler(write: Write) -> Handler:
+    """The handler that creates an aspect, or writes it where the request says so."""
+    return lambda exchange: write(exchange, _change(exchange, Change.ADD, "true"))
 
 
 def patch_handler(write: Write) -> Handler:
@@ -308,12 +316,12 @@ def _items(exchange: Exchange) -> list[Fields]:
     return items
 
 
-def _change(exchange: Exchange) -> Change:
-    if any(exchange.one(name, "false").lower() == "true" for name in _CREATE_ENTITY):
+def _change(exchange: Exchange, create: Change, otherwise: str) -> Change:
+    """What is asked for; `create` is to create aspects, which is done where `otherwise` is true."""
+    if any(exchange.one(name).lower() == "true" for name in _CREATE_ENTITY):
         return Change.CREATE_ENTITY
-    if exchange.one("createIfNotExists", "false").lower() == "true":
-        return Change.CREATE
-    return Change.PUT
+    is_new = exchange.one("createIfNotExists") or otherwise
+    return create if is_new.lower() == "true" else Change.PUT
 
 
 def write(exchange: Exchange, change: Change) -> Reply:
@@ -386,7 +394,7 @@ ROUTES: Final = (
     *(
         Route(method, _ASPECT, "entity.update", handler, encoded_slash=True, body_limit=LARGEST)
         for method, handler in (
-            ("POST", put_handler(write_aspect)),
+            ("POST", add_handler(write_aspect)),
             ("PATCH", patch_handler(write_aspect)),
         )
     ),

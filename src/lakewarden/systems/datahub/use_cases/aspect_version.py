@@ -25,7 +25,7 @@ ABSENT: Final = "-1"
 IF_VERSION_MATCH: Final = "If-Version-Match"
 
 _IF_NONE_MATCH: Final = "If-None-Match"
-_CREATING: Final = (Change.CREATE, Change.CREATE_ENTITY)
+_CREATING: Final = (Change.ADD, Change.CREATE, Change.CREATE_ENTITY)
 
 _UNSUPPORTED: Final = frozenset({"if-modified-since", "if-unmodified-since"})
 _DIGITS: Final = 13

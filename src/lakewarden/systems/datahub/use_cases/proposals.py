@@ -391,7 +391,8 @@ def _patched_value(
             patched = patched or PatchedAspect(begin(aspect) if value is None else value, begin)
             patched.apply(proposal.value, where, most)
             continue
-        if proposal.change is Change.CREATE and (patched or value is not None):
+        creates = proposal.change in (Change.ADD, Change.CREATE)
+        if creates and (patched or value is not None):
             raise BadInput(f"`{aspect}` already exists", where=where)
         patched = None
         value = (

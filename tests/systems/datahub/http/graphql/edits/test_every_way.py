@@ -133,7 +133,7 @@ def by_proposal(world: World, change: Change) -> bool:
 
 def by_open_api(world: World, change: Change) -> bool:
     type, name = change.urn.split(":")[2], quote(change.urn, safe="")
-    path = f"/openapi/v3/entity/{type}/{name}/{change.aspect}"
+    path = f"/openapi/v3/entity/{type}/{name}/{change.aspect}?createIfNotExists=false"
     status, answer = world.wire.ask("POST", path, {"value": change.value}, "ana")
     assert status in (200, 403), answer
     return status == 200

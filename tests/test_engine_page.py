@@ -22,6 +22,9 @@ PAGE = (Path(__file__).parents[1] / "docs" / "engines.md").read_text("utf-8")
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SECTIONS = dict(SECTION.findall(PAGE))
+OF_ALL = {"Catalogs that are not in use", "Names that the realm has not stored"}
+"""Sections that are about all engines."""
+
 STATES = {"yes", "never", "not yet", "yes, as a denial"}
 
 
@@ -126,7 +129,7 @@ def test_spark_is_started_with_what_the_gateway_requires() -> None:
     assert "spark.connect.authenticate.token" in shown
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", sorted(SECTIONS.keys() - OF_ALL))
 def test_every_engine_has_what_is_enforced_its_size_and_what_fails(section: str) -> None:
     text = SECTIONS[section]
     table = text.partition("| What | Enforced | Why |\n|---|---|---|\n")[2].partition("\n\n")[0]

@@ -136,7 +136,7 @@ class MaskingViews:
             message = f"the database `{self._schema}` is not ours"
             return f"{message}: drop or rename it, or give the target another name"
         if self.missing_rights():
-            return "the account of the target may not make masking views; see `push doctor`"
+            return "the account of the target may not make masking views; see what it lacks"
         return ""
 
     def missing_rights(self) -> list[str]:

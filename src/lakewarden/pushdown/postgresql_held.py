@@ -72,8 +72,9 @@ FROM pg_policy p
 JOIN pg_class c ON c.oid = p.polrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
-WHERE starts_with(p.polname, %s)
+WHERE starts_with(p.polname, %s) AND pg_has_role(c.relowner, 'USAGE')
 """
+"""On tables of others anybody may make one that looks like ours, which no push could drop."""
 
 
 class OurRoles:

@@ -36,8 +36,16 @@ MAX_NAME_BYTES: Final = 63
 """Longer names are cut by PostgreSQL, so that they would be others."""
 
 _SCHEMA_MARK: Final = """
-SELECT obj_description(oid, 'pg_namespace'), nspacl::text FROM pg_namespace WHERE nspname = %s
+SELECT obj_description(n.oid, 'pg_namespace'),
+       n.nspowner = me.oid OR owner.rolsuper
+         OR NOT me.rolsuper AND pg_has_role(n.nspowner, 'USAGE')
+FROM pg_namespace n JOIN pg_roles owner ON owner.oid = n.nspowner
+JOIN pg_roles me ON me.rolname = current_user
+WHERE n.nspname = %s
 """
+"""The mark of a schema, and whether it belongs to the account, or to one before it.
+
+Whoever may make schemas can mark one."""
 _STATE: Final = """concat_ws(E'\n',
          pg_get_userbyid(c.relowner), c.reloptions::text, c.relkind::text,
          (SELECT string_agg(one::text, ',' ORDER BY one::text) FROM unnest(c.relacl) one),
@@ -54,7 +62,8 @@ _GIVEN: Final = """ARRAY(
   FROM aclexplode(c.relacl) WHERE grantee <> c.relowner)"""
 _FROM: Final = "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 _VIEWS: Final = f"""
-SELECT c.relname, obj_description(c.oid, 'pg_class'), {_STATE}, {_GIVEN}
+SELECT c.relname, obj_description(c.oid, 'pg_class'), {_STATE}, {_GIVEN},
+       pg_has_role(c.relowner, 'USAGE') OR pg_has_role(n.nspowner, 'USAGE')
 {_FROM} WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'f', 'v', 'm') ORDER BY c.relname
 """
 _NOTE: Final = f"""
@@ -148,7 +157,7 @@ class MaskingViews:
     def problem(self) -> str:
         """Why there can be none; nothing where there can."""
         marked = self._rows(_SCHEMA_MARK, [self._schema])
-        if not marked or marked[0][0] in self._marks:
+        if not marked or (marked[0][0] in self._marks and marked[0][1]):
             return ""
         message = f"the schema `{self._schema}` of the database is not ours"
         return f"{message}: drop or rename it, or give the target another name"
@@ -171,10 +180,13 @@ class MaskingViews:
         )
 
     def _own(self) -> Iterator[tuple[str, Note, str, list[str]]]:
-        """The views that have our mark, with their notes, the states they are in, and grants."""
-        for name, comment, state, given in self._rows(_VIEWS, [self._schema]):
+        """The views that have our mark, with their notes, the states they are in, and grants.
+
+        Not those of others in a schema of theirs, which nobody but them could drop.
+        """
+        for name, comment, state, given, is_droppable in self._rows(_VIEWS, [self._schema]):
             note = read_note(comment)
-            if note is not None and note.target in self._marks:
+            if note is not None and note.target in self._marks and is_droppable:
                 yield name, note, state, given
 
     def _rows(self, query: str, parameters: list[str] | None = None) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -18,7 +18,10 @@ from tests.app.serving import Served
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
-PICTURES: Final = {"overview", "audit", "health", "settings", "realm"}
+PICTURES: Final = {
+    *("overview", "audit", "health", "settings", "realm"),
+    *("principal", "policy", "policy-dark"),
+}
 """The pages that show any of it."""
 
 NOW: Final = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
@@ -39,6 +42,10 @@ SAID: Final = (
     (r"answers in [0-9.]+ ms", "answers in 0.4 ms"),
     (r"revision \d+", "revision 12"),
     (r"complete: \d+ rows", "complete: 18 rows"),
+    (
+        r"_server: \d+ documents and values in time, \d+ bytes",
+        "_server: 0 documents and values in time, 0 bytes",
+    ),
 )
 MOST_ROWS: Final = 1_000
 
@@ -47,6 +54,7 @@ def freeze(page: Page, served: Served) -> None:
     """Fixes the page's clock, and what it is told from now on."""
     page.clock.set_fixed_time(NOW)
     page.route("**/api/v1/audit?*", _audit)
+    page.route("**/api/v1/realms/*/history?*", _changed(_history))
     page.route("**/api/v1/server/health", _changed(lambda body: {**body, **HEALTH}))
     page.route("**/api/v1/server/doctor", _changed(_doctor))
     page.route("**/api/v1/server/settings", _changed(_settings(served)))
@@ -58,6 +66,13 @@ def _changed(change: Callable[[Any], Any]) -> Callable[[Route], None]:
         route.fulfill(response=response, body=json.dumps(change(response.json())))
 
     return handle
+
+
+def _history(body: dict[str, Any]) -> dict[str, Any]:
+    """The rows a few minutes apart, the newest first."""
+    for place, row in enumerate(body["rows"]):
+        row["at"] = (NOW - timedelta(seconds=STEP_SECONDS * (place + 1))).isoformat()
+    return body
 
 
 def _doctor(body: dict[str, Any]) -> dict[str, Any]:

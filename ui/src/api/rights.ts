@@ -1,6 +1,7 @@
 import { queryOptions, useQueries, useQuery } from "@tanstack/react-query";
 
 import { $api, callDialect } from "./client";
+import { governed, useRealms } from "./server";
 
 const SERVER = "server:lakewarden";
 
@@ -21,6 +22,13 @@ export function useRightsIn(realms: string[]): (realm: string, operation: string
     realms.map((realm, place) => [realm, new Set(held[place]?.data?.operations ?? [])]),
   );
   return (realm, operation) => operations.get(realm)?.has(operation) ?? false;
+}
+
+/** Whether the caller may use an operation in any realm. */
+export function useRightsAnywhere(): (operation: string) => boolean {
+  const realms = governed(useRealms().data?.realms).map((one) => one.name);
+  const may = useRightsIn(realms);
+  return (operation) => realms.some((realm) => may(realm, operation));
 }
 
 function rightsOn(realm?: string) {

@@ -1,4 +1,4 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useLocation, useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
@@ -28,8 +28,8 @@ export function Rail() {
       <Group title={t("Ask")}>
         <Item to="/" icon="home" text={t("Overview")} exact />
         <Item to="/ask" icon="ask" text={t("Ask")} />
-        <Item to="/assets" icon="assets" text={t("Assets")} />
-        <Item to="/people" icon="people" text={t("People")} />
+        <Item to="/assets" icon="assets" text={t("Assets")} within={["/asset"]} />
+        <Item to="/people" icon="people" text={t("People")} within={["/principal"]} />
       </Group>
       <Group title={t("Rules")}>
         {ofSystem((model) => model === "datahub").map((realm, _, all) => (
@@ -42,6 +42,7 @@ export function Rail() {
               key={realm.name}
               realm={realm}
               page="roles"
+              within={["role", "owners"]}
               icon="roles"
               text={named(t("Roles and grants"), realm, all)}
             />
@@ -58,7 +59,13 @@ export function Rail() {
             />
           ))}
         {stated && (
-          <RealmItem realm={stated} page="statements" icon="statements" text={t("Statements")} />
+          <RealmItem
+            realm={stated}
+            page="statements"
+            within={["statement", "limit"]}
+            icon="statements"
+            text={t("Statements")}
+          />
         )}
         {searched && <RealmItem realm={searched} page="matrix" icon="matrix" text={t("Matrix")} />}
         {planned && <RealmItem realm={planned} page="plan" icon="plan" text={t("Plan")} />}
@@ -70,7 +77,12 @@ export function Rail() {
         )}
       </Group>
       <Group title={t("System")}>
-        <Item to="/realms" icon="links" text={t("Realms and links")} />
+        <Item
+          to="/realms"
+          icon="links"
+          text={t("Realms and links")}
+          within={["/realm", "/links", "/targets", "/target"]}
+        />
         <Item to="/playground" icon="playground" text={t("Playground")} />
         <Item to="/settings" icon="settings" text={t("Settings")} />
       </Group>
@@ -93,12 +105,20 @@ interface ItemProps {
   icon: string;
   text: string;
   exact?: boolean;
+  /** Where else one is at this item: the pages of what it lists. */
+  within?: string[];
 }
 
-function Item({ to, icon, text, exact = false }: ItemProps) {
+function Item({ to, icon, text, exact = false, within = [] }: ItemProps) {
+  const path = useLocation({ select: (here) => here.pathname });
+  const isWithin = within.some((one) => path === one || path.startsWith(`${one}/`));
   return (
     <li>
-      <Link to={to} activeOptions={{ exact, includeSearch: false }}>
+      <Link
+        to={to}
+        activeOptions={{ exact, includeSearch: false }}
+        aria-current={isWithin ? "true" : undefined}
+      >
         <Icon name={icon} />
         {text}
       </Link>
@@ -115,15 +135,19 @@ function named(text: string, realm: Realm, all: Realm[]): string {
 function Policies({ realm, text }: { realm: Realm; text: string }) {
   const asked = useQuery(managesPolicies(realm.name));
   if (!asked.data) return null;
-  return <RealmItem realm={realm} page="policies" icon="policies" text={text} />;
+  return (
+    <RealmItem realm={realm} page="policies" within={["policy"]} icon="policies" text={text} />
+  );
 }
 
 function RealmItem({
   realm,
   page,
+  within = [],
   ...rest
 }: { realm: Realm; page: string } & Omit<ItemProps, "to">) {
-  return <Item to={`/r/${encodeURIComponent(realm.name)}/${page}`} {...rest} />;
+  const pages = `/r/${encodeURIComponent(realm.name)}/`;
+  return <Item to={pages + page} within={within.map((one) => pages + one)} {...rest} />;
 }
 
 function Foot({ realms }: { realms: Realm[] }) {

@@ -65,7 +65,7 @@ export function Picker({
   const isHighlighted = useRef(false);
   const choices = useChoices(source, value, suggest, open);
   const field = (id?: string) => (
-    <span className={styles.field}>
+    <span className={styles.field} data-shown={shown || undefined}>
       {before}
       <Autocomplete.Input
         id={id}

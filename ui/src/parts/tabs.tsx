@@ -1,14 +1,22 @@
-import { useRef, type ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 
 import { useKeys } from "./keys";
 import styles from "./tabs.module.css";
 
 /**
- * A row of links of which one is the page that is shown; `t` goes to the next. The children are
- * router links.
+ * A row of links of which one is the page that is shown, and in sight; `t` goes to the next. The
+ * children are router links.
  */
 export function Tabs({ label, children }: { label: string; children: ReactNode }) {
   const row = useRef<HTMLElement>(null);
+  const place = useRef("");
+  useEffect(() => {
+    const here = row.current?.querySelector<HTMLElement>("a[aria-current]");
+    const now = here ? `${here.textContent} ${String(here.offsetLeft)}` : "";
+    if (now === place.current) return;
+    place.current = now;
+    here?.scrollIntoView({ block: "nearest", inline: "center" });
+  });
   useKeys({
     t: () => {
       const links = [...(row.current?.querySelectorAll("a") ?? [])];

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api } from "../../api/client";
-import { useRights } from "../../api/rights";
+import { useRights, useRightsAnywhere } from "../../api/rights";
 import { choicesOf, governed, useRealms } from "../../api/server";
 import { useMe } from "../../app/session";
 import { suggest, suggestOperation } from "../../api/suggest";
@@ -22,24 +22,29 @@ export interface Question {
   on?: string;
 }
 
-/** The ways to ask, with what was already said. */
+/** The ways to ask that the caller has, with what was already said. */
 export function AskTabs({ search }: { search: Question }) {
   const { realm, who, do: act, on } = search;
   const exact = { exact: true, includeSearch: false };
+  const may = useRightsAnywhere();
   return (
     <Tabs label={t("Questions")}>
       <Link to="/ask" search={{ realm, who, do: act, on }} activeOptions={exact}>
         {t("May …?")}
       </Link>
-      <Link to="/ask/who" search={{ realm, do: act, on }} activeOptions={exact}>
-        {t("Who may …?")}
-      </Link>
+      {may("subject.search") && (
+        <Link to="/ask/who" search={{ realm, do: act, on }} activeOptions={exact}>
+          {t("Who may …?")}
+        </Link>
+      )}
       <Link to="/ask/what" search={{ realm, who, do: act }} activeOptions={exact}>
         {t("What may …?")}
       </Link>
-      <Link to="/ask/compare" search={{ realm, a: who, do: act }} activeOptions={exact}>
-        {t("Compare")}
-      </Link>
+      {may("decision.ask") && (
+        <Link to="/ask/compare" search={{ realm, a: who, do: act }} activeOptions={exact}>
+          {t("Compare")}
+        </Link>
+      )}
       <Link to="/ask/denials" search={{ realm, who }} activeOptions={exact}>
         {t("Denials")}
       </Link>

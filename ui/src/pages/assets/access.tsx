@@ -58,12 +58,21 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
   if (asked.isPending) return <Loading rows={8} />;
   if (asked.error) {
     const problem = problemOf(asked.error);
-    return (
-      <>
-        {problem.status === 403 && <OwnAccess realm={realm} entity={entity} />}
-        <ProblemView problem={problem} onRetry={() => void asked.refetch()} />
-      </>
-    );
+    if (problem.status === 403)
+      return (
+        <>
+          <OwnAccess realm={realm} entity={entity} />
+          <p className={styles.left}>
+            {t("Who else reaches it is shown to those who may ask about others.")}{" "}
+            {!!problem.may_grant?.length && (
+              <>
+                {t("Who can grant that:")} <Name text={problem.may_grant.join(", ")} />
+              </>
+            )}
+          </p>
+        </>
+      );
+    return <ProblemView problem={problem} onRetry={() => void asked.refetch()} />;
   }
   const table = asked.data;
   const differing = disagreement(table, titles);

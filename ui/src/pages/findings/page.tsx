@@ -150,7 +150,7 @@ export default function Findings() {
                     }}
                   >
                     <Glyph state={one.severity === "error" ? "deny" : "partial"} size={14} />{" "}
-                    {one.severity}
+                    <span>{one.severity}</span>
                   </button>
                 ),
               },

@@ -35,7 +35,7 @@ export default function Owners() {
     <Page title={t("Owners")} heading={t("Roles and grants")}>
       <RoleTabs realm={realm} />
       <form
-        className={styles.add}
+        className={styles.find}
         onSubmit={(event) => {
           event.preventDefault();
           void navigate({ search: { e: entity || undefined } });

@@ -1,25 +1,33 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
+import { useRightsAnywhere } from "../../api/rights";
 import { Page } from "../../parts/page";
 import { Tabs } from "../../parts/tabs";
 import { t } from "../../words";
 
-/** The pages about realms as a whole and what is the same in several. */
+/** The pages about realms as a whole and what is the same in several, as far as the caller may open them. */
 export function RealmsFrame({ acts, children }: { acts?: ReactNode; children: ReactNode }) {
+  const may = useRightsAnywhere();
   return (
     <Page title={t("Realms and links")} acts={acts}>
       <Tabs label={t("Realms and links")}>
         <Link to="/realms">{t("Realms")}</Link>
-        <Link to="/links" activeOptions={{ exact: true, includeSearch: false }}>
-          {t("Links")}
-        </Link>
-        <Link to="/links/suggestions" activeOptions={{ includeSearch: false }}>
-          {t("Suggested links")}
-        </Link>
-        <Link to="/targets" activeOptions={{ includeSearch: false }}>
-          {t("Targets")}
-        </Link>
+        {may("link.list") && (
+          <Link to="/links" activeOptions={{ exact: true, includeSearch: false }}>
+            {t("Links")}
+          </Link>
+        )}
+        {may("link.put") && (
+          <Link to="/links/suggestions" activeOptions={{ includeSearch: false }}>
+            {t("Suggested links")}
+          </Link>
+        )}
+        {may("push_target.list") && (
+          <Link to="/targets" activeOptions={{ includeSearch: false }}>
+            {t("Targets")}
+          </Link>
+        )}
       </Tabs>
       {children}
     </Page>

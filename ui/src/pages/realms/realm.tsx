@@ -38,6 +38,7 @@ export default function RealmPage() {
     { params: { path: { realm: name } } },
     { enabled: name !== "", retry: false, staleTime: 300_000 },
   );
+  const rights = useRights(name);
   const realm = found.data;
   return (
     <Page
@@ -58,16 +59,18 @@ export default function RealmPage() {
       {realm && (
         <>
           <Tabs label={t("Realm")}>
-            {TABS.map(([key, text]) => (
-              <Link
-                key={text}
-                to="/realm"
-                search={{ name, tab: key }}
-                activeOptions={{ exact: true, includeSearch: true }}
-              >
-                {t(text)}
-              </Link>
-            ))}
+            {TABS.filter(([key]) => key !== "lookups" || rights.may("lookup.list")).map(
+              ([key, text]) => (
+                <Link
+                  key={text}
+                  to="/realm"
+                  search={{ name, tab: key }}
+                  activeOptions={{ exact: true, includeSearch: true }}
+                >
+                  {t(text)}
+                </Link>
+              ),
+            )}
           </Tabs>
           {tab === "lookups" && <LookupTables realm={realm} />}
           {words.isPending && <Loading rows={6} />}

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 
 import { api, problemOf } from "../../api/client";
 import { Glyph } from "../../parts/glyph";
-import { bare, Name } from "../../parts/name";
+import { bare, Name, urnLabel } from "../../parts/name";
 import { usePagedList } from "../../parts/paged";
 import { plain } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -72,7 +72,15 @@ export function StatementRows({
             </Link>
           ),
         },
-        { key: "to", title: t("To"), cell: (one) => <Several names={one.to.map(bare)} /> },
+        {
+          key: "to",
+          title: t("To"),
+          cell: (one) => (
+            <span className={styles.names}>
+              <Several names={one.to.map((who) => urnLabel(bare(who)))} />
+            </span>
+          ),
+        },
         {
           key: "what",
           title: t("Privileges"),
@@ -83,16 +91,21 @@ export function StatementRows({
           key: "on",
           title: t("On"),
           minor: true,
-          cell: (one) =>
-            one.on ? (
-              <Link to="/asset" search={{ realm, e: one.on }}>
-                <Name text={one.on} cut={48} />
-              </Link>
-            ) : (
-              <Name
-                text={one.matching ?? (one.where ? t("what its conditions name") : t("everything"))}
-              />
-            ),
+          cell: (one) => (
+            <span className={styles.names}>
+              {one.on ? (
+                <Link to="/asset" search={{ realm, e: one.on }}>
+                  <Name text={one.on} cut={48} />
+                </Link>
+              ) : (
+                <Name
+                  text={
+                    one.matching ?? (one.where ? t("what its conditions name") : t("everything"))
+                  }
+                />
+              )}
+            </span>
+          ),
         },
         {
           key: "state",

@@ -111,6 +111,14 @@ def test_columns_carry_their_types_where_they_are_plain() -> None:
     assert cells(found, "attributes") == [("column", "lk:c.s.t.a", "type", "varchar(20)")]
 
 
+@pytest.mark.parametrize(("in_use", "stored"), [("False", "false"), ("no", "false"), ("TRUE", "")])
+def test_a_catalog_is_in_use_only_where_it_says_so_or_nothing(in_use: str, stored: str) -> None:
+    catalog = {"name": "c", "type": "relational", "properties": {"in-use": in_use}}
+    found = said("api/metalakes/lk/catalogs/c", {"catalog": catalog})
+    expected = [("catalog", "lk:c", "in-use", stored)] if stored else []
+    assert [row for row in cells(found, "attributes") if row[2] == "in-use"] == expected
+
+
 def test_a_view_says_what_it_reads() -> None:
     sql = 'select o.iban, n from orders o join "Odd.Name" on true join x.y.z using (n)'
     view = {

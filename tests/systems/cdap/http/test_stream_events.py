@@ -80,9 +80,20 @@ def test_start_is_included_end_is_not_and_the_oldest_come_first(space: Wire, clo
     assert space.status("GET", f"{CLICKS}/events?start={at[3]}") == 204
 
 
+def test_times_may_be_how_long_before_now(space: Wire, clock: Clock) -> None:
+    clock.now = START + 0.25
+    for text in ("a", "b", "c"):
+        space.good("POST", CLICKS, text.encode())
+        clock.now += 60
+    assert events(space, "?start=now-2m&end=now%2B1s") == ["b", "c"]
+    assert events(space, "?start=now-1h&end=now-1m") == ["a", "b"]
+    assert events(space, f"?start={int(START * 1_000)}&end=NOW-2m-30s") == ["a"]
+
+
 @pytest.mark.parametrize(
     "query",
     [
+        *("start=now-1x", "start=nowhere", "end=now-999999999d", "start=now&end=now-1s"),
         *("start=-1", "start=x", "start=5&end=5", "end=-1", "limit=0", "limit=-1", "limit=1.5"),
         *("start=9223372036854775808", "end=%D9%A3", "start=1e3"),
     ],

@@ -55,6 +55,11 @@ def _moment(exchange: Exchange, name: str, otherwise: int) -> int:
 def _read(text: str, now: float) -> int | None:
     if text.isascii() and text.isdecimal() and len(text) <= 16:
         return int(text)
+    return relative_seconds(text, now)
+
+
+def relative_seconds(text: str, now: float) -> int | None:
+    """The moment of a text like `now-1h`, in seconds since the epoch; None for other texts."""
     front, steps = text[: len(_NOW)].lower(), text[len(_NOW) :]
     if front != _NOW or _STEPS.sub("", steps):
         return None

@@ -9,7 +9,7 @@ stream the newest events are kept; how many, and how much comes at once, is a se
 A batch is several events: the lines of a text, or the records of an Avro file, each with the
 schema that reads it as its header `schema`, and the MD5 of that as `schema.hash`. It is kept
 whole or not at all.
-SOURCE: cdap reference 2.6, 4.8; cdapio/cdap, AvroStreamBodyConsumer.
+SOURCE: cdap reference 2.6, 4.8; cdapio/cdap, AvroStreamBodyConsumer, StreamFetchHandler.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from lakewarden.systems.cdap.http.authorization import GUARD, is_stored, may, wr
 from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, ok, texts
 from lakewarden.systems.cdap.http.errors import TEXT, Failure, bad
 from lakewarden.systems.cdap.http.ids import entity, last
+from lakewarden.systems.cdap.http.moments import relative_seconds
 from lakewarden.systems.cdap.settings import CdapSettings
 
 ONE: Final = "/v3/namespaces/{namespace}/streams/{stream}"
@@ -234,8 +235,8 @@ def printable(body: bytes) -> str:
 def _span(exchange: Exchange) -> Span:
     """Which events are asked for; raises `Failure` 400 for what no time can be."""
     span = Span(
-        _number_of(exchange, "start", 0),
-        _number_of(exchange, "end", 2**63 - 1),
+        _moment_of(exchange, "start", 0),
+        _moment_of(exchange, "end", 2**63 - 1),
         _number_of(exchange, "limit", 2**31 - 1),
     )
     if span.start < 0 or span.end < 0:
@@ -245,6 +246,14 @@ def _span(exchange: Exchange) -> Span:
     if span.limit <= 0:
         raise bad("`limit` is above 0")
     return span
+
+
+def _moment_of(exchange: Exchange, parameter: str, otherwise: int) -> int:
+    """A moment in milliseconds: a number, or how long before now (`now-1h`)."""
+    seconds = relative_seconds(exchange.one(parameter), exchange.now)
+    if seconds is None:
+        return _number_of(exchange, parameter, otherwise)
+    return seconds * 1_000 + int(exchange.now * 1_000) % 1_000
 
 
 def _number_of(exchange: Exchange, parameter: str, otherwise: int) -> int:

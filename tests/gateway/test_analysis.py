@@ -10,7 +10,7 @@ from pyspark.sql.connect.proto import relations_pb2 as relations
 
 from lakewarden.gateway.analysis import check_analyzed, pieces
 from lakewarden.gateway.errors import Denied
-from lakewarden.gateway.governor import Governor
+from lakewarden.gateway.plan_enforcer import PlanEnforcer
 from tests.gateway.running import Running
 
 ORDERS = ("spark_catalog", "sales", "orders")
@@ -121,7 +121,7 @@ def test_a_limit_that_the_gateway_forgot_is_noticed(
     ana = gateway.session("ana")
     orders = ana.table("orders")
     assert orders.filter("id > 0 and region <> 'a\nb'").count() == 2
-    monkeypatch.setattr(Governor, "_limited", lambda self, plan, name: (
+    monkeypatch.setattr(PlanEnforcer, "_limited", lambda self, plan, name: (
         self.reads.__setitem__(name, 1) or plan))  # fmt: skip
     for read in (
         orders.collect,
@@ -142,6 +142,6 @@ def test_a_read_that_nobody_asked_about_is_noticed(
     def blind(self: Any, plan: Any) -> None:
         self.reads[NOTES] = None
 
-    monkeypatch.setattr(Governor, "govern", blind)
+    monkeypatch.setattr(PlanEnforcer, "enforce", blind)
     with pytest.raises(PySparkException, match="a table that was not asked about"):
         gateway.session("ana").sql("select * from hr.people").collect()

@@ -12,8 +12,13 @@ from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.effective_read import (
+    ReadLimits,
+    effective_read,
+    limits_notes,
+    limits_of_read,
+)
 from lakewarden.service.policy import PolicyContext, read_policy, written
-from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read, sight
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
 
@@ -111,7 +116,7 @@ def lake() -> Warden:
 def test_sight_says_what_binds() -> None:
     matrix = lake().matrix
     request = lake().request("ana", "", "table:lk:c.s.orders")
-    seen = sight(matrix, request)
+    seen = effective_read(matrix, request)
     assert not seen.may_read
     assert seen.operation == "table.load"
     assert [one.id for one in seen.filters] == ["own"]
@@ -120,7 +125,7 @@ def test_sight_says_what_binds() -> None:
     ]
     assert seen.stored == 2
     with pytest.raises(BadInput, match="a schema has no rows; types that have: table, view"):
-        sight(matrix, lake().request("ana", "", "schema:lk:c.s"))
+        effective_read(matrix, lake().request("ana", "", "schema:lk:c.s"))
 
 
 def test_a_note_counts_what_binds_and_names_some_of_it() -> None:

@@ -30,12 +30,12 @@ from lakewarden.app.address import address_of
 from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Connections
 from lakewarden.app.dialects import all_dialects
-from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.fair_queue import THREADS
 from lakewarden.app.figures import figures, plugins
 from lakewarden.app.first_start import first_start
 from lakewarden.app.freshness import Freshness
 from lakewarden.app.http_head import Pair
+from lakewarden.app.kernel_errors import KernelErrors
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
 from lakewarden.app.open_store import OpenStore, open_for_writing
@@ -403,7 +403,7 @@ class Application:
 
     async def _watch(self) -> None:
         """Looks around once a second, whatever happens: a worker without parent must end."""
-        watch = ErrorsWatch()
+        watch = KernelErrors()
         seconds = since_tried = 0.0
         # The first pass comes within ten minutes, at another moment in each worker.
         since_kept = _HOUSEKEEPING_SECONDS - 60.0 - os.getpid() % 540

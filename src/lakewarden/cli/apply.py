@@ -15,7 +15,7 @@ from lakewarden.cli.outcome import YES, show, show_document
 from lakewarden.cli.plan import Adopts, Keeper
 from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.plan_view import plan_lines
-from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.policy_target import Policies
 from lakewarden.cli.question import As
 from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput

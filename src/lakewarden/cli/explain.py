@@ -36,8 +36,8 @@ from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service.effective_read import ReadLimits, limits_notes, limits_of_read
 from lakewarden.service.question_text import validity_notes
-from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

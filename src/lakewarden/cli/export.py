@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName
 from lakewarden.cli.outcome import YES, note, show_document
-from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.policy_target import Policies
 from lakewarden.cli.text_file import write_text
 from lakewarden.service.policy_text import Form, written
 

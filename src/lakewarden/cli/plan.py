@@ -12,7 +12,7 @@ from lakewarden.cli.admin_target import NOWHERE, At, RealmName
 from lakewarden.cli.outcome import NO, YES, note, show, show_document
 from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.plan_view import plan_lines
-from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.policy_target import Policies
 from lakewarden.cli.question import As
 from lakewarden.cli.text_file import write_text
 

@@ -20,7 +20,7 @@ from lakewarden.cli.question import (
     show_notes,
 )
 from lakewarden.cli.question_target import NOWHERE, Where
-from lakewarden.service.sight import Sight, denied_notes, sight
+from lakewarden.service.effective_read import EffectiveRead, denied_notes, effective_read
 
 
 def see(
@@ -48,7 +48,7 @@ def see(
         answer: Any = remote.ask("see", asking)
     else:
         parsed = ask(open_realm(where), principal, None, table, parts, claims)
-        seen = sight(parsed.realm.matrix, parsed.request)
+        seen = effective_read(parsed.realm.matrix, parsed.request)
         answer = _answer(seen, (*parsed.notes, *denied_notes(seen)))
     if format == "json":
         show_json(answer)
@@ -57,7 +57,7 @@ def see(
     return YES if answer["may_read"] else NO
 
 
-def _answer(seen: Sight, notes: tuple[str, ...]) -> dict[str, object]:
+def _answer(seen: EffectiveRead, notes: tuple[str, ...]) -> dict[str, object]:
     """The answer as the API has it."""
     return {
         "may_read": seen.may_read,

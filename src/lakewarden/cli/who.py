@@ -35,7 +35,7 @@ from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.who import who as who_may
-from lakewarden.service.sight import unmasked_users
+from lakewarden.service.effective_read import unmasked_users
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

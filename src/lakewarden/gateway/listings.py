@@ -15,8 +15,8 @@ from pyspark.sql.connect.proto import relations_pb2 as relations
 from lakewarden.gateway import identifiers
 from lakewarden.gateway.access import Access, Name
 from lakewarden.gateway.errors import Denied
-from lakewarden.gateway.governor import Columns
 from lakewarden.gateway.local_rows import local
+from lakewarden.gateway.plan_enforcer import Columns
 from lakewarden.gateway.session import Session
 
 RowsOf = Callable[[relations.Relation], Sequence[dict[str, Any]]]

@@ -17,8 +17,8 @@ from lakewarden.gateway.catalog_calls import CatalogCalls
 from lakewarden.gateway.compressed import decompress
 from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.following import SCHEMA, CatalogChange
-from lakewarden.gateway.governor import Columns, Governor
 from lakewarden.gateway.listings import Listings, RowsOf, read_show
+from lakewarden.gateway.plan_enforcer import Columns, PlanEnforcer
 from lakewarden.gateway.resolver import Resolver, renumbered
 from lakewarden.gateway.session import NewView, Session
 from lakewarden.gateway.sql import nothing, used_database
@@ -41,7 +41,7 @@ class Plans:
         self._session = session
         self._access = access
         self._resolver = Resolver(session, access.user)
-        self._governor = Governor(access, columns_of)
+        self._enforcer = PlanEnforcer(access, columns_of)
         self._listings = Listings(session, access, rows_of, columns_of)
         self._rows_of = rows_of
         self.new_view: NewView | None = None
@@ -66,7 +66,7 @@ class Plans:
         self, request: base.ExecutePlanRequest, explained: Callable[[relations.Relation], str]
     ) -> None:
         """Has Spark analyze what the request reads, once it is limited. Raises `Denied`."""
-        reads = self._governor.reads
+        reads = self._enforcer.reads
         if not reads:
             return
         command = request.plan.command
@@ -87,7 +87,7 @@ class Plans:
         for plan in (part for part in _plans(asked) if not part.HasField("root")):
             raise Denied(f"`{plan.WhichOneof('op_type')}` cannot be analyzed")
         self._limit(asked)
-        if kind in _SHOWS_PLANS and self._governor.is_limiting:
+        if kind in _SHOWS_PLANS and self._enforcer.is_limiting:
             raise Denied("a plan with row filters or column masks is not shown")
 
     def _command(self, command: commands.Command) -> None:
@@ -134,7 +134,7 @@ class Plans:
         if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
             raise Denied("SQL with parameters is not permitted")
         statements = Statements(
-            self._session, self._access, self._resolver, self._governor, self._exists
+            self._session, self._access, self._resolver, self._enforcer, self._exists
         )
         if isinstance(statement, Describe):
             self.answer = self._listings.described(statements.name(statement.table))
@@ -158,7 +158,7 @@ class Plans:
     def _merge(self, merge: commands.MergeIntoTableCommand) -> None:
         for part in check_merge(merge, self._session, self._access):
             self._resolver.resolve(part)
-        self._governor.govern(merge)
+        self._enforcer.enforce(merge)
 
     def _query(self, command: commands.SqlCommand) -> None:
         self.answer = relations.Relation()
@@ -175,11 +175,11 @@ class Plans:
         command.name = identifiers.join(names)
         self._resolver.resolve(command.input)
         self.new_view = NewView(name, renumbered(command.input))
-        self._governor.govern(command.input)
+        self._enforcer.enforce(command.input)
 
     def _limit(self, plan: Message) -> None:
         self._resolver.resolve(plan)
-        self._governor.govern(plan)
+        self._enforcer.enforce(plan)
 
 
 def _plans(asked: Message) -> list[base.Plan]:

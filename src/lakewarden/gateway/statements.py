@@ -20,7 +20,7 @@ from lakewarden.gateway import identifiers
 from lakewarden.gateway.access import Access
 from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.following import SCHEMA, TABLE, VIEW, CatalogChange, Exists
-from lakewarden.gateway.governor import Governor
+from lakewarden.gateway.plan_enforcer import PlanEnforcer
 from lakewarden.gateway.resolver import Resolver, check_column, renumbered
 from lakewarden.gateway.session import NewView, Session
 from lakewarden.gateway.sql import nothing
@@ -49,13 +49,13 @@ class Statements:
         session: Session,
         access: Access,
         resolver: Resolver,
-        governor: Governor,
+        enforcer: PlanEnforcer,
         exists: Exists,
     ) -> None:
         self._session = session
         self._access = access
         self._resolver = resolver
-        self._governor = governor
+        self._enforcer = enforcer
         self._exists = exists
         self.new_view: NewView | None = None
         self.done: CatalogChange | None = None
@@ -149,7 +149,7 @@ class Statements:
         view = f"lw_{uuid.uuid4().hex}"
         text = f"SELECT * FROM {sql.quoted(view)} LIMIT 0"  # noqa: S608 — a name of our own
         tried = _with({(view,): plan}, text)
-        self._governor.govern(tried)
+        self._enforcer.enforce(tried)
         return tried
 
     def _change(self, statement: sql.Change) -> relations.Relation:
@@ -161,7 +161,7 @@ class Statements:
             return statement.text({**names, statement.table: target})
 
         plan = self._resolved(others, text_of)
-        self._governor.govern(plan)
+        self._enforcer.enforce(plan)
         return plan
 
     def _drop(self, statement: sql.Drop) -> relations.Relation:
@@ -215,7 +215,7 @@ class Statements:
 
     def _reading(self, query: Query, text_of: TextOf) -> relations.Relation:
         plan = self._resolved(query.tables, text_of)
-        self._governor.govern(plan)
+        self._enforcer.enforce(plan)
         return plan
 
     def _resolved(self, tables: Sequence[Name], text_of: TextOf) -> relations.Relation:

@@ -20,8 +20,8 @@ from lakewarden.service import push_outbox
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import shielded
 from lakewarden.service.effect import decode
+from lakewarden.service.optimistic_write import NeedsLock, OptimisticWrite
 from lakewarden.service.ports import Clock, FeedGone, Reading, Store
-from lakewarden.service.preparation import NotPrepared, Preparation
 from lakewarden.service.state import NO_STARTS, Scoped, Start, State, after_effects, load
 from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
@@ -56,7 +56,7 @@ class _PreparedWrite(NamedTuple, Generic[T]):
     """A prepared write: its transaction, its effects on the store, and the result of its job."""
 
     transaction: WriteTransaction
-    store: Preparation
+    store: OptimisticWrite
     result: T
 
 
@@ -203,14 +203,14 @@ class DecisionService:
         state: State,
         reading: Reading,
     ) -> _PreparedWrite[T] | None:
-        store = Preparation(reading)
+        store = OptimisticWrite(reading)
         transaction = WriteTransaction(actor, state, store, self.clock())
         try:
             followed = push_outbox.followed(store, state)
             result = job(transaction)
             transaction.check_whole()
             push_outbox.mark(transaction, followed)
-        except NotPrepared:
+        except NeedsLock:
             return None
         return None if store.is_bound else _PreparedWrite(transaction, store, result)
 

@@ -11,8 +11,8 @@ from lakewarden.kernel.explain import lacking
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Request
 from lakewarden.service.column_names import ColumnNames, column_of
+from lakewarden.service.effective_read import denied_columns, effective_read
 from lakewarden.service.read_limits import column_mask, row_filters
-from lakewarden.service.sight import denied_columns, sight
 from lakewarden.service.state import RealmState
 from lakewarden.service.switched_off import lies_in_off
 
@@ -38,7 +38,7 @@ def engine_read(
 ) -> LimitedRead:
     """As `limited_read`, for an engine that asks: it reads nothing of what is switched off."""
     if lies_in_off(realm, request.target):
-        return LimitedRead(False, sight(realm.matrix, request).operation)
+        return LimitedRead(False, effective_read(realm.matrix, request).operation)
     return limited_read(realm, request, engine, columns)
 
 
@@ -63,7 +63,7 @@ def limited_read(
         BadInput: The target has no rows, or a masked column is none of the columns.
     """
     matrix, table = realm.matrix, request.target
-    seen = sight(matrix, request)
+    seen = effective_read(matrix, request)
     if not seen.may_read:
         return LimitedRead(False, seen.operation, _missing(matrix, request, seen.operation))
     names = ColumnNames(realm, table, column_of(realm, table))

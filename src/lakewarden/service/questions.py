@@ -24,11 +24,11 @@ from lakewarden.service import control, question_text
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
+from lakewarden.service.effective_read import ReadLimits, limits_notes, limits_of_read
 from lakewarden.service.page_size import check_page_size
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.sentence import Phrase, Sentences
-from lakewarden.service.sight import ReadLimits, limits_notes, limits_of_read
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 from lakewarden.service.steps import step

@@ -19,7 +19,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Matching, On, Owners, Scope, Statement
 from lakewarden.kernel.who import who
 from lakewarden.pipeline.review.labels import TAGS, TERMS
-from lakewarden.service.sight import denied_columns
+from lakewarden.service.effective_read import denied_columns
 from lakewarden.testing.statement_generator import StatementGenerator
 from lakewarden.testing.world_draft import NOW, WorldDraft
 from lakewarden.testing.worlds import Size, World

@@ -29,7 +29,7 @@ from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
 from lakewarden.pipeline.session import Deferred
 from lakewarden.pipeline.version_folder import folder_of
-from lakewarden.service.sight import unmasked_users
+from lakewarden.service.effective_read import unmasked_users
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds

@@ -59,10 +59,15 @@ from lakewarden.kernel.statement import OBLIGING
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import control, questions, vocabulary
 from lakewarden.service.control import Denied
+from lakewarden.service.effective_read import (
+    ReadLimits,
+    denied_notes,
+    effective_read,
+    unmasked_users,
+)
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Reasons
 from lakewarden.service.sentence import Sentences
-from lakewarden.service.sight import ReadLimits, denied_notes, sight, unmasked_users
 from lakewarden.service.who_reasons import WhoReason, who_reasons
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -220,7 +225,7 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
     )
     if isinstance(question, Denied):
         return question
-    seen = sight(question.realm.matrix, question.request)
+    seen = effective_read(question.realm.matrix, question.request)
     if not (seen.may_read or question.sees):
         # Nothing about a table that the caller may not know of.
         seen = replace(seen, filters=(), columns=(), stored=0, denied=())

@@ -24,7 +24,7 @@ from lakewarden.http.engine_dialect import (
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.ranger.audits import BODY_BYTES, Act, Acts, read_events
 from lakewarden.http.ranger.download import Download, Part, Polled, build_download
-from lakewarden.http.ranger.maker import Maker
+from lakewarden.http.ranger.single_flight import SingleFlight
 from lakewarden.kernel.errors import Unknown
 from lakewarden.registry import registry
 from lakewarden.service.audit import AuditEvent
@@ -64,7 +64,7 @@ class Ranger(EngineDialect):
 
     def __init__(self, realms: Mapping[str, RangerRealm]) -> None:
         self._realms = realms
-        self._makers: dict[tuple[str, str], Maker[Download]] = {}
+        self._flights: dict[tuple[str, str], SingleFlight[Download]] = {}
         self._lock = Lock()
         types = (ranger_service.load(type) for type in ranger_service.TYPES)
         engines = {service.engine.name for service in types}
@@ -182,8 +182,8 @@ class Ranger(EngineDialect):
         settings = self._realms[exchange.realm]
         mapping_of(realm, service.engine.name, service.title)
         with self._lock:
-            maker = self._makers.setdefault((exchange.realm, name), Maker())
-        return maker.newest(
+            flight = self._flights.setdefault((exchange.realm, name), SingleFlight())
+        return flight.newest(
             lambda download: download.is_of(state, realm, service),
             lambda before: build_download(
                 exchange.service,

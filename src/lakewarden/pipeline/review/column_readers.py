@@ -28,7 +28,7 @@ from lakewarden.pipeline.review.ownership_access import Owning
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.row import COLUMN, batch
-from lakewarden.service.sight import reading_values
+from lakewarden.service.effective_read import reading_values
 
 Ids = NDArray[np.int32]
 

@@ -12,7 +12,7 @@ from lakewarden.app import log, metrics
 from lakewarden.service.state import State
 
 
-class ErrorsWatch:
+class KernelErrors:
     """What was counted already."""
 
     def __init__(self) -> None:

@@ -17,8 +17,8 @@ from lakewarden.service.cancellation import Cancellation, Cancelled, working
 from lakewarden.service.credential import Credential
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged, ValueChanged
+from lakewarden.service.optimistic_write import NeedsLock, OptimisticWrite
 from lakewarden.service.ports import Reading
-from lakewarden.service.preparation import NotPrepared, Preparation
 from lakewarden.service.realm import Realm
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
@@ -196,7 +196,7 @@ def agree(
     """Behind the effects, what is prepared reads as a transaction does."""
     asked = list(reads)
     with service.store.reading() as reading:
-        prepared = Preparation(reading)
+        prepared = OptimisticWrite(reading)
         prepared.apply(REALM, effects)
         found = [read(prepared) for read in asked]
     with service.store.writing() as writing:
@@ -263,9 +263,9 @@ def test_what_only_the_store_could_tell_gives_up(service: DecisionService) -> No
     ):
         for read in tried:
             with service.store.reading() as reading:
-                prepared = Preparation(reading)
+                prepared = OptimisticWrite(reading)
                 read(prepared)
                 prepared.apply(REALM, [effect])
-                with pytest.raises(NotPrepared):
+                with pytest.raises(NeedsLock):
                     read(prepared)
                 assert prepared.is_bound

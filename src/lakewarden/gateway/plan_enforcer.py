@@ -17,7 +17,7 @@ Columns = Mapping[str, str]
 """The columns of a table and what SQL calls their types, in order."""
 
 
-class Governor:
+class PlanEnforcer:
     """Limits plans of one call, in place. `is_limiting`: a filter or mask was put in.
 
     `reads` are the tables and views that are read, each with how many filters limit it, or None.
@@ -31,19 +31,19 @@ class Governor:
         self.is_limiting = False
         self.reads: dict[Name, int | None] = {}
 
-    def govern(self, plan: Message) -> None:
+    def enforce(self, plan: Message) -> None:
         """Checks and limits every read in the message. Raises `Denied`."""
         for part in parts(plan):
-            self.govern(part)
+            self.enforce(part)
         if not isinstance(plan, relations.Relation):
             return
         match plan.WhichOneof("rel_type"):
             case "read":
-                self._govern_read(plan)
+                self._enforce_read(plan)
             case "catalog":
                 raise Denied("a question to the catalog is not permitted inside a plan")
 
-    def _govern_read(self, plan: relations.Relation) -> None:
+    def _enforce_read(self, plan: relations.Relation) -> None:
         name = identifiers.split(plan.read.named_table.unparsed_identifier)
         self._access.require("SelectFromTable", name)
         self.reads[name] = None

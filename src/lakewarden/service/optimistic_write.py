@@ -1,9 +1,9 @@
 """A write before it is locked: it reads what is committed, and what it leaves is collected.
 
-A job that runs on a preparation holds nobody up, however much it does. What it left is written
-by `replay`, under the lock, if nothing was committed meanwhile. A job reads what it has changed
-itself where that can be told from the changes: documents, and values in time. It gives up
-(`NotPrepared`) where only the store could tell.
+A job that runs on an optimistic write holds nobody up, however much it does. What it left is
+written by `replay`, under the lock, if nothing was committed meanwhile. A job reads what it has
+changed itself where that can be told from the changes: documents, and values in time. It gives up
+(`NeedsLock`) where only the store could tell.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _Place = tuple[int, str]
 """A value's time and mark."""
 
 
-class NotPrepared(Exception):
+class NeedsLock(Exception):
     """The job needs data that is available only under the write lock."""
 
 
-class Preparation:
+class OptimisticWrite:
     """What one job reads, and what it leaves. See `Writing`, all of which it has but `commit`.
 
     Credentials may change without a new revision, so a job that reads one and leaves anything
@@ -125,7 +125,7 @@ class Preparation:
 
     def _give_up(self) -> NoReturn:
         self._gave_up = True
-        raise NotPrepared
+        raise NeedsLock
 
     def _committed(self) -> Reading:
         """What is committed, for as long as the job has changed nothing."""

@@ -6,8 +6,8 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.request import Request
+from lakewarden.service.effective_read import denied_notes, effective_read, unmasked_users
 from lakewarden.service.limited_read import limited_read
-from lakewarden.service.sight import denied_notes, sight, unmasked_users
 from lakewarden.service.state import RealmState
 from tests.http.opa.test_denied_columns import IBAN, NEW, ORDERS, USERS, denying, lake
 
@@ -20,12 +20,12 @@ def question(realm: RealmState, user: str, on: str = ORDERS) -> Request:
 def test_a_denied_column_is_told_to_whom_the_deny_binds(on: str) -> None:
     realm = lake(denying(on, "SELECT_COLUMN", to=["members:lk"]))
     for user in USERS:
-        seen = sight(realm.matrix, question(realm, user))
+        seen = effective_read(realm.matrix, question(realm, user))
         closed = (realm.system.entity(on),) if user in ("ana", "bo") else ()
         assert seen.may_read
         assert seen.denied == closed
         assert [on in note for note in denied_notes(seen)] == [True] * len(closed)
-    assert sight(lake().matrix, question(realm, "ana")).denied == ()
+    assert effective_read(lake().matrix, question(realm, "ana")).denied == ()
 
 
 def test_whom_a_deny_binds_does_not_see_the_values() -> None:

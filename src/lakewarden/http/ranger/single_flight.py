@@ -19,7 +19,7 @@ _AT_ONCE: Final = Semaphore(1)
 """One is made at a time in a process, so that requests have their share of the processor."""
 
 
-class Maker(Generic[T]):
+class SingleFlight(Generic[T]):
     """The newest value, made by a thread of its own, one at a time.
 
     A caller gets a value that is current when it asks, or becomes so within its patience. Else it

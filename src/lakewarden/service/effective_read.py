@@ -41,7 +41,7 @@ class ColumnSight:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class EffectiveRead:
     """What is seen of a table.
 
     `may_read`: whether the operation `operation` allows reading at all; `operation` is empty if
@@ -58,7 +58,7 @@ class Sight:
     denied: tuple[Entity, ...] = ()
 
 
-def sight(matrix: Matrix, request: Request) -> Sight:
+def effective_read(matrix: Matrix, request: Request) -> EffectiveRead:
     """What who asks sees of the request's target; its operation does not matter.
 
     Raises `BadInput` for a type without rows, and as `obligations` does.
@@ -74,7 +74,7 @@ def sight(matrix: Matrix, request: Request) -> Sight:
     columns = _columns(matrix, table)
     may_read = bool(operation) and _is_allowed(matrix, request, operation)
     reading = replace(request, operation=operation)
-    return Sight(
+    return EffectiveRead(
         may_read=may_read,
         operation=operation,
         filters=obligations(matrix, request, Effect.FILTER),
@@ -100,7 +100,7 @@ def reading_values(model: Model) -> str | None:
     return next(filter(None, values), None)
 
 
-def denied_notes(seen: Sight) -> tuple[str, ...]:
+def denied_notes(seen: EffectiveRead) -> tuple[str, ...]:
     """A note about columns that are denied on a table that may be read."""
     if not seen.denied:
         return ()

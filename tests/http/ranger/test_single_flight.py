@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakewarden.http.ranger import download
-from lakewarden.http.ranger.maker import Maker
+from lakewarden.http.ranger.single_flight import SingleFlight
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ranger import document
@@ -37,13 +37,13 @@ class Slow:
 
 
 def test_who_cannot_wait_gets_the_value_before_and_nothing_is_made_twice() -> None:
-    maker, slow = Maker[int](NOBODY_WAITS), Slow()
+    maker, slow = SingleFlight[int](NOBODY_WAITS), Slow()
     for _ in range(3):
         with pytest.raises(Unavailable, match="being made"):
             maker.newest(lambda _: True, slow.make)
     assert slow.begun == 1
     slow.go.set()
-    assert Maker[int](PATIENT).newest(lambda _: True, slow.make) == 1
+    assert SingleFlight[int](PATIENT).newest(lambda _: True, slow.make) == 1
     patient = maker._making
     assert patient is None or patient.result(PATIENT) == 1
     assert maker.newest(lambda value: value == 1, slow.make) == 1
@@ -53,7 +53,7 @@ def test_who_cannot_wait_gets_the_value_before_and_nothing_is_made_twice() -> No
 
 
 def test_who_waits_for_an_older_value_gets_the_one_after_it() -> None:
-    maker, slow = Maker[int](PATIENT), Slow()
+    maker, slow = SingleFlight[int](PATIENT), Slow()
     slow.go.set()
     assert maker.newest(lambda value: value == 1, slow.make) == 1
     slow.go.clear()
@@ -67,7 +67,7 @@ def test_who_waits_for_an_older_value_gets_the_one_after_it() -> None:
 
 
 def test_what_cannot_be_made_is_told_and_tried_again() -> None:
-    maker = Maker[int](PATIENT)
+    maker = SingleFlight[int](PATIENT)
 
     def fails(_: int | None) -> int:
         raise BadInput("no")

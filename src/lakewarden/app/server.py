@@ -27,6 +27,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from lakewarden.app import log
 from lakewarden.app.dialects import Dialects, all_dialects
+from lakewarden.app.heap import return_freed_blocks
 from lakewarden.app.open_files import raise_limit
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
@@ -190,6 +191,7 @@ def make(
     The worker cannot ask who that was: it may be dead before the worker has come so far. In the
     folder `workers` it says when it is ready.
     """
+    return_freed_blocks()
     # Only now, since the figures ask where to count while they are imported.
     from lakewarden.app.build import Application
 

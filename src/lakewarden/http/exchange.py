@@ -168,7 +168,7 @@ class Exchange:
         user, on = request.principal.name, request.target
         self.services.usage.count(self.realm, user, request.operation, on.type, on.name, self.now)
 
-    def record_denied(self, *events: AuditEvent) -> None:
+    def denied(self, *events: AuditEvent) -> None:
         """Makes denied reads part of the audit trail, one row for many of its kind."""
         rows = []
         for event in events:
@@ -185,8 +185,8 @@ class Exchange:
             with suppress(Unavailable):  # denied they are in any case
                 self.write(record)
 
-    def record_denied_decision(self, event: AuditEvent, decision: DeniedDecision) -> str:
-        """As `record_denied`, of a decision that an engine shows: its id, "" if it is not kept."""
+    def denied_decision(self, event: AuditEvent, decision: DeniedDecision) -> str:
+        """As `denied`, of a decision that an engine shows: its id, "" where it is not kept."""
         self.denied_operation = event.operation
         if self.on_loop and self.services.denials.is_due(decision, self.now):
             raise TakesTime

@@ -145,7 +145,7 @@ class Guard:
         with step("decide"):
             refused = self.refusal(exchange, state, request)
         if refused is not None:
-            exchange.record_denied(self.event(exchange, request, "deny", str(refused)))
+            exchange.denied(self.event(exchange, request, "deny", str(refused)))
             raise refused
         if not ahead:
             self.require(state, operation, target, self._missing(missing))

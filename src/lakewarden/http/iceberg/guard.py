@@ -311,7 +311,7 @@ def denial(exchange: Exchange, access: EngineAccess, asked: TargetedAct, reason:
     )
     id = ""
     if entity is None:
-        exchange.record_denied(event)
+        exchange.denied(event)
     else:
-        id = exchange.record_denied_decision(event, access.denied_decision(act, entity))
+        id = exchange.denied_decision(event, access.denied_decision(act, entity))
     return f"{reason}; {f'decision {id}' if id else f'request {exchange.actor.request_id}'}"

@@ -131,7 +131,7 @@ class Opa(EngineDialect):
             if exchange.on_loop:
                 raise TakesTime
             why = "this operation of Trino is not known"
-            exchange.record_denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
+            exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
         return JoinedEvaluator(evaluators, settings.require)
 
     def _answer_polaris(self, exchange: Exchange) -> Reply:
@@ -140,7 +140,7 @@ class Opa(EngineDialect):
         try:
             question = polaris_question.read(exchange.body)
         except BadInput as error:
-            exchange.record_denied(_unknown(exchange, POLARIS, "", str(error)))
+            exchange.denied(_unknown(exchange, POLARIS, "", str(error)))
             raise
         user = question.actor.principal
         roles = question.actor.roles if settings.groups == POLARIS else ()
@@ -149,7 +149,7 @@ class Opa(EngineDialect):
         evaluator = PolarisEvaluator(access, question)
         why = evaluator.not_understood()
         if why:
-            exchange.record_denied(_unknown(exchange, POLARIS, question.action, why))
+            exchange.denied(_unknown(exchange, POLARIS, question.action, why))
         with timed(POLARIS):
             allowed = evaluator.allows()
         operation = UNKNOWN if why else question.action
@@ -177,11 +177,7 @@ _CODES: Final = {
 
 def _denied(exchange: Exchange, result: object, decision: DeniedDecision | None) -> Reply:
     """A no with the id of its decision, in the member that OPA has for it."""
-    id = (
-        ""
-        if decision is None
-        else exchange.record_denied_decision(_event(exchange, decision), decision)
-    )
+    id = "" if decision is None else exchange.denied_decision(_event(exchange, decision), decision)
     return json_reply(HTTPStatus.OK, {"result": result} | ({"decision_id": id} if id else {}))
 
 

@@ -153,7 +153,7 @@ class Ranger(EngineDialect):
             else:
                 denied[act.user, act.operation] += act.times
                 targets.setdefault((act.user, act.operation), act)
-        exchange.record_denied(
+        exchange.denied(
             *(
                 _denial(exchange, targets[kind], name, times)
                 for kind, times in denied.most_common(MOST_DENIALS)

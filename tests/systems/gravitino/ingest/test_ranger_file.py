@@ -190,6 +190,14 @@ TAG_DENY = {
         ([SALES, {**SALES, "policyItems": []}], "`sales` occurs twice"),
         ([SALES, {**NAMED, "service": "hive2"}], "several services: hive1, hive2; choose one"),
         ([{**SALES, "serviceType": "hdfs"}], "of type `hdfs`; read are those of: hive, trino"),
+        (
+            [SALES, {**SALES, "name": "more", "serviceType": "  "}],
+            "[1]: `hive1` is a service of type `  `; read are those of: hive, trino",
+        ),
+        (
+            [SALES, {**SALES, "name": "more", "serviceType": "trino"}],
+            "[1]: `hive1` is a service of type `trino`, and of `hive` in ",
+        ),
         ([SALES, TAG_DENY], "takes away by tag"),
         ([{**SALES, "isEnabled": False}], "no enabled policy"),
         ([{"policyDeltas": [{}], "policies": []}], "expected all policies, got changes"),

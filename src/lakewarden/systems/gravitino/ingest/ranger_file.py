@@ -138,27 +138,38 @@ class RangerFile:
 
     def _service_policies(self, ranger: Ranger) -> tuple[list[Policy], str]:
         """The policies of the one service, and its type."""
-        types = {p.service: p.type for p in ranger.policies if p.type != TAG}
-        if not types:
+        services = {p.service for p in ranger.policies if p.type != TAG}
+        if not services:
             raise BadInput("holds no enabled policy of a service", where=str(self.path))
-        listed = ", ".join(sorted(types))
-        if self.service and self.service not in types:
+        listed = ", ".join(sorted(services))
+        if self.service and self.service not in services:
             raise BadInput(f"no policy of `{self.service}`; there are: {listed}", where="--service")
-        if not self.service and len(types) > 1:
+        if not self.service and len(services) > 1:
             message = f"policies of several services: {listed}; choose one with --service"
             raise BadInput(message, where=str(self.path))
         name = self.service or listed
-        if types[name] not in SERVICES:
-            known = ", ".join(sorted(SERVICES))
-            message = f"`{name}` is a service of type `{types[name]}`; read are those of: {known}"
-            raise BadInput(message, where=str(self.path))
         policies = [policy for policy in ranger.policies if policy.service == name]
+        type = _only_type([policy for policy in policies if policy.type != TAG])
         names: set[str] = set()
         for policy in policies:
             if policy.name in names:
                 raise BadInput(f"the policy `{policy.name}` occurs twice", where=policy.where)
             names.add(policy.name)
-        return policies, types[name]
+        return policies, type
+
+
+def _only_type(policies: Sequence[Policy]) -> str:
+    """The type of the service that these policies are of. Raises `BadInput` unless it is one."""
+    first = policies[0]
+    for policy in policies:
+        if policy.type not in SERVICES:
+            known = ", ".join(sorted(SERVICES))
+            message = f"`{policy.service}` is a service of type `{policy.type}`"
+            raise BadInput(f"{message}; read are those of: {known}", where=policy.where)
+        if policy.type != first.type:
+            message = f"`{policy.service}` is a service of type `{policy.type}`"
+            raise BadInput(f"{message}, and of `{first.type}` in {first.where}", where=policy.where)
+    return first.type
 
 
 @dataclass(slots=True)

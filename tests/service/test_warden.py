@@ -33,6 +33,24 @@ def test_a_grant_is_visible_to_the_next_question() -> None:
     assert not w.check("ana", "table.load", TABLE).allow
 
 
+def test_many_questions_are_answered_as_one_by_one() -> None:
+    w = lake()
+    w.set_owner("catalog:lake:sales", "ben")
+    asked = [
+        (user, operation, on)
+        for user in ("ana", "ben", "nobody")
+        for operation in ("table.load", "table.drop", "SELECT_TABLE")
+        for on in (TABLE, "table:lake:sales.raw.none")
+    ]
+    asked += [("ben", "catalog.load", "catalog:lake:sales"), ("ben", "CREATE_CATALOG", None)]
+    answered = w.check_many(iter(asked))
+    assert answered == tuple(w.check(*each).allow for each in asked)
+    assert set(answered) == {True, False}
+    assert w.check_many([]) == ()
+    with pytest.raises(Unknown, match="nothing.known"):
+        w.check_many([asked[0], ("ana", "nothing.known", TABLE)])
+
+
 def test_every_write_raises_the_revision_that_decisions_carry() -> None:
     w = lake()
     before = w.revision

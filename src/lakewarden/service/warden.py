@@ -27,6 +27,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from lakewarden.kernel.batch import decide_many
 from lakewarden.kernel.change import (
     Change,
     EntityAdded,
@@ -161,6 +162,18 @@ class Warden:
         """May the user do the operation (or holds the user the privilege) on the entity?"""
         request = self.request(user, operation, on)
         return self.matrix.decide(request)
+
+    def check_many(self, questions: Iterable[tuple[str, str, str | None]]) -> tuple[bool, ...]:
+        """The verdicts on triples of user, operation and entity, in order, all of one moment.
+
+        Quicker than one by one where many are about the same operation. Raises as `check` does for
+        the first that it would refuse.
+        """
+        now, principal, entity = self._clock(), self.system.principal, self.system.entity
+        requests = [
+            Request(principal(u), operation, entity(on), now) for u, operation, on in questions
+        ]
+        return tuple(decide_many(self.matrix, requests))
 
     def list(self, user: str, operation: str, within: str | None = None) -> tuple[str, ...]:
         """All entities on which the user may do the operation, in canonical order."""

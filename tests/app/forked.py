@@ -18,7 +18,7 @@ from lakewarden.systems.datahub.http.graphql.schema import schema
 from tests import forkserver
 
 _IMPORTED_BY_A_SERVER: Final = (
-    *("lakewarden.app.first_start", "lakewarden.app.freshness", "lakewarden.app.keys"),
+    *("lakewarden.app.first_start", "lakewarden.app.keys"),
     *("lakewarden.app.open_store", "lakewarden.app.preflight", "lakewarden.app.rate_limit"),
     *("lakewarden.app.routing", "lakewarden.authn.authenticator", "lakewarden.authn.code_flow"),
     *("lakewarden.cli.serve", "sqlalchemy.dialects.sqlite", "starlette.applications", "uvloop"),
@@ -32,6 +32,7 @@ def preload() -> None:
         import_module(module)
     all_dialects()
     schema()
+    assert "lakewarden.app.metrics" not in sys.modules
 
 
 class Forked:

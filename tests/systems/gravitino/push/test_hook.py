@@ -12,6 +12,7 @@ import pytest
 
 from lakewarden.service import push_delivery, push_outbox
 from lakewarden.service.push_outbox import LEASE_SECONDS, MOST_SECONDS
+from lakewarden.service.push_target import PushMark
 from tests.pushdown.relay import AWAY, HANGING, OPEN, columns
 from tests.systems.gravitino.push.hooked import (
     CATALOG,
@@ -133,9 +134,9 @@ def test_a_target_was_told_as_of_the_question(
     # Access that ends by itself while a slow target is told is then noticed, and told again.
     record, asked = push_delivery._record, hook.now
 
-    def slow(*arguments: Any) -> None:
+    def slow(*arguments: Any) -> PushMark:
         hook.now += 60
-        record(*arguments)
+        return record(*arguments)
 
     monkeypatch.setattr(push_delivery, "_record", slow)
     hook.grant()

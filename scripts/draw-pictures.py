@@ -315,9 +315,9 @@ def _label(node: expression.Node) -> str:
 
 
 def steps(title: str) -> Picture:
-    """The steps of a section of docs/decision-path.md, from top to bottom."""
+    """The steps of a section's first table in docs/decision-path.md, from top to bottom."""
     page = (ROOT / "docs" / "decision-path.md").read_text("utf-8")
-    part = page.split(f"# {title}\n")[1].split("\n# ")[0]
+    part = page.split(f"## {title}\n")[1].split("\n## ")[0].split("\n\nOr, ")[0]
     sheet = Picture(title)
     rows = re.findall(r"^\| \d+ \| `([\w.]+)`[^|]*\| ([^|]*) \|$", part, re.MULTILINE)
     for number, (symbol, says) in enumerate(rows):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lakewarden.config.engines import EngineRealm, TrinoRealm
@@ -34,8 +36,8 @@ def switched(on: str, value: str = "false") -> RealmState:
     return lake(owns_catalog="mia", in_use={on: value})
 
 
-def evaluator(realm: RealmState, user: str, act: str, **action: object) -> Evaluator:
-    question = Question(Context(Identity(user)), Action(act, **action))  # type: ignore[arg-type]
+def evaluator(realm: RealmState, user: str, act: str, **action: Any) -> Evaluator:
+    question = Question(Context(Identity(user)), Action(act, **action))
     settings = TrinoRealm(metalake="lk")
     return Evaluator(realm, realm.system.engines["trino"], settings, question, 0.0)
 
@@ -115,4 +117,6 @@ def test_only_what_has_a_switch_is_off() -> None:
     assert not lies_in_off(realm, realm.system.entity(METALAKE))
     assert not lies_in_off(realm, realm.system.entity("catalog:lk:other"))
     tree = realm.matrix.snapshot.coded.tree
-    assert off_ids(realm) == tree.subtree(tree.find(catalog))  # type: ignore[arg-type]
+    id = tree.find(catalog)
+    assert id is not None
+    assert off_ids(realm) == tree.subtree(id)

@@ -16,6 +16,7 @@ from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.errors import Busy, Conflict, Unknown
 from lakewarden.service import push_outbox, push_target, realms
 from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.control import Denied
 from lakewarden.service.credential import Count
 from lakewarden.service.push import Connect, Pushing
 from lakewarden.service.push_delivery import BUSY_SECONDS, Delivery
@@ -433,7 +434,9 @@ def test_what_another_push_told_is_not_overwritten_in_the_store(
     followed: Followed, at: str
 ) -> None:
     """A push that stands still between its requests and what it remembers."""
-    pushing, plan = followed.pushing(), followed.pushing().plan(REALM, "rg")
+    pushing = followed.pushing()
+    plan = pushing.plan(REALM, "rg")
+    assert not isinstance(plan, Denied)
     writes: list[PushTarget] = []
 
     def other() -> None:
@@ -450,7 +453,7 @@ def test_what_another_push_told_is_not_overwritten_in_the_store(
 
     late = Pushing(pushing.service, BOSS, write, pushing.sealing, pushing.connect)
     with pytest.raises(Busy, match="came in between"):
-        late.apply(REALM, "rg", plan.digest)  # type: ignore[union-attr]  # it is no denial
+        late.apply(REALM, "rg", plan.digest)
     assert followed.target == writes[-1]
     assert not followed.target.journal
 

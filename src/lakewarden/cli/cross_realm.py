@@ -205,7 +205,7 @@ class Local:
         return explanations_response(done(reasons))
 
     def _access(self, asking: dict[str, Any]) -> object:
-        from lakewarden.http.admin.bodies import NextPage
+        from lakewarden.http.admin.bodies.base import NextPage
         from lakewarden.http.admin.cross_realm import reach_response
         from lakewarden.service.asset_access import asset_access
         from lakewarden.service.asset_paths import AssetQuestion

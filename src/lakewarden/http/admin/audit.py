@@ -9,14 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from lakewarden.http.admin.bodies import (
-    AuditCheckResponse,
-    AuditRowResponse,
-    AuditRows,
-    NextPage,
-    ResponseBody,
-    SentencePart,
-)
+from lakewarden.http.admin.bodies.audit import AuditCheckResponse, AuditRowResponse, AuditRows
+from lakewarden.http.admin.bodies.base import NextPage, ResponseBody
+from lakewarden.http.admin.bodies.statement import SentencePart
 from lakewarden.http.admin.endpoint import (
     CONTINUED,
     Endpoint,

@@ -6,17 +6,11 @@ from typing import Annotated, Any
 
 from msgspec import field
 
-from lakewarden.http.admin.bodies import (
-    EntityName,
-    ExplanationResponse,
-    NextPage,
-    PrincipalQuestion,
-    RequestBody,
-    ResponseBody,
-    StatementPath,
-    StatementResponse,
-    TargetQuestion,
-)
+from lakewarden.http.admin.bodies.base import NextPage, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.entity import EntityName
+from lakewarden.http.admin.bodies.explanation import ExplanationResponse, StatementPath
+from lakewarden.http.admin.bodies.question import PrincipalQuestion, TargetQuestion
+from lakewarden.http.admin.bodies.statement import StatementResponse
 from lakewarden.http.admin.endpoint import (
     Endpoint,
     HandlerResult,

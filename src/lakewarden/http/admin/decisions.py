@@ -5,7 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-from lakewarden.http.admin.bodies import DecisionResponse, DenialResponse, DenialsResponse
+from lakewarden.http.admin.bodies.explanation import (
+    DecisionResponse,
+    DenialResponse,
+    DenialsResponse,
+)
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
 from lakewarden.http.admin.questions import explanation_response
 from lakewarden.http.exchange import Exchange

@@ -19,7 +19,7 @@ import msgspec
 
 from lakewarden.http import strict_json
 from lakewarden.http.admin import deprecations, problem
-from lakewarden.http.admin.bodies import NextPage, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import NextPage, RequestBody, ResponseBody
 from lakewarden.http.admin.deprecations import DEPRECATED, Deprecation
 from lakewarden.http.exchange import JSON, Exchange, Reply, Route
 from lakewarden.http.sign_in import keep_alive

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import Entities, EntityName, EntityRequest, EntityResponse, Owner
+from lakewarden.http.admin.bodies.entity import (
+    Entities,
+    EntityName,
+    EntityRequest,
+    EntityResponse,
+    Owner,
+)
 from lakewarden.http.admin.endpoint import (
     PAGED,
     Endpoint,

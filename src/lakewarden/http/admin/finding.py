@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import ChildrenResponse, ChildResponse, SearchHit, SearchResponse
+from lakewarden.http.admin.bodies.entity import (
+    ChildrenResponse,
+    ChildResponse,
+    SearchHit,
+    SearchResponse,
+)
 from lakewarden.http.admin.endpoint import (
     PAGED,
     Endpoint,

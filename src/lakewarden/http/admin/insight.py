@@ -8,7 +8,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from lakewarden.http.admin.bodies import RequestBody, ResponseBody, SentencePart
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.statement import SentencePart
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
 from lakewarden.http.admin.field_types import ActionName, EntityText, Moment, PrincipalText
 from lakewarden.http.admin.loading import LIMIT

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import field
 
-from lakewarden.http.admin.bodies import PagedResponse, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import PagedResponse, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
 from lakewarden.http.admin.field_types import (
     ENTITY,

@@ -11,7 +11,7 @@ from msgspec import Meta, field
 from lakewarden.analysis.lint import catalogue
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Severity
-from lakewarden.http.admin.bodies import PagedResponse, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import PagedResponse, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import (
     MAX_NUMBER,
     PAGED,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from lakewarden.http.admin.bodies import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.field_types import ModelFile
 from lakewarden.http.exchange import Exchange

@@ -15,7 +15,7 @@ from lakewarden.expressions.lookup import (
     LookupTable,
     write_lookup,
 )
-from lakewarden.http.admin.bodies import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
 from lakewarden.http.admin.field_types import described
 from lakewarden.http.exchange import Exchange

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from lakewarden.http.admin import deprecations
-from lakewarden.http.admin.bodies import Problem
+from lakewarden.http.admin.bodies.base import Problem
 from lakewarden.http.admin.endpoint import Endpoint
 from lakewarden.http.admin.field_types import DECISION, FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
 from lakewarden.http.admin.problem import MEDIA_TYPE

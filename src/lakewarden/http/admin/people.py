@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lakewarden.http.admin.bodies import (
+from lakewarden.http.admin.bodies.people import (
     Directories,
     DirectoryMembership,
     DirectoryResponse,

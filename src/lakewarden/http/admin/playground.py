@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import ExplanationResponse, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.explanation import ExplanationResponse
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.questions import explanation_response
 from lakewarden.http.exchange import Exchange

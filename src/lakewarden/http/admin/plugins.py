@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from lakewarden.http.admin.bodies import ResponseBody
+from lakewarden.http.admin.bodies.base import ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.field_types import described
 from lakewarden.http.exchange import Exchange

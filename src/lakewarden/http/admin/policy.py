@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from lakewarden.http.admin.bodies import EntityName, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.entity import EntityName
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.field_types import Mark
 from lakewarden.http.admin.loading import LIMIT

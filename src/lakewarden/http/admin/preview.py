@@ -13,11 +13,10 @@ from msgspec import UNSET, Meta, UnsetType, field
 from lakewarden.analysis.limit_reach import LimitChange
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.expressions.lookup import LookupTable, types_of
-from lakewarden.http.admin.bodies import (
-    Membership,
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.people import Membership
+from lakewarden.http.admin.bodies.statement import (
     ObligationRequest,
-    RequestBody,
-    ResponseBody,
     SentencePart,
     StatementReachResponse,
     StatementRequest,

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.http.admin.bodies import FieldError, MissingPrivilege, Problem
+from lakewarden.http.admin.bodies.base import FieldError, MissingPrivilege, Problem
 from lakewarden.http.exchange import Exchange, Refused, Reply
 from lakewarden.http.sign_in import InvalidCredentials, TooManyAttempts
 from lakewarden.kernel.entity import Entity

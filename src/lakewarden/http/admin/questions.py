@@ -6,44 +6,50 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakewarden.expressions.engines import check_engine
-from lakewarden.http.admin.bodies import (
-    AccessQuestion,
+from lakewarden.http.admin.bodies.answer import (
     AccessReview,
-    AdviceResponse,
     Answer,
     Batch,
     BatchRow,
     BindingFilter,
+    HeldPrivileges,
+    Listing,
+    MaskedColumn,
+    OperationAccess,
+    RenderedRead,
+    SightResponse,
+    Users,
+    WhoReasonResponse,
+)
+from lakewarden.http.admin.bodies.base import PageRequest
+from lakewarden.http.admin.bodies.entity import EntityName
+from lakewarden.http.admin.bodies.explanation import (
+    AdviceResponse,
     BindingLimits,
     BlockingDenial,
     BlockingMembership,
-    EntityName,
     ExplanationResponse,
-    FieldResponse,
-    HeldPrivileges,
-    Listing,
-    ListQuestion,
-    MaskedColumn,
     MissingGrant,
-    ModelSettingResponse,
-    OperationAccess,
-    OperationResponse,
-    PageRequest,
+    RuleStep,
+    StatementPath,
+)
+from lakewarden.http.admin.bodies.question import (
+    AccessQuestion,
+    ListQuestion,
     PrincipalQuestion,
-    PrivilegeResponse,
     Question,
     Questions,
-    RenderedRead,
-    RuleStep,
     SightQuestion,
-    SightResponse,
-    StatementPath,
     TargetQuestion,
     UnmaskedQuestion,
-    Users,
-    Vocabulary,
     WhoQuestion,
-    WhoReasonResponse,
+)
+from lakewarden.http.admin.bodies.vocabulary import (
+    FieldResponse,
+    ModelSettingResponse,
+    OperationResponse,
+    PrivilegeResponse,
+    Vocabulary,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, cut, place_of, token_after
 from lakewarden.http.admin.problem import written

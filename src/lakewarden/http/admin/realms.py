@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET
 
-from lakewarden.http.admin.bodies import (
+from lakewarden.http.admin.bodies.realm import (
     Caller,
     ModelUpgrade,
     NewRealm,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakewarden.http.admin.bodies import Reference, SentencePart
+from lakewarden.http.admin.bodies.statement import Reference, SentencePart
 from lakewarden.service.sentence import Phrase
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
-from lakewarden.http.admin.bodies import ResponseBody
+from lakewarden.http.admin.bodies.base import ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, moment
 from lakewarden.http.exchange import BULK, Exchange
 from lakewarden.kernel.errors import Unavailable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakewarden.http import sign_in
-from lakewarden.http.admin.bodies import SessionResponse, SessionRow, Sessions, SignIn
+from lakewarden.http.admin.bodies.credential import SessionResponse, SessionRow, Sessions, SignIn
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, WithCookie, moment
 from lakewarden.http.admin.field_types import NAME
 from lakewarden.http.exchange import LOGINS, Exchange

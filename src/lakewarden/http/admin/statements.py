@@ -11,10 +11,10 @@ import msgspec
 from msgspec import structs
 
 from lakewarden.analysis.lint.lint_context import LintContext
-from lakewarden.http.admin.bodies import (
+from lakewarden.http.admin.bodies.base import ResponseBody
+from lakewarden.http.admin.bodies.statement import (
     LastChange,
     ObligationRequest,
-    ResponseBody,
     StatementReachResponse,
     StatementRequest,
     StatementResponse,

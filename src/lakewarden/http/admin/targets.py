@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from lakewarden.http.admin.bodies import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import (
     Endpoint,
     HandlerResult,

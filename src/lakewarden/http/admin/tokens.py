@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from lakewarden.http.admin.bodies import NewToken, TokenIssued, TokenResponse, Tokens
+from lakewarden.http.admin.bodies.credential import NewToken, TokenIssued, TokenResponse, Tokens
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, moment
 from lakewarden.http.admin.field_types import NAME
 from lakewarden.http.exchange import Exchange

@@ -6,6 +6,7 @@ It starts in a tenth of the time of a process. What is about signals, workers, s
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from lakewarden.app import server
 from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings, load
 from lakewarden.http.exchange import Dialect
+from tests.app.cheap_passwords import cheap_passwords
 from tests.app.serving import PATIENT_LIMITS, Served
 
 PATIENCE = 120
@@ -29,13 +31,16 @@ def threaded(
 ) -> Iterator[Served]:
     """The server with these settings, ready; its store is a fresh file in the folder by itself.
 
-    What it logs is dropped: standard output belongs to the command that the test runs.
+    What it logged is in its log file afterwards, a line of JSON for each event, before anything is
+    redacted: standard output belongs to the command that the test runs.
     """
     folder.mkdir(exist_ok=True)
     own = {"database": f"sqlite:///{folder}/store.db", "limits": PATIENT_LIMITS}
     given = {**own, **settings}
-    with capture_logs(), listening(load(None, given, {}), folder, dialects) as port:
-        yield Served(None, f"http://127.0.0.1:{port}", folder / "log")  # type: ignore[arg-type]
+    log = folder / "log"
+    with capture_logs() as events, listening(load(None, given, {}), folder, dialects) as port:
+        yield Served(None, f"http://127.0.0.1:{port}", log)  # type: ignore[arg-type]
+    log.write_text("".join(f"{json.dumps(event, default=str)}\n" for event in events))
 
 
 @contextmanager
@@ -44,6 +49,7 @@ def listening(
 ) -> Iterator[int]:
     """The port of a server with these settings that is ready."""
     application = Application(settings, dialects)
+    cheap_passwords(application)
     workers = folder / "workers"
     workers.mkdir()
     config = server._config(settings, workers)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +25,7 @@ from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.app.asgi import AppClient, close
+from tests.app.cheap_passwords import cheap_passwords
 from tests.app.serving import PATIENT_LIMITS, Answer
 from tests.http.prepared import prepared
 
@@ -83,8 +83,7 @@ class Site:
         self.passwords = Counted()
         _prepare(settings)
         self.application = Application(settings)
-        parts = self.application.parts
-        parts.services = replace(parts.services, passwords=self.passwords)
+        cheap_passwords(self.application, self.passwords)
         self.application.open()
         self.service.clock = lambda: self.now
         self.asked = AppClient(self.application, asyncio.new_event_loop())
@@ -197,6 +196,7 @@ def _prepare(settings: Settings) -> None:
     def start(folder: Path) -> None:
         database = f"sqlite:///{folder / Path(file).name}"
         application = Application(settings.model_copy(update={"database": database}))
+        cheap_passwords(application)
         application.open()
         close(AppClient(application, asyncio.new_event_loop()))
 

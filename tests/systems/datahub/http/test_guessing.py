@@ -12,6 +12,7 @@ import pytest
 from lakewarden.app.client_address import client_address
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.throttle import Throttle
+from tests.http.prepared import prepared
 from tests.servers import fresh_database
 from tests.systems.datahub.http.native import PASSWORD, Site, message
 
@@ -22,30 +23,47 @@ MINUTES = 5 * 60.0
 Opened = Callable[[], Site]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+on_both = pytest.mark.parametrize(
+    "opened", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
+"""By day, too: the counts of several servers, or of tries at the same time, are up to the store."""
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.nightly]),
+    ]
+)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    """Opens servers on one database."""
+    """Opens servers on one database, in which two people have signed up."""
     with ExitStack() as stack:
         if request.param == "sqlite":
             url = f"sqlite:///{tmp_path}/store"
+            prepared(tmp_path, __name__, lambda fresh: _sign_up(f"sqlite:///{fresh}/store"))
         else:
             postgres = request.getfixturevalue("postgres_url")
             url = stack.enter_context(fresh_database(postgres, stores=True))
+            _sign_up(url)
         yield lambda: stack.enter_context(Site(url))
+
+
+def _sign_up(url: str) -> None:
+    with Site(url) as one:
+        for name in (ANA, BO):
+            assert one.sign_up(name).status == 200
 
 
 @pytest.fixture
 def site(opened: Opened) -> Site:
-    one = opened()
-    for name in (ANA, BO):
-        assert one.sign_up(name).status == 200
-    return one
+    return opened()
 
 
 def guess(site: Site, times: int, name: str = ANA, address: str = "203.0.113.1") -> list[int]:
     return [site.log_in(name, WRONG, address).status for _ in range(times)]
 
 
+@on_both
 def test_after_ten_tries_the_right_password_is_not_looked_at_either(site: Site) -> None:
     assert guess(site, 10) == [400] * 10
     compared = site.passwords.compared
@@ -136,6 +154,7 @@ def test_words_are_not_guessed_either(site: Site, path: str) -> None:
     assert found == [400] * 50 + [429, 429]
 
 
+@on_both
 def test_servers_on_one_store_count_together(site: Site, opened: Opened) -> None:
     other = opened()
     assert guess(site, 6) == [400] * 6
@@ -151,6 +170,7 @@ def test_what_one_server_opened_the_other_knows_and_ends(site: Site, opened: Ope
     assert other.me(cookie) is None
 
 
+@on_both
 def test_tries_at_the_same_time_are_no_more(site: Site) -> None:
     """Ten are compared, however many come before the first is answered."""
 

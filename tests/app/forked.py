@@ -1,7 +1,11 @@
-"""The command line in a forked process: what `subprocess.Popen` does, without importing anew."""
+"""The command line in a forked process: what `subprocess.Popen` does, without importing anew.
+
+The workers of a server are forked from it as well, unless they are to be `spawned` as users' are.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,6 +15,8 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
+
+from uvicorn import _subprocess
 
 from lakewarden.app.dialects import all_dialects
 from lakewarden.cli import main
@@ -44,12 +50,16 @@ class Forked:
         folder: Path,
         log: Path,
         environment: Mapping[str, str],
+        *,
+        spawned: bool = False,
     ) -> None:
         context = forkserver.context()
         here, there = context.Pipe(duplex=False)
         self.args = ("lakewarden", *arguments)
         self._process = context.Process(
-            target=_run, args=(list(arguments), folder, log, dict(environment), there), daemon=False
+            target=_run,
+            args=(list(arguments), folder, log, dict(environment), there, spawned),
+            daemon=False,
         )
         self._process.start()
         there.close()
@@ -101,7 +111,12 @@ class Forked:
 
 
 def _run(
-    arguments: list[str], folder: Path, log: Path, environment: dict[str, str], out: Connection
+    arguments: list[str],
+    folder: Path,
+    log: Path,
+    environment: dict[str, str],
+    out: Connection,
+    spawned: bool,
 ) -> None:
     errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(out.fileno(), 1)
@@ -113,4 +128,6 @@ def _run(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    if not spawned:
+        _subprocess.spawn = multiprocessing.get_context("fork")  # type: ignore[assignment]  # alike
     raise SystemExit(main(arguments))

@@ -159,11 +159,13 @@ def _starting(process: Process, log: Path) -> str:
     raise AssertionError(f"not started: {log.read_text()}")
 
 
-def _start(words: list[str], folder: Path, log: Path, environment: dict[str, str]) -> Process:
+def _start(
+    words: list[str], folder: Path, log: Path, environment: dict[str, str], spawned: bool
+) -> Process:
     """Forked, unless it is to import something else than this process does."""
     log.write_text("")
     if "PYTHONPATH" not in environment:
-        return Forked(words, folder, log, environment)
+        return Forked(words, folder, log, environment, spawned=spawned)
     with log.open("a") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "lakewarden.cli", *words],
@@ -184,19 +186,22 @@ def server(
     database: str | None = None,
     port: int = 0,
     verb: str = "serve",
+    spawned: bool = False,
 ) -> Iterator[Served]:
     """A server over a fresh SQLite file in the folder, unless another database is given.
 
     What it logged has to be as docs/logs.md says.
 
-    Unless it is to be `ready`, it is there as soon as it says where it is going to listen.
+    Unless it is to be `ready`, it is there as soon as it says where it is going to listen. Its
+    workers import everything anew where they are to be `spawned`.
     """
     folder.mkdir(exist_ok=True)
     log = folder / "log"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
     store = database or f"sqlite:///{folder}/store.db"
     command = [verb, "--database", store, "--port", str(port), *arguments]
-    process = _start(command, folder, log, {**clean, **PATIENCE, **(environment or {})})
+    variables = {**clean, **PATIENCE, **(environment or {})}
+    process = _start(command, folder, log, variables, spawned)
     try:
         assert process.stdout is not None
         line = process.stdout.readline() if ready else _starting(process, log)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.app.serving import Served, basic, server
+from tests.app.serving import Served, basic
+from tests.app.threaded import threaded
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ BODY = json.dumps(
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with server(tmp_path_factory.mktemp("protocol"), "--admin", "ana") as running:
+    with threaded(tmp_path_factory.mktemp("protocol") / "s", admin="ana") as running:
         yield running
 
 

@@ -85,7 +85,7 @@ def test_requests_of_a_server_are_spans_that_name_routes_and_nobody(
         "OTEL_BSP_SCHEDULE_DELAY": "3600000",  # what comes is what is sent at the end
     }
     arguments = ("--auth", "token", "--admin", "annabel", "--workers", "2", "--log-level", "debug")
-    with server(tmp_path, *arguments, environment=environment) as served:
+    with server(tmp_path, *arguments, environment=environment, spawned=True) as served:
         made = {"name": "hidden_lake", "comment": "", "properties": {}}
         served.ask("POST", "/api/metalakes", made, token=ROOT)
         sent = {"traceparent": TRACEPARENT}

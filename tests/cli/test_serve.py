@@ -1,14 +1,11 @@
-import os
 import socket
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from tests.app.serving import server
+from tests.app.serving import Served, server
 from tests.cli.realms import Cli
 
 ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
@@ -34,22 +31,6 @@ def refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refuse
         return found.code, found.err
 
     return serve
-
-
-def _serve(folder: Path, *arguments: str) -> tuple[int, str]:
-    """The exit code and the complaint of a server process that does not start."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "lakewarden.cli", "serve", *arguments],
-        cwd=folder,
-        env=clean,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout == ""
-    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104 — refused
@@ -96,13 +77,29 @@ def test_bad_input_is_told_in_one_line_and_is_a_2(
     assert expected in said
 
 
-def test_a_port_that_is_taken_is_a_3(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_a_3(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        code, said = _serve(tmp_path, "--port", str(taken.getsockname()[1]))
-    assert code == 3
-    assert "cannot listen on `127.0.0.1`" in said
+        found = cli("serve", "--port", str(taken.getsockname()[1]))
+    assert (found.code, found.out) == (3, "")
+    assert "cannot listen on `127.0.0.1`" in found.err
+
+
+@pytest.fixture(scope="module")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with settings of every origin, and without protection."""
+    folder = tmp_path_factory.mktemp("configured")
+    file = folder / "lakewarden.toml"
+    file.write_text('admin = "fay"\n[gravitino]\nversion = "1.2.0"\n')
+    environment = {"LAKEWARDEN_ADMIN": "eve", "LAKEWARDEN_ROOT_TOKEN": ROOT}
+    insecure = ("--host", "0.0.0.0", "--insecure")  # noqa: S104 — to be warned of
+    words = ("--config", str(file), "--admin", "cleo", *insecure)
+    with server(folder / "s", *words, environment=environment) as served:
+        yield served
 
 
 @pytest.mark.slow
@@ -116,22 +113,16 @@ def test_it_says_where_it_listens_and_stops_with_a_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_whoever_says_insecure_gets_a_warning(tmp_path: Path) -> None:
-    with server(tmp_path / "s", "--host", "0.0.0.0", "--insecure") as served:  # noqa: S104
-        assert b"insecure" in served.ask("GET", "/health").body
-        assert "note: `insecure`" in served.log.read_text()
-        assert "note: DataHub: `view_authorization` is off" in served.log.read_text()
+def test_whoever_says_insecure_gets_a_warning(configured: Served) -> None:
+    assert b"insecure" in configured.ask("GET", "/health").body
+    assert "note: `insecure`" in configured.log.read_text()
+    assert "note: DataHub: `view_authorization` is off" in configured.log.read_text()
 
 
 @pytest.mark.slow
-def test_settings_come_from_the_file_the_environment_and_the_command_line(tmp_path: Path) -> None:
-    file = tmp_path / "lakewarden.toml"
-    file.write_text('admin = "fay"\n[gravitino]\nversion = "1.2.0"\n')
-    environment = {"LAKEWARDEN_ADMIN": "eve", "LAKEWARDEN_ROOT_TOKEN": ROOT}
-    with server(
-        tmp_path / "s", "--config", str(file), "--admin", "cleo", environment=environment
-    ) as served:
-        answer = served.ask("GET", "/api/v1/whoami", token=ROOT)
-        assert answer.json()["user"] == "cleo"  # type: ignore[index]
-        version = served.ask("GET", "/api/version", user="cleo").body
-        assert b"1.2.0" in version
+def test_settings_come_from_the_file_the_environment_and_the_command_line(
+    configured: Served,
+) -> None:
+    answer = configured.ask("GET", "/api/v1/whoami", token=ROOT)
+    assert answer.json()["user"] == "cleo"  # type: ignore[index]
+    assert b"1.2.0" in configured.ask("GET", "/api/version", user="cleo").body

@@ -5,8 +5,8 @@ import { Glyph } from "../../parts/glyph";
 import { bare, Name } from "../../parts/name";
 import { Loading, ProblemView } from "../../parts/states";
 import { count, t } from "../../words";
-import type { Column, Row } from "./access";
 import styles from "./access.module.css";
+import type { Column, Row } from "./access-table";
 
 type Granted = Schemas["GrantedPath"];
 interface Reason {

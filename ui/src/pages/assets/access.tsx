@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useRef, useState, type KeyboardEvent } from "react";
 
-import { $api, problemOf, type Schemas } from "../../api/client";
+import { $api, problemOf } from "../../api/client";
 import { useTitleOf } from "../../api/server";
 import { Button } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
@@ -13,15 +13,12 @@ import { Segments } from "../../parts/tabs";
 import { count, t } from "../../words";
 import styles from "./access.module.css";
 import { AccessReasons } from "./access-reasons";
+import type { AccessTable, Column, Row } from "./access-table";
 import { OwnAccess } from "./own-access";
 
 const route = getRouteApi("/asset");
 const PAGE = 100;
 const MOST = 500;
-
-export type AccessTable = Schemas["AccessTableResponse"];
-export type Row = AccessTable["rows"][number];
-export type Column = AccessTable["columns"][number];
 
 type Rows = "groups" | "people" | "role_sets";
 type Columns = "ways" | "operations";

@@ -13,7 +13,7 @@ import { bare } from "../../parts/name";
 import { onTheme, theme } from "../../parts/preferences";
 import { t } from "../../words";
 import styles from "./matrix.module.css";
-import { rowName, says, type Cell, type Matrix } from "./page";
+import { rowName, says, type Cell, type Matrix } from "./cell";
 import { runs } from "./runs";
 
 const WIDTH = 860;

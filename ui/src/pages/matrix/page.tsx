@@ -1,7 +1,7 @@
 import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 
-import { $api, problemOf, type Schemas } from "../../api/client";
+import { $api, problemOf } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { choicesOf, governed, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
@@ -16,33 +16,13 @@ import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Segments } from "../../parts/tabs";
 import { count, t } from "../../words";
 import { Against, comparedWith, thenCalled } from "./against";
+import { rowName, says, type Cell, type Matrix } from "./cell";
 import { changes } from "./changes";
 import { Grid } from "./grid";
 import styles from "./matrix.module.css";
 
 const route = getRouteApi("/r/$realm/matrix");
 const PAUSE = 300;
-
-export type Matrix = Schemas["MatrixResponse"];
-export interface Cell {
-  row: number;
-  column: number;
-}
-
-const SAYS: Record<string, string> = {
-  a: "allowed",
-  ".": "denied",
-  o: "allowed to owners",
-  "?": "differs from one to another",
-};
-
-/** What a cell says in words, and where it was something else, that too. */
-export function says(matrix: Matrix, { row, column }: Cell): string {
-  const now = matrix.cells[row]?.[column] ?? ".";
-  const then = matrix.cells_then?.[row]?.[column] ?? now;
-  const [said, was] = [t(SAYS[now] ?? ""), t(SAYS[then] ?? "")];
-  return then === now ? said : t("{said}, before: {was}", { said, was });
-}
 
 /** Who may do an operation on what, as one picture: role sets by classes of entities. */
 export default function MatrixPage() {
@@ -319,19 +299,6 @@ function Legend({ matrix, isCompared }: { matrix: Matrix; isCompared: boolean })
       )}
     </div>
   );
-}
-
-/** The last part of a name: `role:quillmere:readers` is `readers`. */
-function short(name: string): string {
-  return name.startsWith("urn:li:") ? bare(name) : name.slice(name.lastIndexOf(":") + 1);
-}
-
-/** How a role set is called: by what tells it apart, or by its first user. */
-export function rowName(row: Matrix["rows"][number]): string {
-  const named = row.principals.filter((one) => !one.startsWith("user:")).map(short);
-  const shown =
-    named.slice(0, 3).join(" + ") + (named.length > 3 ? ` + ${String(named.length - 3)}` : "");
-  return shown || row.sample[0] || "";
 }
 
 function Chosen({

@@ -1,5 +1,4 @@
 import { useLocation } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 
 import { TextField } from "../../parts/fields";
 import { Card } from "../../parts/page";
@@ -9,6 +8,7 @@ import { count, t } from "../../words";
 import { Criteria } from "./criteria";
 import styles from "./policies.module.css";
 import { withMatch, type PolicyInfo } from "./policy";
+import { Section } from "./section";
 import { useVocabulary } from "./vocabulary";
 import { What } from "./what";
 import { Which } from "./which";
@@ -105,26 +105,6 @@ function told(met: Met | undefined): string {
   return met.of === undefined
     ? t("assets that meet all of these; {assets} do now", { assets })
     : t("assets that meet all of these; {assets} of {of} do now", { assets, of: count(met.of) });
-}
-
-/** A part of the form, under its heading. */
-export function Section({
-  title,
-  note,
-  children,
-}: {
-  title: string;
-  note?: string;
-  children: ReactNode;
-}) {
-  return (
-    <fieldset className={styles.section}>
-      <legend>
-        {title} {note && <small>{note}</small>}
-      </legend>
-      {children}
-    </fieldset>
-  );
 }
 
 const TYPES = [

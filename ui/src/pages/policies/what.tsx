@@ -1,8 +1,8 @@
 import type { Schemas } from "../../api/client";
 import { Tokens } from "../../parts/tokens";
 import { t } from "../../words";
-import { Section } from "./editor";
 import type { PolicyInfo } from "./policy";
+import { Section } from "./section";
 import { fitting, readPrivilege, suggestPrivilege } from "./vocabulary";
 
 interface WhatProps {

@@ -193,6 +193,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(YOUNG)
 
 
+def pytest_unconfigure() -> None:
+    """Give them back: at its end Python frees what it searches alone, and DuckDB says what is left."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cheap_stores() -> Iterator[None]:
     """See `tests.cheap_stores`; imported here, since the tracer of coverage looks by now."""

@@ -194,7 +194,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Give them back: at its end Python frees what it searches alone, and DuckDB says what is left."""
+    """Give them back: at its end Python frees what it searches alone; DuckDB names the rest."""
     gc.unfreeze()
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
-from lakewarden.pipeline import check_local
+from lakewarden.pipeline import check_local, check_rules
 from lakewarden.pipeline.check import check
 from lakewarden.pipeline.check_rules import MAX_LEVELS, Key, on_cycles, universal_relations
 from lakewarden.pipeline.ingest.tabular import frame_of
@@ -89,13 +89,12 @@ def padded(row: Row) -> tuple[str | None, ...]:
     return (*row.cells, *(None,) * (len(CELLS) - len(row.cells)))
 
 
-@pytest.mark.parametrize("name", ["datahub", "gravitino"])
-def test_random_rows_become_the_same_here_and_in_spark(spark: SparkSession, name: str) -> None:
-    model = load_system(name).model
+def random_rows(model: Model) -> list[Row]:
+    """Rows of which several are set aside for other reasons; no other row of a test names them."""
     rows = list(drawn(Random(1), model))
     reasons = {row.reason for row in check_local.check(rows, model)}
     assert len(reasons) > 4, reasons
-    assert checked(spark, rows, model)
+    return rows
 
 
 def drawn(random: Random, model: Model) -> Iterator[Row]:
@@ -134,6 +133,7 @@ def became(found: dict[Row, list[str]], *rows: Row) -> set[str]:
     return {reason for one in reasons for reason in one}
 
 
+# Each of them is one run, in which `checked` also compares what becomes of random rows.
 def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
     chain = [box(i) for i in range(MAX_LEVELS + 2)]
     entities = stored(
@@ -191,7 +191,7 @@ def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
         relation_row("subject", query("r"), data("a"), "second"),
     ]
     rows = [*entities, *fine, *(row for bad in expected.values() for row in bad), *twice]
-    found = checked(spark, rows, DATAHUB)
+    found = checked(spark, [*rows, *random_rows(DATAHUB)], DATAHUB)
     assert became(found, *entities, *fine) == {""}
     assert {reason: became(found, *bad) for reason, bad in expected.items()} == {
         reason: {reason} for reason in expected
@@ -199,10 +199,14 @@ def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
     assert all(found[at(row)] == ["", "repeated"] for row in twice)
 
 
-def test_a_row_with_two_reasons_is_set_aside_once(spark: SparkSession) -> None:
+def test_a_row_with_two_reasons_is_set_aside_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Too deep, and below what is not stored: only models of one's own have such types."""
+    levels = 3  # each of them is a query of Spark
+    monkeypatch.setattr(check_rules, "MAX_LEVELS", levels)
     types = {**DATAHUB.types, "container": replace(DATAHUB.types["container"], judged=False)}
-    chain = [box(n) for n in range(MAX_LEVELS + 2)]
+    chain = [box(n) for n in range(levels + 2)]
     rows = [*stored(*chain), placement_row(chain[0], box("gone"), "top")]
     rows += [placement_row(c, p, f"{n}") for n, (p, c) in enumerate(pairwise(chain))]
     found = checked(spark, rows, replace(DATAHUB, types=types))
@@ -226,7 +230,7 @@ def test_every_reason_where_names_that_are_not_stored_are_denied(spark: SparkSes
         *placed("column", "lk:d.s.t.x", "table", "lk:d.s.t"),
     ]
     owner = owner_row(Entity("table", "lk:d.s.t"), Principal("user", "ana"), "", "")
-    found = checked(spark, [*fine, *lost, owner], GRAVITINO)
+    found = checked(spark, [*fine, *lost, owner, *random_rows(GRAVITINO)], GRAVITINO)
     assert became(found, *fine) == {""}
     assert became(found, *lost) == {"dangling parent"}
     assert became(found, owner) == {"not stored"}

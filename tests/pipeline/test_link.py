@@ -242,15 +242,25 @@ def damage(links: Path) -> None:
             read(links)
 
 
+def test_another_input_makes_a_new_version_also_one_without_links(
+    own: Linked, spark: SparkSession, tmp_path: Path
+) -> None:
+    nothing = made(tmp_path / "nothing", {"hub": [], "lake": ABOVE, "app": []})
+    second = run(spark, own.folder, nothing)
+    assert (second.is_new, second.manifest.version, second.manifest.rows) == (True, 2, 0)
+    assert found_in(own.folder) == set()
+    assert sorted(file.name for file in (own.folder / "links").iterdir()) == [
+        *(".lock", "current", "manifest.json", "versions"),
+    ]
+
+
+@pytest.mark.nightly  # by day one without links
 def test_another_input_makes_a_new_version(
     own: Linked, spark: SparkSession, tmp_path: Path
 ) -> None:
     more = {**ENTITIES, "app": [*ENTITIES["app"], "dataset:shop.gone"]}
     third = run(spark, own.folder, made(tmp_path / "more", more))
     assert (third.is_new, third.manifest.version, third.manifest.rows) == (True, 2, 4)
-    assert sorted(file.name for file in (own.folder / "links").iterdir()) == [
-        *(".lock", "current", "manifest.json", "versions"),
-    ]
 
 
 WORLDS = ("ab", "cd", "ef", "gh")
@@ -281,7 +291,9 @@ lake = "table:lk:hive.{other}.{{table}}"
 """
 
 
-def test_spark_links_what_a_literal_reading_links(spark: SparkSession, tmp_path: Path) -> None:
+def random_worlds() -> tuple[Mapping[str, Sequence[str]], str]:
+    """The entities of several random worlds, and the rules by which they are linked."""
+
     def world(seed: int, names: str) -> Mapping[str, Sequence[str]]:
         rng = random.Random(seed)
         words = [f"{rng.choice(names)}.{rng.choice('xyzXYZ')}{rng.choice('12')}" for _ in range(25)]
@@ -293,14 +305,25 @@ def test_spark_links_what_a_literal_reading_links(spark: SparkSession, tmp_path:
 
     entities = together(world(seed, names) for seed, names in enumerate(WORLDS))
     more = "".join(loaded(f"loaded {names}", names[0], names[1]) for names in WORLDS)
-    run(spark, tmp_path, made(tmp_path, entities), RULES + more)
+    return entities, RULES + more
+
+
+def test_rules_link_what_a_literal_reading_links(tmp_path: Path) -> None:
+    entities, text = random_worlds()
+    (tmp_path / "rules.toml").write_text(text, "utf-8")
     rules = link_rules.read(tmp_path / "rules.toml")
-    found = found_in(tmp_path)
+    found = {one.link for one in links_of(rules, assets(entities))}
     assert found == literal(rules, entities)
-    assert found == {one.link for one in links_of(rules, assets(entities))}
     assert {name for name in "".join(WORLDS) if any(is_of(name, one) for one in found)} >= set(
         "aceg"
     )
+
+
+@pytest.mark.nightly  # by day Spark links the random worlds of `chained`
+def test_spark_links_what_a_literal_reading_links(spark: SparkSession, tmp_path: Path) -> None:
+    entities, text = random_worlds()
+    run(spark, tmp_path, made(tmp_path, entities), text)
+    assert found_in(tmp_path) == literal(link_rules.read(tmp_path / "rules.toml"), entities)
 
 
 def is_of(schema: str, one: Link) -> bool:
@@ -405,6 +428,7 @@ def test_chains_of_rules_are_linked_as_a_literal_reading_links_them(chained: Lin
     rules = link_rules.read(chained.folder / "rules.toml")
     found = found_in(chained.folder)
     assert found == literal(rules, chained.entities)
+    assert found == {one.link for one in links_of(rules, assets(chained.entities))}
     assert any(is_of(name, one) for name in "".join(WORLDS) for one in found)
 
 
@@ -417,11 +441,6 @@ def test_the_same_input_makes_no_new_version_and_what_clashes_is_found_again(
     assert (again.is_new, again.manifest) == (False, chained.result.manifest)
     assert (chained.folder / "links/manifest.json").read_bytes() == before
     assert again.report == chained.result.report
-
-
-def test_nothing_that_fits_is_a_version_without_links(spark: SparkSession, tmp_path: Path) -> None:
-    result = run(spark, tmp_path, made(tmp_path, {"hub": [], "lake": ABOVE, "app": []}))
-    assert (result.manifest.rows, found_in(tmp_path)) == (0, set())
 
 
 def test_what_is_wrong_leaves_everything_as_it_was(

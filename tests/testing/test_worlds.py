@@ -141,6 +141,7 @@ def answers(name: str, worlds: int) -> Iterator[tuple[World, Request, bool]]:
                 continue
 
 
+@pytest.mark.by_day(4)
 @every_system
 def test_each_class_of_operations_is_allowed_and_denied_often_enough(name: str) -> None:
     verdicts: dict[str, Counter[bool]] = defaultdict(Counter)
@@ -178,10 +179,14 @@ def leaves(scope: Scope) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", ["datahub", "everything"])
 def test_every_field_is_compared_in_every_way(name: str) -> None:
-    seen = {leaf for w in some(name, 120) for s in w.facts.statements for leaf in leaves(s.scope)}
     fields = system(name).model.fields
     granting = [name for name, field in fields.items() if field.grants]
-    assert seen >= {f"{field} {condition.value}" for field in granting for condition in Condition}
+    wanted = {f"{field} {condition.value}" for field in granting for condition in Condition}
+    for world in some(name, 120):
+        wanted -= {leaf for s in world.facts.statements for leaf in leaves(s.scope)}
+        if not wanted:
+            return
+    assert wanted == set()
 
 
 @pytest.mark.parametrize(
@@ -276,8 +281,7 @@ def test_the_questions_bring_everything_that_a_request_may_bring() -> None:
 
 
 def test_the_statements_bring_everything_that_a_statement_may_bring() -> None:
-    seen = {f for world in some("everything", 60) for f in statement_features(world)}
-    assert seen >= {
+    wanted = {
         "owners of any type",
         "owners of types",
         "owners of none",
@@ -294,10 +298,16 @@ def test_the_statements_bring_everything_that_a_statement_may_bring() -> None:
         "on what is stored",
         "on what is only named",
     }
+    for world in some("everything", 60):
+        wanted -= set(statement_features(world))
+        if not wanted:
+            return
+    assert wanted == set()
 
 
 def test_some_worlds_have_moved_entities_cycles_and_lonely_ones() -> None:
     seen: Counter[str] = Counter()
+    wanted = ("moved", "lonely", "cycle", "nested groups", "implied member")
     for world in some("everything", 150):
         spelling = world.system.spelling
         oracle = Oracle(world.facts, world.system.model, spelling)
@@ -310,5 +320,6 @@ def test_some_worlds_have_moved_entities_cycles_and_lonely_ones() -> None:
         groups = {(m.member.kind, m.of.kind) for m in world.facts.memberships}
         seen["nested groups"] += (GROUP, GROUP) in groups
         seen["implied member"] += any(kind == IMPLIED for kind, _ in groups)
-    assert all(seen[what] for what in ("moved", "lonely", "cycle", "nested groups"))
-    assert seen["implied member"]
+        if all(seen[what] for what in wanted):
+            return
+    assert all(seen[what] for what in wanted), seen

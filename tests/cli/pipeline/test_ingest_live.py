@@ -25,7 +25,7 @@ from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 from lakewarden.service.warden import Warden
-from tests.app.serving import server
+from tests.app.threaded import threaded
 from tests.cli.realms import DATASET, OTHER, Cli
 from tests.cli.stores import Admin
 
@@ -97,14 +97,13 @@ def seeing(name: str, state: RealmState) -> Iterator[Effect]:
 
 
 @pytest.fixture
-def originals(admin: Admin) -> str:
-    """A store with the small realms, and somebody who sees everything."""
-    for name in ASKED:
-        admin("load", str(admin.cli.folders[name]), "--realm", name)
+def original(request: pytest.FixtureRequest, admin: Admin) -> str:
+    """A store with the small realm of the test's `name`, and somebody who sees everything."""
+    name: str = request.node.callspec.params["name"]
+    admin("load", str(admin.cli.folders[name]), "--realm", name)
     with opened(admin.url) as service:
-        for name in ASKED:
-            effects = list(seeing(name, service.state.realm(name)))
-            service.write(SYSTEM, lambda transaction, n=name, e=effects: transaction.change(n, *e))  # type: ignore[misc]  # bound now
+        effects = list(seeing(name, service.state.realm(name)))
+        service.write(SYSTEM, lambda transaction: transaction.change(name, *effects))
     return admin.url
 
 
@@ -119,7 +118,7 @@ SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", 
 @pytest.mark.usefixtures("unstarted")
 @pytest.mark.parametrize("name", ["gravitino", *SELDOM])
 def test_what_is_read_from_a_running_system_decides_as_it_does(
-    name: str, cli: Cli, originals: str, tmp_path: Path
+    name: str, cli: Cli, original: str, tmp_path: Path
 ) -> None:
     people = tmp_path / "people.json"
     people.write_text(json.dumps(IDENTITY), "utf-8")
@@ -130,7 +129,7 @@ def test_what_is_read_from_a_running_system_decides_as_it_does(
         "datahub": (),
         "cdap": ("--principals", str(named)),
     }
-    with server(tmp_path / "original", "--auth", "simple", database=originals) as served:
+    with threaded(tmp_path / "original", auth="simple", database=original) as served:
         out = tmp_path / name
         words = (
             *("pipeline", "ingest", f"{served.address}/r/{name}", "--source", name),

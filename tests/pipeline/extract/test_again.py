@@ -29,7 +29,8 @@ from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import Effect
 from lakewarden.service.system import load_system
 from lakewarden.systems.cdap import names as cdap
-from tests.app.serving import Answer, Served, server
+from tests.app.serving import Answer, Served
+from tests.app.threaded import threaded
 from tests.cli.realms import write_cdap, write_datahub, write_gravitino
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
@@ -93,23 +94,21 @@ class Pair:
             return [coded.is_known(state.system.entity(text)) for text in texts]
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    folder = tmp_path_factory.mktemp("again")
-    original, target = (f"sqlite:///{folder / name}.db" for name in ("original", "target"))
+@pytest.fixture
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    """The servers of a test that is given the `name` of a system."""
+    name: str = request.node.callspec.params["name"]
+    original, target = (f"sqlite:///{tmp_path / name}.db" for name in ("original", "target"))
     for url in (original, target):
         assert main(["init", "--admin", "admin", "--database", url]) == 0
-    for name, write in WRITERS.items():
-        source = str(write(folder / name))
-        assert main(["load", source, "--realm", name, "--database", original]) == 0
+    source = str(WRITERS[name](tmp_path / name))
+    assert main(["load", source, "--realm", name, "--database", original]) == 0
     with opened(original) as service:
-        for name in WRITERS:
-            effects = list(seeing(name))
-            service.write(SYSTEM, lambda transaction, n=name, e=effects: transaction.change(n, *e))  # type: ignore[misc]
-    simple = ("--auth", "simple")
+        effects = list(seeing(name))
+        service.write(SYSTEM, lambda transaction: transaction.change(name, *effects))
     with (
-        server(folder / "original", *simple, database=original) as one,
-        server(folder / "target", *simple, database=target) as other,
+        threaded(tmp_path / "original", auth="simple", database=original) as one,
+        threaded(tmp_path / "target", auth="simple", database=target) as other,
     ):
         yield Pair(one, other, target)
 

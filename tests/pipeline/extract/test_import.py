@@ -31,7 +31,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub import extract as datahub
-from tests.app.serving import server
+from tests.app.threaded import threaded
 from tests.sample.estate import estate
 
 __all__ = ["estate"]
@@ -165,8 +165,9 @@ def test_the_copy_decides_as_the_original(
     target = f"sqlite:///{tmp_path / 'copy.db'}"
     kept = tmp_path / "kept"
     at = ("--database", target, "--format", "json")
-    as_admin = ("--auth", "simple", "--admin", "admin", "--add-admin")
-    with server(tmp_path / "original", *as_admin, database=store) as served:
+    with threaded(
+        tmp_path / "original", auth="simple", admin="admin", add_admin=True, database=store
+    ) as served:
         given = arguments(name, f"{served.address}/r/{name}", tmp_path)
         capfd.readouterr()
         assert main([*given, *at, "--keep", str(kept)]) == 0

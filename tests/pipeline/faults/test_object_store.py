@@ -46,7 +46,8 @@ NOW_AND_THEN = {
         pytest.param(kind, jobs, marks=marks, id=f"{kind}-{name}")
         for kind in NOW_AND_THEN
         for name, jobs, marks in (
-            ("index", FIRST, () if kind == "lost" else (pytest.mark.nightly,)),
+            ("ingest", FIRST[:1], () if kind == "lost" else (pytest.mark.nightly,)),
+            ("index", FIRST, (pytest.mark.nightly,)),
             ("all", LOCAL, (pytest.mark.nightly,)),
         )
     ],

@@ -167,19 +167,23 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
 ) -> None:
     system = harness.system("gravitino")
     worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
-    for name in ("hosts_of", "each_block"):
-        with monkeypatch.context() as patch:
-            patch.setattr(job, name, _killed)
-            with pytest.raises(Killed):
-                made(spark, tmp_path)
-        with pytest.raises(BadInput, match="is missing"):
-            open_index(tmp_path / "index")
-    first = made(spark, tmp_path)
+    with monkeypatch.context() as far:
+        far.setattr(local_mode, "ROWS", -1)
+        for name in ("hosts_of", "each_block"):
+            with monkeypatch.context() as patch:
+                patch.setattr(job, name, _killed)
+                with pytest.raises(Killed):
+                    made(spark, tmp_path, bits=BLOCK_BITS)
+            with pytest.raises(BadInput, match="is missing"):
+                open_index(tmp_path / "index")
+        first = made(spark, tmp_path, bits=BLOCK_BITS)
     assert first.report["reused"] == list(names_of(job.STAGES)[:4])
     assert list(first.report["seconds"]) == list(names_of(job.STAGES))
     assert (first.is_new, first.report["version"]) == (True, 1)
 
-    whole = made(spark, tmp_path)  # nothing is left that it could take over
+    # Nothing is left that could be taken over, and what was is as if it were made at once, here.
+    assert not list((tmp_path / "index").glob(".work/*"))
+    whole = made(nowhere(), tmp_path, bits=BLOCK_BITS)
     assert whole.report["reused"] == []
     assert (whole.is_new, whole.manifest) == (False, first.manifest)
 

@@ -25,6 +25,7 @@ from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.warden import Warden
 from lakewarden.systems.datahub.ingest.file import DatahubFile
+from tests.pipeline import spared
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def test_a_source_that_changes_while_it_is_read_is_refused(
 
 
 def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_content(
-    distributed: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each record about an entity of its own, spread differently over files."""
     records = [proposal(data(f"t{i}"), "domains", {"domains": [SHOP]}) for i in range(40)]
@@ -284,7 +285,8 @@ def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_conten
     one = written(tmp_path / "1", {"all.json": records})
     parts = {f"{i}.jsonl": shuffled[i::7] for i in range(7)}
     many = written(tmp_path / "2", parts)
-    first = ingest(one, tmp_path / "one", spark=distributed)
+    first = ingest(one, tmp_path / "one", spark=spared.session())
+    spared.spare_nothing(monkeypatch)
 
     def failing(*_: object) -> Content:
         raise OSError("no space left on device")
@@ -292,9 +294,9 @@ def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_conten
     with monkeypatch.context() as patch:
         patch.setattr(DirectoryDraft, "write", failing)
         with pytest.raises(OSError, match="no space left"):
-            ingest(many, tmp_path / "many", spark=distributed)
+            ingest(many, tmp_path / "many", spark=spark)
     assert shown(tmp_path / "many") == []
-    again = ingest(many, tmp_path / "many", spark=distributed)
+    again = ingest(many, tmp_path / "many", spark=spark)
     assert again.report.reused == ("read", "check")
     assert again.manifest.tables == first.manifest.tables
 

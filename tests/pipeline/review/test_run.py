@@ -21,6 +21,7 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect
 from lakewarden.pipeline import local_mode
+from lakewarden.pipeline.index.numbering import BLOCK_BITS
 from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.review import run as job
 from lakewarden.pipeline.review.labels import WORDS
@@ -32,6 +33,7 @@ from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.effective_read import unmasked_users
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World
+from tests.pipeline import spared
 from tests.pipeline.index import worlds
 from tests.pipeline.review.test_activity import SINCE, unused
 from tests.pipeline.review.test_column_readers import masked
@@ -54,25 +56,30 @@ class Made:
     matrix: Matrix
     result: Result
     folder: Path
+    bits: int = BITS
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = pq.read_table(self.folder / table).to_pylist()
         return found
 
 
-def indexed(name: str, folder: Path) -> tuple[World, Matrix]:
+def indexed(name: str, folder: Path, bits: int = BITS) -> tuple[World, Matrix]:
     """A world, with an index of it in the folder."""
     (world,) = masked(name, 40, 1) if name == "gravitino" else some(name, 40, 1, SIZE)
     whole = compiled(world)
-    worlds.index(folder / "index", whole, world.system, world.facts.statements, bits=BITS)
+    worlds.index(folder / "index", whole, world.system, world.facts.statements, bits=bits)
     return world, Matrix(whole)
 
 
-@pytest.fixture(scope="module")
-def coarse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
+# What Spark does with several blocks `made` shows by day, where they are reviewed by classes.
+@pytest.fixture(scope="module", params=["here", pytest.param("spark", marks=pytest.mark.nightly)])
+def coarse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A review with hardly any classes, and of users of whom one did something lately."""
     folder = tmp_path_factory.mktemp("coarse")
-    world, matrix = indexed("datahub", folder)
+    is_here = request.param == "here"
+    spark = spared.session() if is_here else request.getfixturevalue("spark")
+    bits = BLOCK_BITS if is_here else BITS
+    world, matrix = indexed("datahub", folder, bits)
     active = min(name for kind, name in world.facts.principals if kind == USER)
     used = unused(folder / "index", folder / "less", [(f"user:{active}", True, SINCE)])
     index, out, model = folder / "index", folder / "review", world.system.model
@@ -86,7 +93,7 @@ def coarse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mad
         classes=1,
         used=used,
     )
-    return Made(world, matrix, result, folder_of(folder / "review", result.manifest))
+    return Made(world, matrix, result, folder_of(folder / "review", result.manifest), bits)
 
 
 @pytest.mark.nightly
@@ -245,7 +252,7 @@ def _members_are_those_that_are_counted(made: Made) -> None:
     members: dict[tuple[int, str], BitMap] = {}
     for row in made.rows("members"):
         bits = BitMap.deserialize(row["bits"])
-        assert {id >> BITS for id in bits} == {row["block"]}
+        assert {id >> made.bits for id in bits} == {row["block"]}
         at = row["matter"], row["class"]
         members[at] = members.get(at, BitMap()) | bits
     matters = {row["question"]: row["matter"] for row in made.rows("questions")}

@@ -16,7 +16,6 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.unused import policy, run
 from lakewarden.pipeline.unused.finding import SCHEMAS
 from lakewarden.pipeline.unused.log_formats import USAGE_COLUMNS
@@ -93,8 +92,6 @@ def test_a_run_finds_what_one_process_does(name: str, spark: SparkSession, tmp_p
     realm, facts, whole, done = world(name, tmp_path)
     write(tmp_path / "usage.csv", whole, done)
     worlds.index_of(realm, tmp_path / "index", now=NOW)
-    asked = UnusedCriteria(days=30, now=1_714_600_000.0, share=0.5)
-    make_index(realm, tmp_path / "index", spark=spark, now=NOW, bits=3)
     asked = UnusedCriteria(days=30, now=1_714_600_000.0, share=0.5)
     log = Log("usage", tmp_path / "usage.csv")
     made = find_unused(tmp_path / "index", [log], tmp_path / "out", asked, spark=spark)

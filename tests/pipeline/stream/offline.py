@@ -29,24 +29,19 @@ from tests.pipeline.index import worlds
 Row = tuple[Any, ...]
 
 
-def compiled(system: System, facts: Facts, now: float = NOW) -> tuple[Snapshot, Facts]:
+def compiled(system: System, facts: Facts) -> tuple[Snapshot, Facts]:
     """The facts with their statements as a directory orders them, compiled; and those facts."""
     known = {s.id: s for s in facts.statements}
     stated = Policy(system, known, set(), set(), set()).stated()
     ordered = replace(facts, statements=stated)
-    return compile(ordered, system.model, system.spelling, now=now), ordered
+    return compile(ordered, system.model, system.spelling, now=NOW), ordered
 
 
 def indexed(
-    out: Path,
-    system: System,
-    facts: Facts,
-    told: Mapping[str, object],
-    bits: int,
-    now: float = NOW,
+    out: Path, system: System, facts: Facts, told: Mapping[str, object], bits: int
 ) -> Index:
     """The index of the facts; `told` are put among those of its manifest."""
-    snapshot, ordered = compiled(system, facts, now)
+    snapshot, ordered = compiled(system, facts)
     worlds.index(out, snapshot, system, ordered.statements, bits=bits, facts=told)
     return open_index(out)
 

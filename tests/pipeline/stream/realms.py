@@ -53,14 +53,6 @@ class Estate:
 
     def start(self, bits: int = BITS) -> None:
         """Makes the index of all that is stored now, without Spark; the feed begins here."""
-        self._compiled(self.index, NOW, bits)
-        self.lines()
-
-    def compiled(self, now: float = NOW) -> Manifest:
-        """The index that the kernel compiles of all that is stored now."""
-        return self._compiled(self.folder / "compiled", now, BITS)
-
-    def _compiled(self, out: Path, now: float, bits: int) -> Manifest:
         with self.service.reading() as reading:
             found = snapshot(reading, LAKE)
         known = found.facts
@@ -72,7 +64,8 @@ class Estate:
             memberships=tuple(people.memberships),
         )
         told = {"realm": LAKE, "revision": found.revision, "store": found.mark}
-        return offline.indexed(out, self.system, facts, told, bits, now).manifest
+        offline.indexed(self.index, self.system, facts, told, bits)
+        self.lines()
 
     def whole(self, now: float = NOW) -> Manifest:
         """The index that all rows of now come to, by the jobs `ingest` and `index`."""

@@ -76,6 +76,7 @@ def test_what_cannot_be_read_is_no_silence(visit: Visits, served: Served, policy
         found.page.get_by_role("dialog").get_by_role("alert").wait_for()
 
 
+@pytest.mark.nightly
 def test_settings_of_a_realm_that_two_people_change_are_both_kept(
     visit: Visits, served: Served
 ) -> None:

@@ -277,7 +277,7 @@ def test_the_playground_leads_to_its_mistake(visit: Visits) -> None:
 
 
 def test_the_sheet_lists_the_keys(visit: Visits) -> None:
-    with visit("ana") as found:
+    with visit("admin") as found:
         found.open("/ui/")
         found.page.keyboard.press("?")
         sheet = found.page.get_by_role("dialog")

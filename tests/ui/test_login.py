@@ -83,6 +83,7 @@ def test_a_password_that_is_wrong_is_said_at_its_field(browser: Browser, guarded
         is_signed_in(found, "ana")
 
 
+@pytest.mark.nightly
 def test_a_user_of_datahub_signs_in_to_its_realm(browser: Browser, guarded: Served) -> None:
     with tab(browser, guarded.address) as found:
         open_login(found)
@@ -98,6 +99,7 @@ def test_a_user_of_datahub_signs_in_to_its_realm(browser: Browser, guarded: Serv
         is_signed_in(found, "datahub")
 
 
+@pytest.mark.nightly  # by day a password that is wrong
 def test_a_token_is_exchanged_and_a_wrong_one_told(browser: Browser, guarded: Served) -> None:
     with tab(browser, guarded.address) as found:
         open_login(found)
@@ -112,6 +114,7 @@ def test_a_token_is_exchanged_and_a_wrong_one_told(browser: Browser, guarded: Se
         is_signed_in(found, "admin")
 
 
+@pytest.mark.nightly  # by day without a browser: ui/src/api/client.test.ts
 def test_a_tab_follows_the_login_of_another_tab(browser: Browser, guarded: Served) -> None:
     """Its token counts no more: it takes the new one, and of another user it begins anew."""
     question = {"realm": "cdap", "do": "dataset.read"}
@@ -191,6 +194,7 @@ def at_the_provider(found: Tab, idp: Provider) -> Page:
     return found.page
 
 
+@pytest.mark.nightly  # by day without a browser: authn/test_code_flow.py
 def test_people_log_in_at_the_provider(
     browser: Browser, federated: tuple[Served, Provider]
 ) -> None:

@@ -97,6 +97,7 @@ def test_nothing_that_was_stored_is_lost_by_a_save(visit: Visits, served: Served
     assert changed == {"displayName", "lastUpdatedTimestamp"}
 
 
+@pytest.mark.nightly  # by day as a draft of test_trials.py
 def test_a_policy_is_made_switched_and_taken_away(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policies")
@@ -250,6 +251,7 @@ def test_conditions_are_stored_as_they_are_shown(visit: Visits, served: Served) 
     assert served.ask("POST", "/r/datahub/api/graphql", body, user="admin").status == 200
 
 
+@pytest.mark.nightly  # by day two people save a role
 def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
     """Trial 15: the second one sees both versions, and nothing that was typed is lost."""
     urn = "urn:li:dataHubPolicy:twice-edited"
@@ -357,6 +359,7 @@ def test_who_may_not_manage_policies_is_offered_none(visit: Visits, served: Serv
         found.check()
 
 
+@pytest.mark.nightly
 def test_who_only_manages_policies_changes_one(visit: Visits, served: Served) -> None:
     person, urn = "petra", "urn:li:dataHubPolicy:of-petra"
     held = {"privileges": ["MANAGE_POLICIES"], "to": [f"user:urn:li:corpuser:{person}"]}

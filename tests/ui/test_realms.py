@@ -88,17 +88,21 @@ def test_a_link_is_made_by_hand_and_taken_away(own_visit: Visits, own_served: Se
 
 
 def test_a_setting_says_what_it_leaves_open_before_it_is_saved(
-    own_visit: Visits, own_served: Served
+    visit: Visits, served: Served
 ) -> None:
-    with own_visit("admin") as found:
+    realm = "opened"
+    call_api(served, "POST", "/realms", {"name": realm, "model": "datahub"})
+    call_api(served, "PATCH", f"/realms/{realm}", {"settings": {"view_authorization": "on"}})
+    with visit("admin") as found:
         page = found.page
-        found.open("/ui/realm", name="datahub")
+        found.open("/ui/realm", name=realm)
         assert "everybody is shown every page" not in found.text().lower()
         page.get_by_label("view_authorization").select_option("off")
         assert "everybody is shown every page" in found.text().lower()
         with found.expect_message("Settings saved"):
             page.get_by_role("button", name="Save settings").click()
-    assert call_api(own_served, "GET", "/realms/datahub")["settings"]["view_authorization"] == "off"
+    assert call_api(served, "GET", f"/realms/{realm}")["settings"]["view_authorization"] == "off"
+    call_api(served, "DELETE", f"/realms/{realm}")
 
 
 @pytest.mark.nightly
@@ -140,14 +144,14 @@ def test_the_model_of_a_realm_is_there_for_everybody(own_visit: Visits) -> None:
 
 
 def test_a_realm_shows_what_was_rejected_before_its_last_load(
-    own_visit: Visits, own_served: Served
+    visit: Visits, served: Served
 ) -> None:
     row = {"table": "entities", "reason": "bad name", "detail": "a.b.c", "place": "lake.csv:7"}
     quarantine = {"total": 23, "first": [row], "directory": "estate/raw"}
-    call_api(own_served, "POST", "/realms", {"name": "raw", "model": "gravitino"})
+    call_api(served, "POST", "/realms", {"name": "raw", "model": "gravitino"})
     body = {"model": "gravitino", "quarantine": quarantine}
-    call_api(own_served, "POST", "/realms/raw/load", body)
-    with own_visit("admin") as found:
+    call_api(served, "POST", "/realms/raw/load", body)
+    with visit("admin") as found:
         found.open("/ui/realm", name="raw")
         part = found.page.get_by_role("region", name="Quarantine of the last load")
         part.wait_for()
@@ -158,4 +162,4 @@ def test_a_realm_shows_what_was_rejected_before_its_last_load(
         command = part.get_by_role("button", name="As command").get_attribute("data-command")
         assert command == "lakewarden lint --from estate/raw --rule set-aside"
         assert found.barriers() == []
-    call_api(own_served, "DELETE", "/realms/raw")
+    call_api(served, "DELETE", "/realms/raw")

@@ -136,6 +136,7 @@ def test_what_is_proposed_is_opened_as_a_plan(own_visit: Visits, target: Any) ->
     assert 'realm = "gravitino"' in file
 
 
+@pytest.mark.nightly
 def test_who_may_not_see_targets_is_told_so(own_visit: Visits, target: Any) -> None:
     with own_visit("hugo") as found:
         found.open("/ui/targets", realm="gravitino")

@@ -178,6 +178,7 @@ def test_a_role_that_somebody_else_changed_shows_both_versions(
     assert served.ask("PUT", f"{role}/grant", theirs, user=steward).status == 200
 
 
+@pytest.mark.nightly
 def test_a_role_is_assigned_and_taken_back(visit: Visits, served: Served, steward: str) -> None:
     with visit(steward) as found:
         found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
@@ -296,6 +297,7 @@ on = "{MART}"
     assert answer.status == 404
 
 
+@pytest.mark.nightly
 def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served) -> None:
     body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": MART}
     for name in ("twin-a", "twin-b"):

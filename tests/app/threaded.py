@@ -11,9 +11,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import uvicorn
 from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from lakewarden.app import server
 from lakewarden.app.build import Application
@@ -27,20 +29,38 @@ PATIENCE = 120
 
 @contextmanager
 def threaded(
-    folder: Path, dialects: Sequence[Dialect] | None = None, **settings: object
+    folder: Path,
+    dialects: Sequence[Dialect] | None = None,
+    *,
+    config: Path | None = None,
+    **settings: object,
 ) -> Iterator[Served]:
     """The server with these settings, ready; its store is a fresh file in the folder by itself.
 
-    What it logged is in its log file afterwards, a line of JSON for each event, before anything is
-    redacted: standard output belongs to the command that the test runs.
+    What it logs is in its log file, a line of JSON for each event, before anything is redacted:
+    standard output belongs to the command that the test runs.
     """
     folder.mkdir(exist_ok=True)
     own = {"database": f"sqlite:///{folder}/store.db", "limits": PATIENT_LIMITS}
     given = {**own, **settings}
     log = folder / "log"
-    with capture_logs() as events, listening(load(None, given, {}), folder, dialects) as port:
+    with (
+        log.open("a", buffering=1) as written,
+        _logged(written),
+        listening(load(config, given, {}), folder, dialects) as port,
+    ):
         yield Served(None, f"http://127.0.0.1:{port}", log)  # type: ignore[arg-type]
-    log.write_text("".join(f"{json.dumps(event, default=str)}\n" for event in events))
+
+
+@contextmanager
+def _logged(written: TextIO) -> Iterator[None]:
+    def write(_: object, level: str, event: EventDict) -> EventDict:
+        line = {**event, "level": level}
+        written.write(f"{json.dumps(line, default=str)}\n")
+        return event
+
+    with capture_logs([write]):
+        yield
 
 
 @contextmanager

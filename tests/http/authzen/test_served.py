@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.app.serving import Answer, Served, server
+from tests.app.serving import Answer, Served
+from tests.app.threaded import threaded
 from tests.http.authzen.small import question
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
@@ -19,8 +20,7 @@ LOAD = question("admin", "metalake.load", "metalake/lk")
 @pytest.fixture(name="served", scope="module")
 def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("authzen")
-    environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT}
-    with server(folder, "--auth", "token", environment=environment) as found:
+    with threaded(folder, auth="token", root_token=ROOT) as found:
         yield found
 
 

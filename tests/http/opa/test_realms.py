@@ -26,7 +26,8 @@ from lakewarden.service.system import System, load_system
 from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
 from tests.administrators import make_administrator
-from tests.app.serving import Answer, Served, server
+from tests.app.serving import Answer, Served
+from tests.app.threaded import threaded
 from tests.http.opa.test_served import ROOT, refusal, table
 
 ON: Final = {"trino": "on"}
@@ -260,8 +261,8 @@ def _asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     with open_store(f"sqlite:///{folder}/store.db") as store:
         text = furnish(DecisionService(store))
     (folder / "lakewarden.toml").write_text(CONFIGURATION)
-    settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
-    with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
+    file = folder / "lakewarden.toml"
+    with threaded(folder, config=file, auth="token", admin="root", root_token=ROOT) as served:
         yield Asking(served, text)
 
 

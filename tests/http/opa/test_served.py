@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
 from tests.administrators import make_administrator
 from tests.app.serving import Answer, Served, server
+from tests.app.threaded import threaded
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
 RECORDED = Path(__file__).parent / "recorded.json"
@@ -175,14 +176,26 @@ def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
 
 
 def served_realm(
-    folder: Path, facts: Facts | None = None, configuration: str = CONFIGURATION
-) -> Iterator[Trino]:
-    """A server in the folder, for as long as it is iterated."""
+    folder: Path,
+    facts: Facts | None = None,
+    configuration: str = CONFIGURATION,
+    *,
+    apart: bool = False,
+) -> Generator[Trino]:
+    """A server in the folder, for as long as it is iterated.
+
+    One that counts for itself alone is a process `apart`.
+    """
     with open_store(f"sqlite:///{folder}/store.db") as store:
         tokens = furnish(DecisionService(store), facts)
-    (folder / "lakewarden.toml").write_text(configuration)
-    settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
-    with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
+    file = folder / "lakewarden.toml"
+    file.write_text(configuration)
+    if apart:
+        words = ("--auth", "token", "--admin", "root", "--config", str(file))
+        running = server(folder, *words, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT})
+    else:
+        running = threaded(folder, config=file, auth="token", admin="root", root_token=ROOT)
+    with running as served:
         yield Trino(served, *tokens)
 
 

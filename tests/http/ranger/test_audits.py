@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lakewarden.app import build
 from lakewarden.http.ranger.audits import BODY_BYTES, MOST_EVENTS
 from lakewarden.http.ranger.dialect import MOST_DENIALS
 from tests.app.serving import Answer
-from tests.http.opa.test_served import ROOT, Trino
-from tests.http.ranger.test_served import POLICIES, _plugin, anonymous, document, get
+from tests.http.opa.test_served import ROOT, Trino, served_realm
+from tests.http.ranger.test_served import CONFIGURATION, POLICIES, _plugin, anonymous, document, get
 
 __all__ = ("_plugin",)
 
@@ -55,11 +58,14 @@ def admin(plugin: Trino, path: str) -> Any:
     return answer.json()
 
 
-def test_what_was_allowed_is_usage_of_the_realm(plugin: Trino) -> None:
+def test_what_was_allowed_is_usage_of_the_realm(
+    plugin: Trino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_USAGE_SECONDS", 0.0)
     assert kept(plugin, [ALLOWED, {**ALLOWED, "event_count": 4}]) == 2
     assert kept(plugin, [OF_HIVE], "sql") == 1
     found: dict[str, Any] = {}
-    for _ in range(900):  # counts are written every ten seconds
+    for _ in range(900):  # counts are written at the watch's next turn
         rows = admin(plugin, USAGE)
         found = {row["key"]: row["acts"] for row in rows["rows"]}
         if len(found) == 2:
@@ -164,7 +170,12 @@ def test_who_asks_plugins_to_grant_is_told_that_they_cannot(plugin: Trino) -> No
         assert answer.status == 404
 
 
-def test_the_age_of_a_plugins_documents_is_a_figure(plugin: Trino) -> None:
+def test_the_age_of_a_plugins_documents_is_a_figure(tmp_path: Path) -> None:
+    with closing(served_realm(tmp_path, configuration=CONFIGURATION, apart=True)) as made:
+        check_ages(next(made))
+
+
+def check_ages(plugin: Trino) -> None:
     start = time.time()
     newest = document(plugin, f"{POLICIES}?pluginId=trino@vm-prod")["policyVersion"]
     path = f"{POLICIES}?lastKnownVersion={newest}&pluginId=trino@vm2-prod"

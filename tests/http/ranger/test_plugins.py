@@ -90,7 +90,9 @@ def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     """A realm with a table whose files lie on HDFS, and a topic."""
     topic = "topic:lk:lake.sales.events"
     facts = with_columns(facts_of((topic,)), Entity("table", "lk:lake.sales.orders"), {"id": "int"})
-    for plugin in served_realm(tmp_path_factory.mktemp("plugins"), facts, CONFIGURATION):
+    for plugin in served_realm(
+        tmp_path_factory.mktemp("plugins"), facts, CONFIGURATION, apart=True
+    ):
         token = plugin.served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
         assert isinstance(token, dict)
         columns = [{"name": "iban", "type": "string", "nullable": True}]

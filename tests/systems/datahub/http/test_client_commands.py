@@ -67,6 +67,7 @@ def test_real_files_are_ingested(python: Path, url: str, tmp_path: Path) -> None
         check_answered(recorder, ABSENT)
 
 
+@pytest.mark.nightly
 def test_the_sample_estate_is_ingested(python: Path, url: str, tmp_path: Path) -> None:
     """But for the names in it that are wrong on purpose: one refused change refuses its batch."""
     records = json.loads(sample.path("datahub").read_text())
@@ -80,6 +81,7 @@ def test_the_sample_estate_is_ingested(python: Path, url: str, tmp_path: Path) -
         check_answered(recorder, ABSENT)
 
 
+@pytest.mark.nightly
 def test_owners_are_overwritten_or_added_as_the_transformer_says(
     python: Path, url: str, tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_user_is_made_signs_in_and_gets_a_token(python: Path, url: str, tmp_pa
         assert json.load(answer)["data"]["me"]["corpUser"]["urn"] == "urn:li:corpuser:ana"
 
 
+@pytest.mark.nightly
 def test_a_wrong_password_makes_no_token(python: Path, url: str, tmp_path: Path) -> None:
     ran = init(python, url, tmp_path, "ana", "wrong horse 7")
     assert ran.returncode != 0

@@ -28,6 +28,25 @@ FILE = {
 ABSENT = ("telemetry", "/urn%3Ali%3AdataProduct%3Abasket?aspect=", "aspect=ownershipTypeKey")
 
 
+def test_the_command_makes_and_changes_a_data_product(
+    python: Path, url: str, tmp_path: Path
+) -> None:
+    datahub = str(python.parent / "datahub")
+    with Recorder(url) as recorder:
+
+        def said(*words: str) -> str:
+            return run([datahub, *words], recorder.url, tmp_path)
+
+        (tmp_path / "product.yml").write_text(json.dumps({**FILE, "assets": []}))
+        assert "Update succeeded" in said("dataproduct", "upsert", "-f", "product.yml")
+        said("dataproduct", "add_owner", "--urn", "basket", "--owner", "urn:li:corpuser:bob")
+        shown = json.loads(said("dataproduct", "get", "--urn", "basket"))
+        assert (shown["domain"], shown["display_name"]) == ("urn:li:domain:shop", "Basket")
+        assert "urn:li:corpuser:bob" in shown["owners"]
+        check_answered(recorder, ABSENT)
+
+
+@pytest.mark.nightly
 def test_the_command_makes_changes_and_deletes_a_data_product(
     python: Path, url: str, tmp_path: Path
 ) -> None:

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import sleep
-from urllib.request import urlopen
 
 import pytest
 
+from lakewarden.cli import demo_server
+from lakewarden.sample import parts
+from tests.app.threaded import listening, threaded
 from tests.sample import estate as estates
 
 ROOT = Path(__file__).parents[4]
@@ -22,6 +23,8 @@ pytestmark = pytest.mark.xdist_group("gravitino client")
 estate = estates.estate
 
 SCRIPTS = sorted((Path(__file__).parent / "client").glob("*.py"))
+BY_NIGHT = ("walkthrough",)
+"""Its calls are among those of the others, in the order of a page."""
 
 
 @pytest.fixture(scope="module")
@@ -41,35 +44,20 @@ def python() -> str:
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    """A fresh server on a free port, as the command line starts it."""
-    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--port", "0"]
-    command += ["--database", f"sqlite:///{tmp_path}/store", "--admin", "admin"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert server.stdout is not None
-        address = server.stdout.readline().split()[-1]
-        _wait(f"{address}/readyz")
-        yield address
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-        assert server.stdout is not None
-        server.stdout.close()
-
-
-def _wait(url: str) -> None:
-    """Until the server says that it is ready."""
-    for _ in range(300):
-        try:
-            with urlopen(url, timeout=5):  # noqa: S310 — its own address
-                return
-        except OSError:
-            sleep(0.1)
-    raise AssertionError(f"not ready: {url}")
+    """A fresh server on a free port."""
+    with threaded(tmp_path, admin="admin") as served:
+        yield served.address
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(one, marks=pytest.mark.nightly if one.stem in BY_NIGHT else ())
+        for one in SCRIPTS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_the_client_from_pypi_is_content(script: Path, python: str, url: str) -> None:
     ran = subprocess.run(
         [python, str(script), url, "admin"],
@@ -87,17 +75,13 @@ SNIPPET = re.compile(r"^```python\n(import os\n.*?from gravitino .*?)^```", re.D
 
 
 @pytest.fixture(scope="module")
-def demonstrated(estate: Path) -> Iterator[str]:
-    """The demo's own server on a free port."""
-    command = [sys.executable, "-m", "lakewarden.cli", "demo", "--dir", str(estate), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            address = next(line for line in running.stdout if "lakewarden listens on" in line)
-            yield address.split()[-1]
-        finally:
-            running.terminate()
-            running.communicate(timeout=30)
+def demonstrated(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The demo's own store behind a server with its settings, on a free port."""
+    demo_server.load_store(estate, parts())
+    settings, taken = demo_server.listen(estate, "127.0.0.1", 0)
+    taken.close()
+    with listening(settings, tmp_path_factory.mktemp("demo")) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.slow
@@ -105,7 +89,6 @@ def test_the_snippet_of_the_readme_prints_what_it_says(python: str, demonstrated
     found = SNIPPET.search(README.read_text("utf-8"))
     assert found is not None
     code, _, shown = found[1].rpartition("# ")
-    _wait(f"{demonstrated}/readyz")
     ran = subprocess.run(
         [python, "-c", code.replace("http://127.0.0.1:8787", demonstrated)],
         capture_output=True,
@@ -134,7 +117,6 @@ for name in names:
 @pytest.mark.slow
 def test_the_client_loads_the_catalogs_of_the_sample(python: str, demonstrated: str) -> None:
     """All that it has classes for: of messaging catalogs it has none."""
-    _wait(f"{demonstrated}/readyz")
     names = ("lake", "shop", "files", "models")
     ran = subprocess.run(
         [python, "-c", LOADING, demonstrated, "quillmere", *names],

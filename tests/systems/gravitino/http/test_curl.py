@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.app.serving import Served, server
+from tests.app.serving import Served
+from tests.app.threaded import threaded
 from tests.systems.gravitino.http.court import allow, objects, on, role
 
 pytestmark = [
@@ -60,7 +61,7 @@ class Caller:
 @pytest.fixture(scope="module")
 def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     folder: Path = tmp_path_factory.mktemp("curl")
-    with server(folder, "--admin", "admin") as served:
+    with threaded(folder, admin="admin") as served:
         made = Caller(served)
         made.admin("POST", "/metalakes", {"name": "test"})
         made.admin("POST", "/metalakes/test/users", {"name": "anonymous"})

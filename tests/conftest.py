@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
@@ -205,6 +207,21 @@ def cheap_stores() -> Iterator[None]:
 
     with cheap_stores():
         yield
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own; its number is counted.
+
+    By itself pytest reads the names of the folders of all tests before, for each test anew.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / "t" / f"{name}{next(_numbers)}"
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
+
+
+_numbers: Final = itertools.count()
 
 
 @pytest.fixture

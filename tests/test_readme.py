@@ -95,6 +95,8 @@ SPARED: Final = ("ingest", "index", "watch")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
 SELDOM: Final = ("access", "diff", "export", "lint", "people", "review", "unused")
 """Those that keep Spark busiest; by day they run as the tutorial shows them."""
+FOLLOWED: Final = ("apply", "demo", "plan")
+"""The verbs that take longest without Spark; by day they run as the README shows them."""
 
 
 def test_the_pages_show_commands() -> None:
@@ -134,7 +136,7 @@ def _needs_spark(command: str) -> bool:
 
 def _marks(command: str) -> list[pytest.MarkDecorator]:
     if not _needs_spark(command):
-        return []
+        return [pytest.mark.nightly] * (words(command)[1] in FOLLOWED)
     is_seldom = words(command)[2] in SELDOM
     return [pytest.mark.spark, *[pytest.mark.nightly] * is_seldom]
 
@@ -199,6 +201,7 @@ def test_the_readme_is_followed_from_top_to_bottom(
         for language, text in _FENCED.findall(README.read_text("utf-8")):
             follower.follow(language, text)
     assert follower.called == len(_ANSWERED)
+    assert follower.verbs >= set(FOLLOWED)
 
 
 class Follower:
@@ -209,6 +212,7 @@ class Follower:
         self._capsys = capsys
         self._address = ""
         self.called = 0
+        self.verbs: set[str] = set()
 
     def follow(self, language: str, text: str) -> None:
         match language:
@@ -238,6 +242,7 @@ class Follower:
             self._address = self._stack.enter_context(threaded(folder, database=store)).address
             return ""
         self._capsys.readouterr()
+        self.verbs.add(rest[0])
         assert main(rest) in (0, 1), self._capsys.readouterr().err
         return self._capsys.readouterr().out
 

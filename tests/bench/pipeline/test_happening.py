@@ -56,6 +56,7 @@ def test_whatever_is_logged_is_allowed(index: Index, happened: Path) -> None:
         assert matrix.decide(Request(who, row["operation"], target, index.now)).allow
 
 
+@pytest.mark.by_day(1, turns=True)
 def test_the_other_policy_says_less(index: Index, happened: Path) -> None:
     table = tomllib.loads((happened / happening.POLICY).read_text("utf-8"))
     system = index.system
@@ -65,6 +66,7 @@ def test_the_other_policy_says_less(index: Index, happened: Path) -> None:
     assert all(one.privileges < before[one.id].privileges for one in read)
 
 
+@pytest.mark.by_day(1, turns=True)
 def test_the_feed_follows_on_the_index(index: Index, happened: Path) -> None:
     (file,) = (happened / happening.FEED).iterdir()
     lines = [Line(f"line {n}", text) for n, text in enumerate(file.read_text().splitlines())]

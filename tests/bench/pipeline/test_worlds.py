@@ -67,6 +67,7 @@ def parents_of(facts: Facts, *types: str) -> dict[object, object]:
     return {row.entity: row.parent for row in rows if row.parent is not None}
 
 
+@pytest.mark.by_day(1, turns=True)
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.kind)
 class TestEveryWorld:
     def test_has_as_many_of_everything_as_its_size_says(

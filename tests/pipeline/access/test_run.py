@@ -23,6 +23,7 @@ from lakewarden.pipeline.access.page import page
 from lakewarden.pipeline.access.run import Options
 from lakewarden.pipeline.access.schemas import SCHEMAS
 from lakewarden.pipeline.ingest.source import silent
+from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Content, Input, Manifest, draft
 from lakewarden.pipeline.version_folder import folder_of
 from tests.pipeline.access.worlds import decided, export, report, rows
@@ -36,6 +37,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Matrix]:
     snapshot = compiled(world)
     export(folder / "export", world, snapshot)
     return folder, Matrix(snapshot)
+
+
+@pytest.fixture(scope="module")
+def plain(made: tuple[Path, Matrix]) -> Result:
+    """A report of everything, in the folder `plain`; nothing is to be changed there."""
+    folder, _ = made
+    return report(folder / "export", folder / "plain")
 
 
 def test_csv_files_hold_the_tables_in_parts_that_are_small(made: tuple[Path, Matrix]) -> None:
@@ -55,13 +63,13 @@ def test_csv_files_hold_the_tables_in_parts_that_are_small(made: tuple[Path, Mat
 
 
 def test_folders_may_have_names_that_databases_take_for_more_than_a_name(
-    made: tuple[Path, Matrix], tmp_path: Path
+    made: tuple[Path, Matrix], plain: Result, tmp_path: Path
 ) -> None:
     folder, _ = made
     odd = tmp_path / "it's [1], *?"
     shutil.copytree(folder / "export", odd / "export")
     before = report(odd / "export", odd / "out")
-    assert before.manifest.tables == report(folder / "export", folder / "plain").manifest.tables
+    assert before.manifest.tables == plain.manifest.tables
     again = report(odd / "export", odd / "out", before=odd / "out")
     assert again.manifest.tables["changes"].rows == 0
 
@@ -126,10 +134,11 @@ def test_more_pairs_than_asked_for_make_nothing(made: tuple[Path, Matrix]) -> No
     assert "None.</p>" not in shown  # nobody has no access
 
 
-def test_pairs_of_sensitive_assets_are_those_with_the_labels(made: tuple[Path, Matrix]) -> None:
+def test_pairs_of_sensitive_assets_are_those_with_the_labels(
+    made: tuple[Path, Matrix], plain: Result
+) -> None:
     folder, _ = made
-    whole = report(folder / "export", folder / "whole")
-    tagged = [row for row in rows(folder / "whole", whole, "access") if row["tags"]]
+    tagged = [row for row in rows(folder / "plain", plain, "access") if row["tags"]]
     label = tagged[0]["tags"][0]
     options = Options(pairs="sensitive", sensitive=[label])
     result = report(folder / "export", folder / "sensitive", options)

@@ -16,7 +16,7 @@ from tests.pipeline.cluster.runs import Job
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """An ingested directory, and the folder that has what every job made of it locally."""
+    """An ingested directory, and the folder that has what jobs made of it locally."""
 
     lake: Path
     made: Path
@@ -46,12 +46,20 @@ def connect(cluster: Cluster) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
-    """What the jobs make without any cluster."""
+    """The index that is made without any cluster."""
     folder = tmp_path_factory.mktemp("local")
     lake = folder / runs.LAKE
     runs.write_lake(lake)
-    assert launch.run(runs.commands(folder, lake, runs.JOBS)) == 0
+    assert launch.run(runs.commands(folder, lake, runs.INDEX)) == 0
     return Local(lake, folder)
+
+
+@pytest.fixture(scope="session")
+def reviewed(local: Local) -> Local:
+    """The same, with the review of it."""
+    (review,) = (job for job in runs.JOBS if job not in runs.INDEX)
+    assert launch.run(runs.commands(local.made, local.lake, (review,))) == 0
+    return local
 
 
 @pytest.fixture(

@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 @pytest.mark.nightly
 def test_submitted_jobs_write_what_they_write_here(
-    cluster: Cluster, local: Local, tmp_path: Path
+    cluster: Cluster, reviewed: Local, tmp_path: Path
 ) -> None:
-    run = runs.submitted(cluster, local.lake, runs.JOBS, tmp_path)
-    runs.as_here(run, tmp_path, local.made, runs.JOBS)
+    run = runs.submitted(cluster, reviewed.lake, runs.JOBS, tmp_path)
+    runs.as_here(run, tmp_path, reviewed.made, runs.JOBS)
     _ran_on(cluster, run)
 
 
@@ -60,7 +60,7 @@ def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: 
 
 
 # At any moment, and with a worker lost after the driver, is in test_killing.py. A review on the
-# cluster is in test_connect.py, and by night above.
+# cluster is above, and of a Connect client in test_connect.py.
 @pytest.mark.nightly
 def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
     cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path

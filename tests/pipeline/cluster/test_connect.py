@@ -15,25 +15,26 @@ from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 
-def test_jobs_outlive_a_worker_and_write_what_they_write_here(
+# By day an index; a review of it is by night, below.
+def test_a_job_outlives_a_worker_and_writes_what_it_writes_here(
     cluster: Cluster, connect: str, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
     rng = random.Random(1)
-    start = killing.connecting(connect, local.lake, runs.JOBS)
+    start = killing.connecting(connect, local.lake)
     trials = Trials(undisturbed, start, killing.worker_of(cluster, rng))
     trial = trials.at(tmp_path, "gather", 0.0, rng)
     assert trial.faults == [], trial
     assert not trial.early
     _ran_on(cluster, trial.last)
-    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+    assert runs.tables(tmp_path, runs.INDEX) == runs.tables(local.made, runs.INDEX)
 
 
 @pytest.mark.nightly
 def test_jobs_of_a_client_write_what_they_write_here(
-    cluster: Cluster, connect: str, local: Local, tmp_path: Path
+    cluster: Cluster, connect: str, reviewed: Local, tmp_path: Path
 ) -> None:
-    run = runs.connected(connect, local.lake, runs.JOBS, tmp_path)
-    runs.as_here(run, tmp_path, local.made, runs.JOBS)
+    run = runs.connected(connect, reviewed.lake, runs.JOBS, tmp_path)
+    runs.as_here(run, tmp_path, reviewed.made, runs.JOBS)
     _ran_on(cluster, run)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,10 +80,15 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return Kept(url)
 
 
+_contexts = functools.cache(ssl.create_default_context)
+"""Reading the certificates of the machine takes longer than an import that is refused."""
+
+
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not answer is given up at once."""
     monkeypatch.setattr(walks, "TRIES", 1)
+    monkeypatch.setattr(ssl, "create_default_context", _contexts)
 
 
 def imported(kept: Kept, name: str, script: Mapping[str, Any], *words: str) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import psycopg
 import sqlalchemy as sa
@@ -58,14 +58,17 @@ class Estate(TargetEstate):
 
 
 @contextmanager
-def estate(server: str, facts: Facts, but: Sequence[str] = (), store: str = "") -> Iterator[Estate]:
+def estate(
+    server: str, facts: Facts, but: Sequence[str] = (), store: str = "", *, is_reused: bool = False
+) -> Iterator[Estate]:
     """The realm with these facts, and a database with the catalog that has the most tables.
 
-    It has nobody and nothing of the names in `but`.
+    It has nobody and nothing of the names in `but`. Where it `is_reused`, it is the one that the
+    server's address names, which is as empty afterwards as before.
     """
     state = state_of(facts, Estate.kind)
     scope = scope_of(state)
-    with fresh_database(server) as url:
+    with nullcontext(server) if is_reused else fresh_database(server) as url:
         made = Estate(state, scope, Address(url, "pg", store))
         with administrator(url) as connection:
             roles = _fill(connection, made, but)
@@ -73,7 +76,9 @@ def estate(server: str, facts: Facts, but: Sequence[str] = (), store: str = "") 
             yield made
         finally:
             with administrator(url) as connection:
-                _empty(connection, [*roles, *made.held().roles])
+                _empty(connection, {*roles, *_marked(connection, made.address.mark)})
+                if is_reused:
+                    _drop_schemas(connection)
 
 
 def administrator(url: str) -> psycopg.Connection[Any]:
@@ -82,38 +87,56 @@ def administrator(url: str) -> psycopg.Connection[Any]:
 
 
 def _fill(connection: psycopg.Connection[Any], made: Estate, but: Sequence[str]) -> list[str]:
-    """Makes the users, schemas, tables and views; the names of the users."""
+    """Makes the users, schemas, tables and views at once; the names of the users."""
     users = [name for user in made.users() if (name := made.name(user)) not in but]
-    for user in users:
-        connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(user)))
     database = sql.Identifier(connection.info.dbname)
-    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+    todo = [sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(user)) for user in users]
+    todo.append(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
     for path, entity in sorted(made.objects().items(), key=lambda one: (len(one[0]), one)):
         if {*path} & {*but}:
             continue
         where = sql.Identifier(*path) if path else database
         if entity.type == "schema" and path != ("public",):
-            connection.execute(sql.SQL("CREATE SCHEMA {}").format(where))
+            todo.append(sql.SQL("CREATE SCHEMA {}").format(where))
         if entity.type == "table":
             columns = sql.SQL(", ").join(
                 sql.SQL(f"{name} {type}") for name, type in COLUMN_TYPES.items()
             )
-            connection.execute(sql.SQL("CREATE TABLE {} ({})").format(where, columns))
-            for row in ROWS:
-                values = sql.SQL(", ").join(map(sql.Literal, row))
-                connection.execute(
-                    sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
-                        where, sql.SQL(", ".join(COLUMN_ORDER)), values
-                    )
-                )
+            todo.append(sql.SQL("CREATE TABLE {} ({})").format(where, columns))
+            order = sql.SQL(", ".join(COLUMN_ORDER))
+            todo.append(sql.SQL("INSERT INTO {} ({}) VALUES {}").format(where, order, _VALUES))
         if entity.type == "view":
             query = "CREATE VIEW {} AS SELECT 'eu'::text AS region, 1 AS amount"
-            connection.execute(sql.SQL(query).format(where))
+            todo.append(sql.SQL(query).format(where))
+    connection.execute(sql.SQL("; ").join(todo))
     return users
 
 
-def _empty(connection: psycopg.Connection[Any], roles: list[str]) -> None:
-    for role in roles:
-        connection.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(role)))
-    for role in roles:
-        connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+_VALUES: Final = sql.SQL(", ").join(
+    sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, row))) for row in ROWS
+)
+
+
+def _marked(connection: psycopg.Connection[Any], mark: str) -> list[str]:
+    """The names of the roles that are a target's."""
+    query = "SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') = %s"
+    return [name for (name,) in connection.execute(query, [mark])]
+
+
+def _empty(connection: psycopg.Connection[Any], roles: Collection[str]) -> None:
+    """Drops the roles, and what they own and are granted in the database."""
+    if roles:
+        names = sql.SQL(", ").join(map(sql.Identifier, sorted(roles)))
+        connection.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(names))
+
+
+def _drop_schemas(connection: psycopg.Connection[Any]) -> None:
+    """Drops all that is in the database, which then has what a new one has."""
+    query = "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_|^information_schema$'"
+    names = sql.SQL(", ").join(sql.Identifier(name) for (name,) in connection.execute(query))
+    connection.execute(
+        sql.SQL(
+            "DROP SCHEMA {} CASCADE; CREATE SCHEMA public AUTHORIZATION pg_database_owner;"
+            " GRANT USAGE ON SCHEMA public TO PUBLIC"
+        ).format(names)
+    )

@@ -19,7 +19,8 @@ from lakewarden.pushdown.grants import Grant, Path, Role, Roles
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import STORE, altered, facts_of
+from lakewarden.testing.worlds import Size
+from tests.pushdown.estate import SIZE, SMALL, STORE, altered, facts_of
 from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
     MAPPING,
@@ -158,9 +159,9 @@ def _of_view(made: Estate, path: Path, role: str, rng: random.Random) -> Iterato
         yield "ours", sql.SQL(edit).format(at=at, role=_id(role), schema=_id(schema))
 
 
-def check(server: str, seed: int, most: int) -> int:
+def check(server: str, seed: int, most: int, size: Size = SIZE) -> int:
     """How many edits were tried, each by itself and then all of ours together."""
-    with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
+    with estate(server, limited(facts_of(seed, size), seed), store=STORE) as made:
         made.push()
         pushed = made.held()
         rng = random.Random(seed)
@@ -169,10 +170,9 @@ def check(server: str, seed: int, most: int) -> int:
         with administrator(made.address.url) as connection:
             _is_beside(made, connection)
             for whose, edit in whole:
-                before = made.held()
                 connection.execute(edit)
                 connection.execute("RESET ROLE")
-                _is_named(made, before, whose, edit, connection)
+                _is_named(made, pushed, whose, edit, connection)
                 _is_repaired(made, pushed)
             others = {(one.grantee, one.grant) for one in _foreign(made)}
             for whose, edit in whole:
@@ -258,7 +258,7 @@ def _is_repaired(made: Estate, pushed: Roles) -> None:
 
 
 def test_hand_edits_are_named_and_repaired(postgres_url: str) -> None:
-    assert check(postgres_url, 2, 12) > 10
+    assert check(postgres_url, 2, 12, SMALL) > 10
 
 
 def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
@@ -274,9 +274,9 @@ def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
         push_that_dies()
 
 
-def check_deaths(server: str, seed: int, tries: int) -> None:
+def check_deaths(server: str, seed: int, tries: int, size: Size = SIZE) -> None:
     """Whatever statement a push dies at, the target is as it was, and the next push is done."""
-    facts = limited(facts_of(seed), seed)
+    facts = limited(facts_of(seed, size), seed)
     with estate(server, facts, store=STORE) as made:
         made.push()
         other = made.with_facts(altered(facts, seed))
@@ -294,7 +294,7 @@ def check_deaths(server: str, seed: int, tries: int) -> None:
 
 
 def test_a_push_that_dies_changes_nothing(postgres_url: str) -> None:
-    check_deaths(postgres_url, 2, 5)
+    check_deaths(postgres_url, 2, 3, SMALL)
 
 
 @pytest.mark.nightly

@@ -17,7 +17,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import altered, facts_of
+from tests.pushdown.estate import SMALL, altered, facts_of
 from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import Estate, administrator, estate
 
@@ -29,7 +29,7 @@ RIGHTS = ("CREATEROLE", "OWNER TO", "GRANT")
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
     """A database of an application's account, and one that pushes and may do nothing yet."""
-    with estate(postgres_url, limited(facts_of(SEED), SEED)) as one:
+    with estate(postgres_url, limited(facts_of(SEED, SMALL), SEED)) as one:
         url = sa.make_url(one.address.url).set(username=KEEPER, password=None)
         own = replace(one, address=Address(url.render_as_string(hide_password=False), "pg"))
         with administrator(one.address.url) as admin:
@@ -93,7 +93,7 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate)
             step.act for step in plan.steps
         }
         push.apply(database, plan)
-    other = made.with_facts(altered(limited(facts_of(SEED), SEED), SEED))
+    other = made.with_facts(altered(limited(facts_of(SEED, SMALL), SEED), SEED))
     assert other.push()[1] > 0
     assert other.push()[1] == 0
     with connected(made.address) as database:
@@ -157,7 +157,7 @@ def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
         _left_beside(made, admin)
         for edit in member_edits(made):
             admin.execute(edit)
-        other = made.with_facts(altered(limited(facts_of(SEED), SEED), SEED))
+        other = made.with_facts(altered(limited(facts_of(SEED, SMALL), SEED), SEED))
         assert other.push()[1] > 0
         assert other.push()[1] == 0
         for edit in member_edits(other):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -12,11 +12,19 @@ import pytest
 
 from lakewarden.cli import main
 from tests.cli import realms
+from tests.cli.cheap_commands import cheap_commands
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
 from tests.sample.estate import estate
 
 __all__ = ["cli", "estate", "folders"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cheap_commands() -> Iterator[None]:
+    """See `tests.cli.cheap_commands`."""
+    with cheap_commands():
+        yield
 
 
 @pytest.fixture(scope="session")

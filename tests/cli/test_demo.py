@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import shlex
 import shutil
 import socket
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -24,7 +27,8 @@ from lakewarden.pipeline import session
 from lakewarden.sample.part import Question
 from lakewarden.service import push_target
 from lakewarden.testing import trino
-from tests.cli.realms import Cli
+from tests.app.forked import Forked
+from tests.cli.realms import Cli, Outcome
 from tests.http.opa.trino_server import need_trino
 
 QUESTIONS = [(name, one) for name, part in sample.parts().items() for one in part.questions]
@@ -41,14 +45,25 @@ def test_three_questions_go_to_each_system() -> None:
     assert {verbs[2] for verbs in by_realm.values()} == {"who", "list"}
 
 
-def test_the_second_run_starts_no_spark_and_says_the_same(
-    cli: Cli, estate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_spark(*_: object) -> None:
-        raise AssertionError("nothing is out of date")
+def no_spark(*_: object) -> None:
+    raise AssertionError("nothing is out of date")
 
+
+@pytest.fixture(scope="module")
+def shown(estate: Path) -> Outcome:
+    """What the demo says of realms that are there already."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(demo, "session", no_spark)
+        code = main(["demo", "--once", "--dir", str(estate)])
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def test_the_second_run_starts_no_spark_and_says_the_same(
+    cli: Cli, estate: Path, shown: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(demo, "session", no_spark)
-    found = cli("demo", "--once", "--dir", str(estate))
+    found = shown
     assert (found.code, found.err) == (0, "")
     assert all(
         f"{number}. {question.says}" in found.lines
@@ -131,20 +146,20 @@ def test_every_command_that_is_shown_can_be_copied(
         assert "it would be allowed with" in found.lines
 
 
-def test_the_commands_to_go_on_with_can_be_copied(cli: Cli, estate: Path) -> None:
-    shown = cli("demo", "--once", "--dir", str(estate)).out.split("Next steps:\n")[1]
-    commands = [line.strip() for line in shown.split("\n\n")[0].splitlines()]
+def test_the_commands_to_go_on_with_can_be_copied(cli: Cli, shown: Outcome) -> None:
+    steps = shown.out.split("Next steps:\n")[1]
+    commands = [line.strip() for line in steps.split("\n\n")[0].splitlines()]
     assert len(commands) >= 4
     for command in commands:
         found = cli(*shlex.split(command)[1:])
         assert found.code in (0, 1), found.err
 
 
-def test_its_server_shows_what_its_checks_say(cli: Cli, estate: Path) -> None:
+def test_its_server_shows_what_its_checks_say(cli: Cli, estate: Path, shown: Outcome) -> None:
     found = cli("list", "milo", "entity.search_view", "--from", str(estate / "datahub"))
     assert "urn:li:dataset:" in found.out
     assert "lake.people.salaries" not in found.out
-    assert cli("demo", "--once", "--dir", str(estate)).code == 0
+    assert shown.code == 0
     with opened(demo_server.database(estate)) as service:
         known = service.state.realm("datahub").system.model.settings
         assert known["view_authorization"] == "on"
@@ -180,10 +195,9 @@ def assert_seen(lines: list[str], engine: str, denial: str) -> None:
     assert denial in lines[at + 1 + len(SEEN)]
 
 
-def test_three_people_see_a_table_through_duckdb(cli: Cli, estate: Path) -> None:
-    found = cli("demo", "--once", "--dir", str(estate))
+def test_three_people_see_a_table_through_duckdb(shown: Outcome) -> None:
     denial = "   jane: `jane` may not `table.load` on `table:quillmere:lake.finance.payments`"
-    assert_seen(found.lines, "DuckDB", denial)
+    assert_seen(shown.lines, "DuckDB", denial)
 
 
 def test_without_duckdb_the_demo_says_what_it_needs(
@@ -271,16 +285,17 @@ def test_three_people_see_the_table_through_the_gateway(cli: Cli, estate: Path) 
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
-def test_it_serves_what_it_loaded_and_the_calls_it_shows_can_be_copied(estate: Path) -> None:
-    words = [sys.executable, "-m", "lakewarden.cli", "demo", "--dir", str(estate), "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            shown = list(takewhile(lambda line: "Ctrl-C" not in line, running.stdout))
-            answers = [answer(line, shown) for line in shown if line.startswith("  curl ")]
-        finally:
-            running.terminate()
-            running.wait(20)
+def test_it_serves_what_it_loaded_and_the_calls_it_shows_can_be_copied(
+    estate: Path, tmp_path: Path
+) -> None:
+    words = ["demo", "--dir", str(estate), "--port", "0"]
+    running = Forked(words, tmp_path, tmp_path / "log", os.environ)
+    try:
+        lines = list(takewhile(lambda line: "Ctrl-C" not in line, running.stdout))
+        answers = [answer(line, lines) for line in lines if line.startswith("  curl ")]
+    finally:
+        running.terminate()
+        running.close(20)
     tables, profiles, namespace = answers
     assert "invoices" in [table["name"] for table in tables["identifiers"]]
     assert (profiles["decision"], namespace["decision"]) == (False, True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.serving import server
+from lakewarden.cli import main
+from tests.app.threaded import threaded
 from tests.cli.realms import Cli, write_gravitino, write_realm
-from tests.cli.stores import Admin, made
+from tests.cli.stores import Admin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,27 +35,40 @@ cdap = "dataset:{schema}.{table}"
 """
 
 
-@pytest.fixture
-def folders(tmp_path: Path) -> tuple[Path, Path]:
-    """Two realms as directories: `zoe` reads in CDAP what `ana` reads in Gravitino."""
-    lake = write_gravitino(tmp_path / "lake")
-    app = write_realm(
-        tmp_path / "app",
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory, initialized: Path) -> Path:
+    """Two realms as directories, and in a store: `zoe` reads in CDAP what `ana` does in Gravitino.
+
+    To be copied.
+    """
+    folder = tmp_path_factory.mktemp("linked")
+    write_gravitino(folder / "lake")
+    write_realm(
+        folder / "app",
         "cdap",
         entities=["namespace:s", DATASET],
         principals=["user:zoe", "user:ana"],
         statements=[{"id": "etl", "privileges": ["READ"], "to": ["user:zoe"], "on": DATASET}],
     )
-    return lake, app
+    shutil.copytree(initialized, folder, dirs_exist_ok=True)
+    at = ("--database", f"sqlite:///{folder}/store.db")
+    with redirect_stdout(io.StringIO()):
+        for name, realm in (("lake", "gravitino"), ("app", "cdap")):
+            assert main(["load", str(folder / name), "--realm", realm, *at]) == 0
+    return folder
+
+
+@pytest.fixture
+def folders(tmp_path: Path, furnished: Path) -> tuple[Path, Path]:
+    """Both realms as directories."""
+    shutil.copytree(furnished, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "lake", tmp_path / "app"
 
 
 @pytest.fixture
 def admin(cli: Cli, tmp_path: Path, folders: tuple[Path, Path]) -> Admin:
     """Both realms in a store."""
-    store = made(cli, tmp_path)
-    for folder, realm in zip(folders, ("gravitino", "cdap"), strict=True):
-        store("load", str(folder), "--realm", realm)
-    return store
+    return Admin(cli, f"sqlite:///{tmp_path}/store.db")
 
 
 ENDS = (f"gravitino={TABLE}", f"cdap={DATASET}")
@@ -178,11 +195,10 @@ def asking(
     if request.param != "server":
         yield ask
         return
-    root = {"LAKEWARDEN_ROOT_TOKEN": "root-token-of-the-tests-5Vq8Zt2LxW"}
-    arguments = ("--auth", "token", "--admin", "root")
-    place = tmp_path / "served"
-    with server(place, *arguments, environment=root, database=admin.url) as served:
-        monkeypatch.setenv("LAKEWARDEN_TOKEN", root["LAKEWARDEN_ROOT_TOKEN"])
+    root = "root-token-of-the-tests-5Vq8Zt2LxW"
+    place, guarded = tmp_path / "served", {"auth": "token", "admin": "root", "root_token": root}
+    with threaded(place, None, database=admin.url, **guarded) as served:
+        monkeypatch.setenv("LAKEWARDEN_TOKEN", root)
         where["server"] = ["--server", served.address, "--realm", "gravitino", "--realm", "cdap"]
         yield ask
 

@@ -15,7 +15,7 @@ from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.client.server import Server
 from lakewarden.kernel.errors import Unavailable
-from tests.app.serving import server
+from tests.app.threaded import threaded
 from tests.cli.policies import furnish, write
 from tests.cli.realms import Cli, write_realm
 from tests.cli.stores import Admin
@@ -264,7 +264,7 @@ def test_a_realm_that_a_database_does_not_have_is_named(admin: Admin) -> None:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server whose realm `datahub` lets everybody edit documentation."""
-    with server(tmp_path_factory.mktemp("served"), "--auth", "simple") as running:
+    with threaded(tmp_path_factory.mktemp("served"), auth="simple") as running:
         statement = {"privileges": ["EDIT_ENTITY_DOCS"], "to": ["all-users"]}
         admin = Server(running.address, user="admin")
         admin.ask("PUT", "/realms/datahub/statements/docs", statement)

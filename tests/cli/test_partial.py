@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from lakewarden.cli import main
-from tests.app.serving import Served, server
+from tests.app.serving import Served
+from tests.app.threaded import threaded
 from tests.cli.realms import Cli, write_gravitino, write_realm
 
 TABLE, DATASET = "table:lk:c.s.t", "dataset:s.t"
@@ -48,7 +49,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         assert main(["load", str(folder / realm), "--realm", realm, "--database", url]) == 0
     for ends in ((f"gravitino={TABLE}", f"datahub={URN}"), (f"datahub={URN}", f"cdap={DATASET}")):
         assert main(["link", "add", *ends, "--database", url]) == 0
-    with server(folder / "served", "--auth", "simple", database=url) as running:
+    with threaded(folder / "served", auth="simple", database=url) as running:
         rights = {"clerk": ALL[::2], "gate": ALL[2:], "boss": ALL, "looker": ALL}
         for user, realms in rights.items():
             for realm in realms:

@@ -6,12 +6,12 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -52,6 +52,7 @@ from lakewarden.service.push_watch import KINDS
 from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys
 from lakewarden.store.store import SqlStore
+from tests.app.forked import Forked
 from tests.servers import free_port, fresh_database
 from tests.test_readme import DOCS, blocks
 
@@ -175,15 +176,40 @@ def seen(target: Any, user: str) -> list[int]:
 GoOn = Callable[..., tuple[int, str, str]]
 
 
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the store of the page before its target is added; to be copied."""
+    folder = tmp_path_factory.mktemp("furnished")
+    with chdir(folder), redirect_stdout(StringIO()):
+        assert main(["init", "--database", STORE]) == 0
+        assert main(shlex.split(page()[0])[1:]) == 0
+        furnish()
+    return folder
+
+
 @pytest.fixture
-def added(target: Any, capsys: pytest.CaptureFixture[str]) -> GoOn:
+def added(target: Any, furnished: Path, capsys: pytest.CaptureFixture[str]) -> GoOn:
     """The page followed as far as its target, and a way to go on."""
-    assert main(["init", "--database", STORE]) == 0
-    first, second, *_ = page()
-    assert main(shlex.split(first)[1:]) == 0
-    furnish()
-    assert main(shlex.split(second)[1:]) == 0
-    capsys.readouterr()
+    return add_target(furnished, capsys)
+
+
+@pytest.fixture
+def unanswered(
+    furnished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> GoOn:
+    """The same with an address at which nobody is asked."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAKEWARDEN_TARGET_URL", "postgresql://keeper@127.0.0.1:1/d")
+    return add_target(furnished, capsys)
+
+
+def add_target(furnished: Path, capsys: pytest.CaptureFixture[str]) -> GoOn:
+    """Adds the page's target to a copy of the store, here; a way to go on."""
+    shutil.copytree(furnished, Path.cwd(), dirs_exist_ok=True)
+    assert run(page()[1], capsys)[0] == 0
 
     def go_on(words: str) -> tuple[int, str, str]:
         return run(f"lakewarden push {words} --database {STORE}", capsys)
@@ -193,9 +219,9 @@ def added(target: Any, capsys: pytest.CaptureFixture[str]) -> GoOn:
 
 @pytest.fixture
 def pushed(added: GoOn) -> GoOn:
-    """What the page tells was pushed, and watched once, and a way to go on."""
-    for words in ("plan pg --out push.json", "apply push.json", "watch --once"):
-        assert added(words)[0] in (0, 1)
+    """What the page tells was pushed, and a way to go on."""
+    with opened_service(STORE) as service:
+        push(service)
     return added
 
 
@@ -352,6 +378,7 @@ def may(target: Any, user: str, *privileges: str) -> list[bool]:
 
 
 def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> None:
+    assert pushed("watch --once")[0] == 1
     target.execute("REVOKE USAGE ON SCHEMA public FROM PUBLIC")
     code, out, _ = pushed("watch --once")
     assert (code, out) == (0, "pg: it is as it was pushed\n")
@@ -363,7 +390,7 @@ def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> N
     with opened_service(STORE) as service, service.reading() as reading:
         events = [json.loads(row.body) for row in reading.audit(0, 1_000)]
         rows = [one["details"] for one in events if one["operation"] == "push.drift"]
-        # First the page's own watch found what everybody has of the schema `public`.
+        # The first watch found what everybody has of the schema `public`.
         assert [row["denied"] for row in rows] == [1, 0, 1]
         (note,) = drift_notes(reading, ("lake",)).values()
     assert note.counts["denied"] == 1
@@ -382,25 +409,24 @@ def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> N
     assert pushed("watch --every 0s")[0] == 2
 
 
-def test_a_watch_goes_on_until_it_is_stopped(target: Any, pushed: GoOn) -> None:
+def test_a_watch_goes_on_until_it_is_stopped(target: Any, pushed: GoOn, tmp_path: Path) -> None:
     target.execute("GRANT DELETE ON sales.orders TO ana")
     port = free_port()
     words = f"push watch --every 1s --metrics 127.0.0.1:{port} --database {STORE}"
-    command = [sys.executable, "-m", "lakewarden.cli", *words.split()]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            assert "2 denied" in running.stdout.readline()
-            page = httpx.get(f"http://127.0.0.1:{port}/metrics").text
-            running.send_signal(signal.SIGTERM)
-            assert running.wait(30) == 0
-        finally:
-            running.kill()
+    running = Forked(words.split(), tmp_path, tmp_path / "log", os.environ)
+    try:
+        assert "2 denied" in running.stdout.readline()
+        page = httpx.get(f"http://127.0.0.1:{port}/metrics").text
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0
+    finally:
+        running.close()
     assert 'lakewarden_push_drift{kind="denied",realm="lake",target="pg"} 2.0' in page
     assert 'lakewarden_push_failures_total{realm="lake",target="pg"} 0.0' in page
 
 
 def test_a_server_watches_as_it_does_and_one_of_its_processes(target: Any, pushed: GoOn) -> None:
+    assert pushed("watch --once")[0] == 1
     target.execute("GRANT DELETE ON sales.orders TO ana")
     with opened_service(STORE) as service:
         one, other = (watcher(service) for _ in range(2))
@@ -570,18 +596,18 @@ def test_a_reset_takes_back_what_is_ours(target: Any, pushed: GoOn) -> None:
         ("apply estate.db", "estate.db: expected UTF-8"),
     ],
 )
-def test_bad_input_says_what_to_do(added: GoOn, words: str, says: str) -> None:
-    code, _, error = added(words)
+def test_bad_input_says_what_to_do(unanswered: GoOn, words: str, says: str) -> None:
+    code, _, error = unanswered(words)
     assert code == 2
     assert says in error
 
 
-def test_a_database_that_is_away_changes_nothing(added: GoOn) -> None:
-    code, _, error = added(
+def test_a_database_that_is_away_changes_nothing(unanswered: GoOn) -> None:
+    code, _, error = unanswered(
         "target add gone --realm lake --catalog q.c --url postgresql://keeper:secret@127.0.0.1:1/d"
     )
     assert code == 0, error
-    code, _, error = added("plan gone")
+    code, _, error = unanswered("plan gone")
     assert code == 3
     assert "`gone`" in error
     assert "secret" not in error

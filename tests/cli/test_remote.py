@@ -28,7 +28,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
-from tests.app import serving
+from tests.app.threaded import threaded
 from tests.cli.realms import Cli
 
 TABLE = "table:lk:c.s.t"
@@ -45,8 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, folders: Mapping[str, Path]
         service = DecisionService(store)
         service.open()
         service.write(SYSTEM, lambda transaction: fill(transaction, loaded.facts))
-    environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT}
-    with serving.server(folder, database=url, environment=environment) as running:
+    with threaded(folder, database=url, root_token=ROOT) as running:
         yield running.address
 
 

@@ -1,0 +1,99 @@
+"""Commands that one process runs one after the other share what does not depend on a test.
+
+Each takes a fifth of its time to look at the parameters of its verb, which are the same each time,
+and as long to load a store, which is often the one that the last command has read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import pydantic_settings  # noqa: F401 — it takes the type of adapters, which is replaced below
+import pytest
+from cyclopts.argument import Argument, ArgumentCollection
+
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.state import NO_STARTS, Start, State
+
+_MOST = 64
+"""How many loaded states are kept, those that were asked for last."""
+
+_READ = ArgumentCollection._from_callable
+_OPEN = DecisionService.open
+_read: dict[Hashable, ArgumentCollection] = {}
+_loaded: dict[bytes, State] = {}
+_adapter = lru_cache(pydantic.TypeAdapter)
+
+
+@contextmanager
+def cheap_commands() -> Iterator[None]:
+    """Makes the commands that run in this process cheap, until the end of the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ArgumentCollection, "_from_callable", _arguments)
+        patch.setattr(pydantic, "TypeAdapter", _adapter)
+        patch.setattr(DecisionService, "open", _open)
+        yield
+
+
+def _arguments(function: Any, *parameters: Any, **about: Any) -> ArgumentCollection:
+    """The parameters of a verb, without values."""
+    about["reserved"] = tuple(about.get("reserved") or ())
+    key = (function, parameters, *sorted(about.items()))
+    if key not in _read:
+        _read[key] = _READ(function, *parameters, **about)
+    return _unused(_read[key])
+
+
+def _unused(read: ArgumentCollection) -> ArgumentCollection:
+    copies: dict[int, Argument] = {id(one): copy(one) for one in read}
+    for one in copies.values():
+        one.tokens = []
+        one.children = _with(one.children, copies)
+    return _with(read, copies)
+
+
+def _with(read: ArgumentCollection, copies: Mapping[int, Argument]) -> ArgumentCollection:
+    found = copy(read)
+    found[:] = [copies[id(one)] for one in read]
+    return found
+
+
+def _open(service: DecisionService, starts: Mapping[str, Start] = NO_STARTS) -> None:
+    """Begins with the state of a store that is alike to the byte; states never change."""
+    before = None if starts else _digest(service)
+    known = None if before is None else _loaded.pop(before, None)
+    if known is None:
+        _OPEN(service, starts)
+        if before is None or _digest(service) != before:
+            return
+        known = service.state
+    else:
+        for realm in known.realms.values():
+            # Answers of a store that are remembered there: the last one's may not be this one's.
+            realm.matrix.snapshot.memos.derived.clear()
+        service._adopt(known.at(service.clock()))
+    assert before is not None
+    _loaded[before] = known
+    if len(_loaded) > _MOST:
+        del _loaded[next(iter(_loaded))]
+
+
+def _digest(service: DecisionService) -> bytes | None:
+    """Of all that a store in a file holds, with what is not in its own file yet."""
+    url = service.store.engine.url  # type: ignore[attr-defined]  # of tests are stores with SQL
+    if url.get_backend_name() != "sqlite" or url.database is None:
+        return None
+    file = Path(url.database)
+    found = sha256()
+    for part in (file, file.with_name(f"{file.name}-wal")):
+        if part.exists():
+            found.update(part.read_bytes())
+            found.update(b"\0")
+    return found.digest()

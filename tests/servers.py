@@ -12,11 +12,11 @@ import tarfile
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import cycle
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from unittest.mock import patch
 
 import sqlalchemy as sa
@@ -49,18 +49,22 @@ def postgres() -> Iterator[str]:
         server = _patiently(lambda: get_server(Path(place, "data"), cleanup_mode="stop"))
         try:
             url = server.get_uri(driver="psycopg")
-            _never_wait_for_the_disk(url)
+            _never_wait(url)
             yield url
         finally:
             server.cleanup()
 
 
-def _never_wait_for_the_disk(url: str) -> None:
-    """What a killed server had committed is with the kernel; only a loss of power would take it."""
+def _never_wait(url: str) -> None:
+    """What a killed server had committed is with the kernel; only a loss of power would take it.
+
+    Transactions that wait for each other are looked for at once.
+    """
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         for setting in ("fsync", "full_page_writes"):
             connection.execute(sa.text(f"ALTER SYSTEM SET {setting} = off"))
+        connection.execute(sa.text("ALTER SYSTEM SET deadlock_timeout = '50ms'"))
         connection.execute(sa.text("SELECT pg_reload_conf()"))
     engine.dispose()
 
@@ -77,33 +81,139 @@ def _patiently(start: Callable[[], T]) -> T:
 def fresh_database(postgres_url: str, *, stores: bool = False) -> Iterator[str]:
     """A database of a running PostgreSQL server; yields its SQLAlchemy URL.
 
-    It is empty, or `stores`: then it has the tables of a store, and no rows in them.
+    It is empty, or `stores`: then it has the tables of a store, and no rows in them. Making and
+    removing a database takes longer than most tests of a store, so one that still has these tables
+    afterwards, and few rows, is emptied and used again.
     """
     url = sa.make_url(postgres_url)
-    name = f"t_{secrets.token_hex(6)}"
-    server = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    emptied = _EMPTIED.setdefault(postgres_url, []) if stores else []
+    name = emptied.pop() if emptied else _created(postgres_url, stores)
+    own = url.set(database=name)
     try:
-        with server.connect() as connection:
-            like = f" TEMPLATE {_stored(connection)}" if stores else ""
-            connection.execute(sa.text(f"CREATE DATABASE {name}{like}"))
-        yield url.set(database=name).render_as_string(hide_password=False)
+        yield own.render_as_string(hide_password=False)
     finally:
-        with server.connect() as connection:
-            connection.execute(sa.text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-        server.dispose()
+        if stores and _is_emptied(own, _STORED[postgres_url]):
+            emptied.append(name)
+        else:
+            with _connected(url, isolation_level="AUTOCOMMIT") as server:
+                server.exec_driver_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
-def _stored(connection: sa.Connection) -> str:
+def _created(postgres_url: str, stores: bool) -> str:
+    """The name of a new database of a server."""
+    name = f"t_{secrets.token_hex(6)}"
+    with _connected(sa.make_url(postgres_url), isolation_level="AUTOCOMMIT") as server:
+        like = f" TEMPLATE {_stored(postgres_url, server)}" if stores else ""
+        server.exec_driver_sql(f"CREATE DATABASE {name}{like}")
+    return name
+
+
+@contextmanager
+def _connected(url: sa.URL, **options: str) -> Iterator[sa.Connection]:
+    engine = sa.create_engine(url, poolclass=sa.NullPool, **options)
+    with engine.begin() as connection:
+        yield connection
+
+
+_EMPTIED: Final[dict[str, list[str]]] = {}
+"""Databases with the tables of a store and no rows that nobody uses, by the URL of the server."""
+
+_LARGE_BYTES = 4_000_000
+"""Emptying a table of this size takes longer than making the database anew."""
+
+_SHAPE = """
+SELECT md5(concat(
+  (SELECT string_agg(concat_ws(' ', c.relname, c.relkind, c.relacl, c.reloptions, a.attname,
+     a.atttypid, a.attnotnull, a.atthasdef, a.attisdropped), ',' ORDER BY c.relname, a.attnum)
+   FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind <> 't'),
+  (SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace
+   WHERE nspname !~ '^pg_(temp|toast)'),
+  (SELECT string_agg(concat_ws(' ', conrelid, conname, contype), ',' ORDER BY conrelid, conname)
+   FROM pg_constraint),
+  (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc),
+  (SELECT count(*) FROM pg_extension),
+  (SELECT string_agg(setconfig::text, ',') FROM pg_db_role_setting
+   WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))),
+  (SELECT datacl FROM pg_database WHERE datname = current_database())))
+"""
+"""What a database is like apart from its rows."""
+
+_TABLES = """
+SELECT quote_ident(relname), pg_relation_size(oid) FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname
+"""
+_NUMBERS = """
+SELECT quote_ident(sequencename), start_value, last_value FROM pg_sequences
+WHERE schemaname = 'public' ORDER BY sequencename
+"""
+
+
+class _Stored(NamedTuple):
+    """What is in a database with the tables of a store in which nothing was written yet."""
+
+    shape: str
+    rows: Mapping[str, str]
+    """By table, of those that are not empty, as JSON."""
+    numbers: Sequence[tuple[str, int, int | None]]
+    """The sequences with their first values, and their last ones."""
+
+
+_STORED: Final[dict[str, _Stored]] = {}
+"""By the URL of the server."""
+
+
+def _stored(server: str, connection: sa.Connection) -> str:
     """The name of the server's database that all those with a store's tables are copies of."""
     name = "store"
-    there = sa.text("SELECT 1 FROM pg_database WHERE datname = :name")
-    if connection.execute(there, {"name": name}).scalar() is None:
+    if server not in _STORED:
         from lakewarden.store import open_store  # here, since the tracer of coverage looks by now
 
         connection.execute(sa.text(f"CREATE DATABASE {name}"))
         url = connection.engine.url.set(database=name)
         open_store(url.render_as_string(hide_password=False)).close()
+        with _connected(url) as stored:
+            tables = [table for table, _ in stored.exec_driver_sql(_TABLES)]
+            rows = {
+                table: stored.exec_driver_sql(f"SELECT json_agg(t)::text FROM {table} t").scalar()
+                for table in tables
+            }
+            _STORED[server] = _Stored(
+                stored.exec_driver_sql(_SHAPE).scalar_one(),
+                {table: text for table, text in rows.items() if text is not None},
+                [(name, first, last) for name, first, last in stored.exec_driver_sql(_NUMBERS)],
+            )
     return name
+
+
+def _is_emptied(url: sa.URL, stored: _Stored) -> bool:
+    """Whether the database has all that it was made with, and nothing else, and nobody uses it."""
+    try:
+        with _connected(url) as connection:
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            if connection.exec_driver_sql(_SHAPE).scalar() != stored.shape:
+                return False
+            tables = connection.exec_driver_sql(_TABLES).all()
+            if any(size > _LARGE_BYTES for _, size in tables):
+                return False
+            connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+            for table, size in tables:
+                if size:
+                    connection.exec_driver_sql(f"DELETE FROM {table}")
+            for table, rows in stored.rows.items():
+                sql = (
+                    f"INSERT INTO {table} SELECT * FROM json_populate_recordset(NULL::{table}, %s)"
+                )
+                connection.exec_driver_sql(sql, (rows,))
+            for name, first, last in stored.numbers:
+                number = (name, first if last is None else last, last is not None)
+                connection.exec_driver_sql("SELECT setval(%s, %s, %s)", number)
+    except sa.exc.DBAPIError:  # it is not there any more, or takes no connections
+        return False
+    return True
 
 
 @contextmanager

@@ -31,6 +31,7 @@ def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield fresh
 
 
+@pytest.mark.by_day(3)
 def test_everything_comes_back_on_either_engine(
     store: SqlStore, other_url: str, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ def test_everything_comes_back_on_either_engine(
         assert write(other, *tables(1, 999)) == 3
 
 
+@pytest.mark.by_day(2, turns=True)
 def test_ids_are_not_given_again_after_a_restore(
     store: SqlStore, other_url: str, tmp_path: Path
 ) -> None:
@@ -71,6 +73,7 @@ def test_ids_are_not_given_again_after_a_restore(
             assert reading.ids(REALM, [last])[last] > given
 
 
+@pytest.mark.by_day(2, turns=True)
 def test_a_backup_is_of_one_moment_while_others_write(
     store: SqlStore, other_url: str, tmp_path: Path
 ) -> None:
@@ -108,6 +111,7 @@ def test_a_backup_is_of_one_moment_while_others_write(
             assert {row.revision for row in reading.feed(1)} == set(range(2, revision + 1))
 
 
+@pytest.mark.by_day(2, turns=True)
 def test_a_damaged_file_is_refused_and_nothing_comes_in(
     store: SqlStore, other_url: str, tmp_path: Path
 ) -> None:
@@ -143,6 +147,7 @@ def test_a_damaged_file_is_refused_and_nothing_comes_in(
         assert (other.revision(), facts(other).entities) == (0, [])
 
 
+@pytest.mark.by_day(2, turns=True)
 def test_what_is_there_is_not_written_over(store: SqlStore, other_url: str, tmp_path: Path) -> None:
     with_realm(store)
     file = tmp_path / "backup"

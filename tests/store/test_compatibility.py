@@ -165,7 +165,7 @@ def test_a_write_that_locks_nothing_ends_before_the_step_or_is_refused(
             with older._changing() as connection:
                 migrating = pool.submit(migrate, server_url, force=True)
                 with pytest.raises(TimeoutError):
-                    migrating.result(timeout=1.0)
+                    migrating.result(timeout=0.3)
                 connection.execute(schema.usage.delete())
                 assert not migrating.done()
             assert migrating.result(timeout=60.0) == (THIS, CONTRACTED)

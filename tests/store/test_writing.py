@@ -300,7 +300,7 @@ def test_a_locked_write_keeps_the_others_waiting(store: SqlStore) -> None:
 
 
 def test_a_writer_that_waits_too_long_is_told_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "WAIT_SECONDS", 1)
+    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.1)
     with open_store(url) as store, store.writing():
         with pytest.raises(Unavailable, match="lock"), store.writing():
             pass

@@ -50,7 +50,7 @@ class Share(NamedTuple):
     explained: float
 
 
-SOME: Final = Share(10, 4, 0.05)
+SOME: Final = Share(5, 4, 0.02)
 ALL: Final = Share(10_000, 10_000, 0.2)
 SHARES: Final = [
     pytest.param(SOME, id="some"),

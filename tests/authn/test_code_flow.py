@@ -39,9 +39,10 @@ def settings(idp: Provider, **more: object) -> dict[str, Any]:
     return {"auth": "oidc", "oidc": oidc, "root_token": ROOT}
 
 
-@pytest.fixture
-def api(tmp_path: Path, idp: Provider) -> Iterator[Api]:
-    with Api(tmp_path, **settings(idp)) as api:
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory, idp: Provider) -> Iterator[Api]:
+    """A server for all tests: what they leave in it are sessions, rows of the trail and a right."""
+    with Api(tmp_path_factory.mktemp("served"), **settings(idp)) as api:
         yield api
 
 
@@ -184,11 +185,13 @@ def test_an_answer_counts_once(api: Api, idp: Provider) -> None:
     assert (answer.status, "login has expired" in answer.body) == (401, True)
 
 
-def test_a_login_ends_after_ten_minutes(api: Api, idp: Provider) -> None:
+def test_a_login_ends_after_ten_minutes(
+    api: Api, idp: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     login = Login(api)
     back = idp.log_in(login.url, "ana")
     now = api.service.clock()
-    api.service.clock = lambda: now + SECONDS + 1.0
+    monkeypatch.setattr(api.service, "clock", lambda: now + SECONDS + 1.0)
     answer = login.come_back(back)
     assert (answer.status, "took too long" in answer.body) == (401, True)
 

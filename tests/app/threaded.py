@@ -18,10 +18,9 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from lakewarden.app import server
-from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings, load
 from lakewarden.http.exchange import Dialect
-from tests.app.cheap_passwords import cheap_passwords
+from tests.app.cheap_applications import cheap_application
 from tests.app.serving import PATIENT_LIMITS, Served
 
 PATIENCE = 120
@@ -68,8 +67,7 @@ def listening(
     settings: Settings, folder: Path, dialects: Sequence[Dialect] | None = None
 ) -> Iterator[int]:
     """The port of a server with these settings that is ready."""
-    application = Application(settings, dialects)
-    cheap_passwords(application)
+    application = cheap_application(settings, dialects)
     workers = folder / "workers"
     workers.mkdir()
     config = server._config(settings, workers)

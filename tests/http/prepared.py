@@ -31,13 +31,19 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
 
 
 def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
-    """The store of the folder, or the one at `url`, opened, and a service that has loaded it.
+    """The store of the folder, or the one at `url`, opened, and a service that has loaded it."""
+    known = None if url else digest(folder / "store")
+    store = open_store(url or f"sqlite:///{folder}/store")
+    service = DecisionService(store)
+    load(service, known)
+    return store, service
+
+
+def load(service: DecisionService, digest: bytes | None) -> None:
+    """Loads the state of a service whose store had this digest when it was opened.
 
     A state never changes, so services over stores that are alike to the byte begin with the same.
     """
-    digest = None if url else _digest(folder / "store")
-    store = open_store(url or f"sqlite:///{folder}/store")
-    service = DecisionService(store)
     known = None if digest is None else _LOADED.pop(digest, None)
     if known is None:
         service.open()
@@ -51,10 +57,9 @@ def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
         _LOADED[digest] = known
         if len(_LOADED) > _MOST:
             del _LOADED[next(iter(_LOADED))]
-    return store, service
 
 
-def _digest(file: Path) -> bytes | None:
+def digest(file: Path) -> bytes | None:
     """Of all that the store holds; None where somebody has it open, or it is not there yet."""
     if not file.exists() or file.with_name(f"{file.name}-wal").exists():
         return None

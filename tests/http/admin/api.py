@@ -14,7 +14,7 @@ import httpx
 from lakewarden.app.build import Application
 from lakewarden.config.settings import load
 from lakewarden.service.decision_service import DecisionService
-from tests.app.cheap_passwords import cheap_passwords
+from tests.app.cheap_applications import cheap_application, open_cheaply
 from tests.app.serving import PATIENT_LIMITS
 
 ADMIN = "admin"
@@ -33,9 +33,8 @@ class Api:
 
     def __init__(self, folder: Path, app: Application | None = None, **settings: object) -> None:
         own = {"database": f"sqlite:///{folder}/store", "limits": PATIENT_LIMITS}
-        self.app = app or Application(load(None, {**own, **settings}, {}))
-        cheap_passwords(self.app)
-        self.app.open()
+        self.app = app or cheap_application(load(None, {**own, **settings}, {}))
+        open_cheaply(self.app)
         self._runner = asyncio.Runner()
         transport = httpx.ASGITransport(self.app)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")

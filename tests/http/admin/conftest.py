@@ -16,6 +16,7 @@ HIDDEN = "table:lk:sales.raw.salaries"
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Api]:
+    prepared(tmp_path, (__name__, "started"), _started)
     with Api(tmp_path) as api:
         yield api
 
@@ -26,6 +27,10 @@ def lake(tmp_path: Path) -> Iterator[Api]:
     prepared(tmp_path, __name__, _filled)
     with Api(tmp_path) as api:
         yield api
+
+
+def _started(folder: Path) -> None:
+    Api(folder).__exit__(None, None, None)
 
 
 def _filled(folder: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 from pydantic import SecretStr
 
-from lakewarden.app.build import Application
 from lakewarden.authn.password import Passwords
 from lakewarden.config.settings import Limits, Settings
 from lakewarden.kernel.change import PrincipalChanged
@@ -25,7 +24,7 @@ from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.app.asgi import AppClient, close
-from tests.app.cheap_passwords import cheap_passwords
+from tests.app.cheap_applications import cheap_application, open_cheaply
 from tests.app.serving import PATIENT_LIMITS, Answer
 from tests.http.prepared import prepared
 
@@ -82,9 +81,8 @@ class Site:
         self.now = now
         self.passwords = Counted()
         _prepare(settings)
-        self.application = Application(settings)
-        cheap_passwords(self.application, self.passwords)
-        self.application.open()
+        self.application = cheap_application(settings, passwords=self.passwords)
+        open_cheaply(self.application)
         self.service.clock = lambda: self.now
         self.asked = AppClient(self.application, asyncio.new_event_loop())
 
@@ -195,8 +193,7 @@ def _prepare(settings: Settings) -> None:
 
     def start(folder: Path) -> None:
         database = f"sqlite:///{folder / Path(file).name}"
-        application = Application(settings.model_copy(update={"database": database}))
-        cheap_passwords(application)
+        application = cheap_application(settings.model_copy(update={"database": database}))
         application.open()
         close(AppClient(application, asyncio.new_event_loop()))
 

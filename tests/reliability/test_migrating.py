@@ -8,7 +8,7 @@ import pytest
 
 from tests.reliability.migrating import trials
 
-SOME = 3
+SOME = 2
 KILLS = 20
 
 

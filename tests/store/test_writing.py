@@ -307,6 +307,7 @@ def test_a_writer_that_waits_too_long_is_told_so(url: str, monkeypatch: pytest.M
         assert store.revision() == 0
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("many", [40_000, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_a_great_many_effects_are_one_write(store: SqlStore, many: int) -> None:

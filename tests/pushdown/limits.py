@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden.expressions.masks import Mask
 from lakewarden.kernel.entity import Entity
@@ -18,6 +19,9 @@ from lakewarden.service.read_limits import binding_mask, row_filters
 from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.test_judged import belonging, limit, reading
 from tests.pushdown.estate import COLUMN_ORDER, ROWS, TargetEstate
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 MASKS = ("null", "hash", "last4", "redact", "constant 'x'", "sql 'upper(region)'")
 
@@ -41,18 +45,26 @@ def limited(facts: Facts, seed: int) -> Facts:
 
 def rows_left(made: TargetEstate, user: Principal, table: Entity) -> list[tuple[Any, ...]]:
     """What the user sees of `ROWS` in the table, as DuckDB and Python have it."""
-    import duckdb
-
-    types = {**dict.fromkeys(COLUMN_ORDER, "varchar"), "amount": "integer"}
-    filters = row_filters(made.lasting, Request(user, "", table, NOW), "duckdb", types)
-    connection = duckdb.connect()
-    columns = ", ".join(f"{name} {type}" for name, type in types.items())
-    connection.execute(f"CREATE TABLE t ({columns})")
-    connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(types))})", ROWS)
+    filters = row_filters(made.lasting, Request(user, "", table, NOW), "duckdb", _TYPES)
     where = " AND ".join(f"({one})" for one in filters) or "true"
-    rows = connection.execute(f"SELECT * FROM t WHERE {where}").fetchall()
+    rows = _in_duckdb().execute(f"SELECT * FROM t WHERE {where}").fetchall()
     masks = masks_of(made, user, table)
     return [masked(row, masks) for row in rows]
+
+
+_TYPES: Final = {**dict.fromkeys(COLUMN_ORDER, "varchar"), "amount": "integer"}
+
+
+@cache
+def _in_duckdb() -> DuckDBPyConnection:
+    """A database whose table `t` has `ROWS`; nobody writes to it."""
+    import duckdb
+
+    connection = duckdb.connect()
+    columns = ", ".join(f"{name} {type}" for name, type in _TYPES.items())
+    connection.execute(f"CREATE TABLE t ({columns})")
+    connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(_TYPES))})", ROWS)
+    return connection
 
 
 def masks_of(made: TargetEstate, user: Principal, table: Entity) -> dict[str, Mask]:

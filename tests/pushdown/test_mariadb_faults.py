@@ -27,7 +27,7 @@ from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
 from tests import servers
-from tests.pushdown.estate import altered, facts_of, state_of
+from tests.pushdown.estate import SMALL, altered, facts_of, state_of
 from tests.pushdown.limits import limited
 from tests.pushdown.mariadb_estate import (
     Connection,
@@ -45,7 +45,7 @@ READING = ("SELECT", "SHOW", "SET SESSION", "SET NAMES", "SET AUTO")
 @pytest.fixture(params=SERVERS)
 def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
     """A realm with filters and masks that was pushed, and is to be pushed otherwise."""
-    facts = limited(facts_of(SEED), SEED)
+    facts = limited(facts_of(SEED, SMALL), SEED)
     with estate(request.getfixturevalue(request.param), altered(facts, SEED)) as first:
         first.push()
         yield first.with_facts(facts)
@@ -285,7 +285,7 @@ def test_a_second_pusher_is_refused_in_the_middle(made: MariadbEstate) -> None:
 
 def test_a_clock_that_is_set_back(made: MariadbEstate) -> None:
     """A realm that was compiled for later says nothing of now."""
-    facts = limited(facts_of(SEED), SEED)
+    facts = limited(facts_of(SEED, SMALL), SEED)
     later = replace(
         facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
     )
@@ -326,7 +326,7 @@ def filled(disk: Path) -> Path:
 
 @pytest.mark.nightly
 def test_a_disk_that_is_full(small_disk: Path) -> None:
-    facts = limited(facts_of(SEED), SEED)
+    facts = limited(facts_of(SEED, SMALL), SEED)
     with servers.mariadb() as server, estate(server, altered(facts, SEED)) as first:
         first.push()
         made = first.with_facts(facts)

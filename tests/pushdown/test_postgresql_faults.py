@@ -23,7 +23,7 @@ from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.wanted import wanted
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import facts_of, state_of
+from tests.pushdown.estate import SMALL, facts_of, state_of
 from tests.pushdown.frozen_process import frozen
 from tests.pushdown.limits import limited
 from tests.pushdown.postgresql_estate import (
@@ -39,7 +39,7 @@ SEED = 3
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
     """A target that nobody pushed to yet, with filters and masks to come."""
-    with estate(postgres_url, limited(facts_of(SEED), SEED)) as one:
+    with estate(postgres_url, limited(facts_of(SEED, SMALL), SEED)) as one:
         yield one
 
 
@@ -207,7 +207,7 @@ def test_a_realm_whose_setting_is_off(made: Estate) -> None:
 
 def test_a_clock_that_is_set_back(made: Estate) -> None:
     """A realm that was compiled for later says nothing of now."""
-    facts = limited(facts_of(SEED), SEED)
+    facts = limited(facts_of(SEED, SMALL), SEED)
     later = replace(
         facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
     )

@@ -26,7 +26,7 @@ from lakewarden.service.push_target import PushTarget
 from lakewarden.service.state import RealmState
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown import mariadb_estate, postgresql_estate
-from tests.pushdown.estate import TargetEstate, altered, facts_of
+from tests.pushdown.estate import SMALL, TargetEstate, altered, facts_of
 from tests.pushdown.limits import limited
 from tests.pushdown.ranger.admin_server import Ranger, serving
 from tests.pushdown.ranger.test_push import CHANGES, COLUMN, EU, MASK, US
@@ -41,7 +41,7 @@ READING = ("SELECT", "SHOW", "WITH", "BEGIN", "COMMIT", "SET SESSION", "SET NAME
 
 @contextmanager
 def estate_of(server: str, engine: str) -> Iterator[TargetEstate]:
-    facts = limited(facts_of(SEED), SEED)
+    facts = limited(facts_of(SEED, SMALL), SEED)
     module = postgresql_estate if engine == "postgresql" else mariadb_estate
     with module.estate(server, facts) as made:
         yield made
@@ -116,8 +116,8 @@ def plans(state: RealmState, database: push.Database, target: PushTarget) -> Pus
 
 
 def test_what_a_plan_shows_is_sent_word_for_word(made: TargetEstate) -> None:
-    facts, acts, target = limited(facts_of(SEED), SEED), set[str](), made.target
-    realms = (facts, altered(facts, SEED), facts_of(SEED), facts)
+    facts, acts, target = limited(facts_of(SEED, SMALL), SEED), set[str](), made.target
+    realms = (facts, altered(facts, SEED), facts_of(SEED, SMALL), facts)
     makes: list[Makes] = [partial(plans, made.with_facts(each).state) for each in realms]
     for number, make in enumerate([*makes, resets]):
         shown, said = sent(made, target, make)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -23,8 +24,13 @@ _NUMBERS = count(1)
 @pytest.fixture(scope="session")
 def s3() -> Iterator[str]:
     """The endpoint of the server."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication
     from moto.server import ThreadedMotoServer
 
+    # Of each request it looks through 180 folders and patterns of addresses for what it is about.
+    patch = pytest.MonkeyPatch()
+    find = functools.cache(DomainDispatcherApplication.get_backend_for_host)
+    patch.setattr(DomainDispatcherApplication, "get_backend_for_host", find)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it logs every request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -33,6 +39,7 @@ def s3() -> Iterator[str]:
         yield f"http://{host}:{port}"
     finally:
         server.stop()
+        patch.undo()
 
 
 @pytest.fixture(scope="session")

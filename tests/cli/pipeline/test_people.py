@@ -18,6 +18,8 @@ from lakewarden.pipeline.session import Deferred
 from tests.cli.realms import Cli, write_realm
 
 NOTHING: Any = None  # whatever is asked of Spark fails
+ASKED: Any = {"privileges": ["SELECT_TABLE"], "operations": ["none"]}
+"""As little as can be reviewed: who reaches what is named whatever is asked."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def review(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     spark: Any = Deferred(NOTHING, is_here=True)
     make_index(realm, folder / "index", spark=spark, now=0)
-    make_review(folder / "index", folder / "review", spark=spark, operations=["none"])
+    make_review(folder / "index", folder / "review", spark=spark, **ASKED)
     return folder / "review"
 
 
@@ -93,7 +95,7 @@ def test_of_many_people_the_first_are_named_and_all_are_counted(
     monkeypatch.setattr(named_access, "NAMES", 1)
     spark: Any = Deferred(NOTHING, is_here=True)
     out = tmp_path / "review"
-    make_review(review.parent / "index", out, spark=spark, operations=["none"])
+    make_review(review.parent / "index", out, spark=spark, **ASKED)
     found = cli("pipeline", "people", str(out), "lk:c.s.pay", "--way", "read")
     assert "read  2  ana and 1 more" in found.out
     assert "the list is truncated" in found.err
@@ -125,7 +127,7 @@ def test_that_nothing_is_sensitive_is_said(cli: Cli, review: Path) -> None:
     out = review.parent / "other"
     spark: Any = Deferred(NOTHING, is_here=True)
     index = review.parent / "index"
-    make_review(index, out, spark=spark, operations=["none"], sensitive=["x"])
+    make_review(index, out, spark=spark, sensitive=["x"], **ASKED)
     found = cli("pipeline", "people", str(out), "--sensitive")
     assert (found.code, "no asset has a sensitive tag" in found.err) == (1, True)
 

@@ -113,7 +113,9 @@ def names_in(folder: Path) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+# That of Delta is read back on an object store by day, in storage/test_pinned_tables.
+@pytest.mark.by_day(1)
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
 def test_a_directory_is_read_back_from_its_tables(cli: Cli, source: Path, kind: str) -> None:
     file = source.parent / "catalog.toml"
     uri = f"sqlite:///{source.parent}/catalog.db"

@@ -288,6 +288,7 @@ def test_bytes_that_are_no_message_get_a_status(gateway: Running) -> None:
             assert error.value.code() == code
 
 
+@pytest.mark.nightly  # by day without a server: test_statements_are_denied
 @pytest.mark.spark
 def test_the_real_client_gets_no_statement_through(gateway: Running) -> None:
     spark = gateway.session("ana")
@@ -338,6 +339,7 @@ REACHING: Mapping[str, Callable[[SparkSession, Any], Any]] = {
 
 
 @pytest.mark.spark
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("way", REACHING)
 def test_what_is_hidden_is_not_reached(gateway: Running, way: str) -> None:
     spark = gateway.session("ana")

@@ -43,6 +43,7 @@ def test_filters_and_masks_hold(gateway: Running) -> None:
     assert [tuple(row) for row in joined.collect()] == [("****9999", 1)]
 
 
+@pytest.mark.nightly  # by day in test_statements.py
 def test_temporary_views_keep_filters_and_masks(gateway: Running) -> None:
     spark = gateway.session("ana")
     spark.table("customers").createOrReplaceTempView("mine")
@@ -87,6 +88,12 @@ def test_sql_reads_through_filters_and_masks(gateway: Running) -> None:
         " group by o.id, c.iban"
     )
     assert [tuple(row)[:2] for row in spark.sql(text).collect()] == [(1, "****9999")]
+    assert gateway.session("bo").sql("select count(*) as n from orders").collect()[0].n == 3
+
+
+@pytest.mark.nightly
+def test_sql_reads_views_and_frames(gateway: Running) -> None:
+    spark = gateway.session("ana")
     assert spark.sql("select count(*) as n from totals").collect()[0].n == 2
     spark.sql("select iban as shown from customers").createOrReplaceTempView("shown")
     assert [row.shown for row in spark.sql("select shown.shown from shown").collect()] == [
@@ -95,9 +102,9 @@ def test_sql_reads_through_filters_and_masks(gateway: Running) -> None:
     frame = spark.createDataFrame([(1, "x")], ["id", "word"])
     joined = spark.sql("select word, region from {df} d join orders o on d.id = o.id", df=frame)
     assert [tuple(row) for row in joined.collect()] == [("x", "eu")]
-    assert gateway.session("bo").sql("select count(*) as n from orders").collect()[0].n == 3
 
 
+@pytest.mark.nightly
 def test_the_current_database_is_the_gateways(gateway: Running) -> None:
     spark = gateway.new_session("olga")
     spark.sql("use hr").collect()

@@ -82,6 +82,7 @@ def test_a_table_that_is_dropped_and_made_again_has_its_masks(followed: Running)
     service.write(SYSTEM, lambda d: d.change(REALM, StatementRemoved("again")))
 
 
+@pytest.mark.nightly  # by day statements make them
 def test_frames_make_tables_too(followed: Running) -> None:
     bo = followed.session("bo")
     rows = bo.createDataFrame([(1, "first")], "id long, text string")
@@ -95,6 +96,7 @@ def test_frames_make_tables_too(followed: Running) -> None:
         assert owners(followed, name) is None
 
 
+@pytest.mark.nightly
 def test_schemas_are_followed(followed: Running) -> None:
     olga = followed.session("olga")
     olga.sql("create schema if not exists made_s").collect()

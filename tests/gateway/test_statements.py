@@ -177,6 +177,7 @@ def _scratch(gateway: Running) -> Iterator[Running]:
     olga.sql("drop table sales.scratch").collect()
 
 
+@pytest.mark.nightly  # by day in test_following.py
 @pytest.mark.spark
 def test_statements_do_on_a_server_what_they_say(scratch: Running) -> None:
     bo, olga = scratch.session("bo"), scratch.session("olga")

@@ -103,6 +103,7 @@ def test_an_account_that_others_were_granted_is_left_out(
     assert reads(made, BO)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("option", ["INHERIT FALSE, SET TRUE", "INHERIT TRUE, SET FALSE"])
 def test_so_it_is_however_it_was_granted(
     made: Estate, own: psycopg.Connection[Any], option: str
@@ -120,6 +121,7 @@ def test_whoever_made_an_account_has_nothing_of_it(
     assert (reads(made, BO), reads(made, ANA)) == (True, False)
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(
     ("edit", "power"),
     [
@@ -155,6 +157,7 @@ def test_drift_names_what_a_role_of_ours_was_made(
     assert found.denied == ("bo",)
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(
     "edit",
     [
@@ -197,6 +200,7 @@ def test_so_it_is_where_that_is_in_another_database(
             own.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("option", ["ADMIN TRUE", "SET TRUE", "INHERIT FALSE"])
 def test_a_membership_with_other_options_is_made_anew(
     made: Estate, own: psycopg.Connection[Any], option: str
@@ -321,6 +325,7 @@ def as_account(made: Estate, name: str) -> Estate:
     return replace(made, address=Address(url.render_as_string(hide_password=False), "pg"))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("made_by", ["an account", "a superuser"])
 def test_an_account_that_did_not_make_our_roles_is_told_what_it_lacks(
     made: Estate, own: psycopg.Connection[Any], made_by: str
@@ -367,6 +372,7 @@ def test_a_role_that_is_called_public_is_not_everybody(
         own.execute('DROP OWNED BY "PUBLIC"; DROP ROLE "PUBLIC"')
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("options", ["LOGIN", "LOGIN SUPERUSER"])
 def test_nobody_may_log_in_as_a_role(
     made: Estate, own: psycopg.Connection[Any], options: str
@@ -424,6 +430,7 @@ IBAN, REGION = (Entity("column", f"{ORDERS.name}.{name}") for name in ("iban", "
 WRITES = frozenset({"SELECT_TABLE", "INSERT_ROWS", "UPDATE_ROWS", "DELETE_ROWS"})
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("right", "act"), [("UPDATE_ROWS", "UPDATE s.orders SET {} = 'x'"),
                        ("INSERT_ROWS", "INSERT INTO s.orders ({}) VALUES ('x')")],

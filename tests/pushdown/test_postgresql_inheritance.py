@@ -20,7 +20,8 @@ from lakewarden.pushdown.grants import MASKED_READ, Path
 from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.read_limits import row_filters
 from lakewarden.testing.world_draft import NOW
-from tests.pushdown.estate import facts_of
+from lakewarden.testing.worlds import Size
+from tests.pushdown.estate import SIZE, SMALL, facts_of
 from tests.pushdown.limits import limited, masks_of
 from tests.pushdown.postgresql_estate import COLUMN_TYPES, Estate, administrator, estate
 from tests.pushdown.test_postgresql import compare
@@ -105,6 +106,7 @@ def test_a_parent_whose_children_are_open_is_granted(made: Estate) -> None:
     assert made.push()[1] == 0
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("right", RIGHTS)
 def test_a_parent_is_not_reached_by_whom_a_child_denies_the_act(made: Estate, right: str) -> None:
     wish = pushed(made, denied(right, SECRET))
@@ -117,6 +119,7 @@ def test_a_parent_is_not_reached_by_whom_a_child_denies_the_act(made: Estate, ri
         assert whys(wish, act) == said
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "limit",
     [
@@ -185,10 +188,10 @@ def test_partitions_are_children(made: Estate) -> None:
 # --- random worlds ---
 
 
-def check(server: str, seed: int) -> Counter[str]:
+def check(server: str, seed: int, size: Size = SIZE) -> Counter[str]:
     """What is reached by a parent is allowed in each child, as far as its limits leave it."""
     counts: Counter[str] = Counter()
-    for facts in (facts_of(seed), limited(facts_of(seed), seed)):
+    for facts in (facts_of(seed, size), limited(facts_of(seed, size), seed)):
         with estate(server, facts) as made, administrator(made.address.url) as own:
             tables = {path: one for path, one in made.objects().items() if one.type == "table"}
             parents = dict(_inherit(own, sorted(tables), random.Random(seed)))
@@ -248,7 +251,7 @@ def _compare_limits(
 
 
 def test_the_database_reaches_no_more_by_a_parent(postgres_url: str) -> None:
-    counts = sum((check(postgres_url, seed) for seed in DAY), Counter())
+    counts = sum((check(postgres_url, seed, SMALL) for seed in DAY), Counter())
     assert counts["SELECT True"] > 0 < counts["UPDATE True"], counts
 
 

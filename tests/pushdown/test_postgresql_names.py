@@ -122,6 +122,7 @@ def _held(made: Estate, user: str) -> set[str]:
     return {what for path, what in made.held_privileges(Principal(USER, user)) if len(path) > 1}
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("begins", "ends", "given"),
     [

@@ -68,6 +68,7 @@ BOTH = ("ana", "bo")
 READ, BY = "SELECT THROUGH ", "CREATE FUNCTION lib.f() RETURNS bigint LANGUAGE sql"
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize(
     ("edit", "found"),
     [

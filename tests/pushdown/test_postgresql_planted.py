@@ -43,6 +43,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("planted", PLANTED)
 def test_what_is_planted_for_a_role_keeps_nobody_a_right(
     kept: Estate, own: psycopg.Connection[Any], planted: str
@@ -62,6 +63,7 @@ def test_what_is_planted_for_a_role_keeps_nobody_a_right(
     assert not kept.held().roles
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("is_super", [False, True])
 def test_a_schema_for_masking_views_that_others_made_is_not_ours(
     kept: Estate, made: Estate, own: psycopg.Connection[Any], is_super: bool
@@ -90,6 +92,7 @@ def test_a_schema_for_masking_views_that_others_made_is_not_ours(
     assert not reads(target, BO)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("statement", [FILTER, MASK])
 def test_a_type_that_a_condition_does_not_fit_stops_no_push(
     kept: Estate, own: psycopg.Connection[Any], statement: Statement

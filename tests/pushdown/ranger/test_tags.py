@@ -407,7 +407,7 @@ CHANGES: Mapping[str, Callable[[], Two]] = {
 
 def test_a_push_with_tags_that_is_killed_opens_nothing_and_goes_on() -> None:
     """Killed at a few requests; by night at each."""
-    check_tags("tags come and others go", 11)
+    check_tags("tags come and others go", 23)
 
 
 @pytest.mark.nightly

@@ -153,7 +153,7 @@ def test_a_push_gateway_gets_the_figures_and_its_absence_stops_nothing(
         def log_message(self, format: str, *args: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     address = f"127.0.0.1:{server.server_port}"
     words = ("--every", "1h", "--rounds", "1", "--push-gateway", address)
     try:

@@ -243,7 +243,7 @@ def rest_catalog(folder: Path) -> Iterator[RestCatalog]:
     catalog = RestCatalog(sql)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(catalog))
     catalog.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield catalog

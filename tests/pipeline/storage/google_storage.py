@@ -78,7 +78,7 @@ def google_storage(folder: Path) -> Iterator[GoogleStorage]:
                 ("127.0.0.1", 0), partial(_Door, _State(client, key.public_key()))
             ) as door,
         ):
-            Thread(target=door.serve_forever, daemon=True).start()
+            Thread(target=door.serve_forever, args=(0.02,), daemon=True).start()
             account = folder / "account.json"
             account.write_text(json.dumps(credentials(key)), "utf-8")
             yield GoogleStorage(f"http://127.0.0.1:{door.server_port}", behind, account)

@@ -88,7 +88,7 @@ def killing_server() -> Iterator[KillingServer]:
         return killing.answer(app, environ, start)
 
     server = make_server("127.0.0.1", 0, answer, threaded=True, request_handler=MotoRequestHandler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     killing.endpoint = f"http://127.0.0.1:{server.server_port}"
     try:

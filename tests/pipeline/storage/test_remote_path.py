@@ -372,7 +372,7 @@ def test_what_a_store_fails_at_never_reads_as_missing(
     monkeypatch.setitem(cloud_store._RETRY, "max_retries", 0)
     monkeypatch.setattr(_Failing, "status", status)
     with HTTPServer(("127.0.0.1", 0), _Failing) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         told(**_variables(f"http://127.0.0.1:{server.server_port}", tmp_path))
         _check_unavailable(RemotePath(root, "a"), f"{status} ")
         server.shutdown()

@@ -60,7 +60,9 @@ class Recorder:
             setattr(Passing, f"do_{method}", Passing._pass)
         self._server = _Server(("127.0.0.1", 0), Passing)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -80,6 +80,7 @@ def check_same(wire: Wire, ways: Sequence[Way] = WAYS) -> None:
         assert facts(wire) == before, way.__name__
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_of_the_sample_estate(wire: Wire) -> None:
     records: list[Any] = json.loads(sample.path("datahub").read_text("utf-8"))

@@ -179,7 +179,7 @@ def aws_server() -> Iterator[Aws]:
             """Logs nothing."""
 
     front = ThreadingHTTPServer(("127.0.0.1", 0), Front)
-    thread = Thread(target=front.serve_forever, daemon=True)
+    thread = Thread(target=front.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     aws.endpoint = f"http://127.0.0.1:{front.server_port}"
     try:

@@ -256,7 +256,7 @@ FAULTS: list[tuple[Fault, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("fault", "error", "message"), FAULTS)
 def test_what_is_half_read_is_refused(
     aws: Aws,

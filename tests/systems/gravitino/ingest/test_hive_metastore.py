@@ -173,7 +173,7 @@ def _spoil(url: str, kind: str, places: list[tuple[str, str]]) -> Iterator[tuple
     engine.dispose()
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", [kind for kind in CELLS if kind != "NUL"])
 def test_a_bad_cell_is_refused_or_opens_nothing(
     kind: str, metastore: str, unstarted: SparkSession, tmp_path: Path

@@ -288,7 +288,7 @@ IN_POSTGRES: dict[str, dict[str | None, str]] = {
 """What each operation takes in PostgreSQL: the ways, and what has no way of its own."""
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_postgres_and_the_catalog_agree_on_who_reads_changes_and_alters(
     postgres_url: str, seed: int
@@ -498,7 +498,7 @@ def _succeeds(server: Server, statement: str) -> bool:
     return True
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed: int) -> None:
     read, modified, changed, overstated = 0, 0, 0, list[str]()

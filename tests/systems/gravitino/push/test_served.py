@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from lakewarden.cli import main
 from tests.app.serving import Served, server
+from tests.app.threaded import threaded
 from tests.pushdown.relay import HANGING, OPEN, Relay, columns, relay
 from tests.servers import fresh_database
 from tests.systems.gravitino.push.hooked import CATALOG, GRANT, LAKE, READ
@@ -157,7 +158,8 @@ def test_it_is_delivered_apart_from_the_server(
 ) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     monkeypatch.setenv("LAKEWARDEN_PUSH__HOSTS", "127.0.0.1")
-    with server(tmp_path, environment=APART) as only:
+    apart = {"hosts": ["127.0.0.1"], "deliver": False}
+    with threaded(tmp_path, push=apart) as only:
         furnish(only, port.port, database.info.dbname)
         grant(only)
         assert main(["push", "deliver", "--once", "--database", store]) == 0

@@ -218,7 +218,7 @@ def test_an_administrator_is_never_refused(api: Api, one: Endpoint) -> None:
     assert answer.status in (200, 201, 204, 404, 409), answer
 
 
-@pytest.mark.by_day(208)
+@pytest.mark.by_day(113)
 @each
 @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_words_are_bad_input_and_never_an_error_of_ours(

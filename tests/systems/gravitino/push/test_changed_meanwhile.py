@@ -51,12 +51,14 @@ class Followed:
     now: float = 1_800_000_000.0
     told: list[tuple[str, int, str]] = field(default_factory=list)
 
-    def administer(self) -> None:
-        """A clock that stands still, and somebody who may do everything."""
+    def stop_clock(self) -> None:
+        """A clock that stands still."""
         self.wire.service.clock = lambda: self.now
-        self.wire.service.write(SYSTEM, realms.establish_control)
-        make = partial(make_administrator, user=BOSS.user, directory=DIRECTORY)
-        self.wire.service.write(SYSTEM, make)
+
+    def administer(self) -> None:
+        """See `stop_clock`, and `_administer`."""
+        self.stop_clock()
+        _administer(self.wire)
 
     def pushing(self, connect: Connect = connect_target) -> Pushing:
         service = self.wire.service
@@ -125,13 +127,34 @@ def followed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Followe
     type = "trino" if request.param == WHOLE else "hive"
     with serving(ranger_of(type)) as ranger, Wire(tmp_path) as wire:
         made = Followed(wire, ranger)
-        made.administer()
-        switch_on(wire, type)
-        of_hive(wire, ranger, with_plugin=request.param == PLUGIN)
-        wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
-        if request.param != PLUGIN:
+        if request.param == PLUGIN:
+            made.administer()
+            switch_on(wire, type)
+            of_hive(wire, ranger)
+            wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+        else:
+            wire.built(_with_trino if request.param == WHOLE else _with_hive)
+            made.stop_clock()
             made.add(request.param)
         yield made
+
+
+def _administer(wire: Wire) -> None:
+    """Somebody who may do everything."""
+    wire.service.write(SYSTEM, realms.establish_control)
+    make = partial(make_administrator, user=BOSS.user, directory=DIRECTORY)
+    wire.service.write(SYSTEM, make)
+
+
+def _with_hive(wire: Wire, type: str = "hive") -> None:
+    _administer(wire)
+    switch_on(wire, type)
+    of_hive(wire, ranger_of(type), with_plugin=False)
+    wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
+
+
+def _with_trino(wire: Wire) -> None:
+    _with_hive(wire, "trino")
 
 
 def afterwards(meanwhile: Meanwhile) -> Connect:

@@ -11,7 +11,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -169,8 +169,9 @@ def packages() -> Picture:
         width = (920 - 10 * (len(there) - 1)) // len(there)
         for number, name in enumerate(there):
             kind = "box" if name.startswith("systems") else "core"
-            uses = ", ".join(_uses(name))
-            fits = uses if len(uses) * 6 < width else f"uses {len(_uses(name))} packages"
+            used = _uses(name)
+            uses = ", ".join(used)
+            fits = uses if len(uses) * 6 < width else f"uses {len(used)} packages"
             sheet.box(10 + number * (width + 10), y, width, 42, kind, name, fits)
         y += 52
     return sheet
@@ -186,10 +187,19 @@ def _uses(name: str) -> list[str]:
     files = place.rglob("*.py") if place.is_dir() else [_module(name)]
     found = Counter[str]()
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in _statements(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lakewarden."):
                 found[str(node.module).split(".")[1]] += 1
     return sorted(set(found) - {name.split("/", maxsplit=1)[0]})
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements: nothing below an expression, where no import is and most of the tree."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += (one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr))
 
 
 def matrix() -> Picture:

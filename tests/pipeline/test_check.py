@@ -203,7 +203,7 @@ def test_a_row_with_two_reasons_is_set_aside_once(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too deep, and below what is not stored: only models of one's own have such types."""
-    levels = 3  # each of them is a query of Spark
+    levels = 1  # each of them is a query of Spark
     monkeypatch.setattr(check_rules, "MAX_LEVELS", levels)
     types = {**DATAHUB.types, "container": replace(DATAHUB.types["container"], judged=False)}
     chain = [box(n) for n in range(levels + 2)]

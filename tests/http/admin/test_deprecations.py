@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lakewarden.http.admin import openapi
 from lakewarden.http.admin.deprecations import DEPRECATED, Deprecation
-from lakewarden.http.admin.dialect import ENDPOINTS
-from tests.app.serving import Served, server
+from lakewarden.http.admin.dialect import ENDPOINTS, Admin
+from tests.app.serving import Served
+from tests.app.threaded import threaded
 
 SINCE, SUNSET = date(2027, 1, 31), date(2027, 9, 1)
 EARLIER, SOONER = date(2026, 12, 1), date(2027, 6, 1)
@@ -28,22 +30,15 @@ ANNOUNCED = {
     "sunset": "Wed, 01 Sep 2027 00:00:00 GMT",
     "link": '</openapi.json>; rel="deprecation"; type="application/json"',
 }
-_CUSTOM = """
-from datetime import date
-
-from lakewarden.http.admin.deprecations import DEPRECATED, Deprecation
-
-DEPRECATED.update({planted})
-"""
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server of a release in which some things are deprecated."""
-    folder = tmp_path_factory.mktemp("planted")
-    planted = repr(PLANTED).replace("datetime.date", "date")
-    (folder / "sitecustomize.py").write_text(_CUSTOM.format(planted=planted), "utf-8")
-    with server(folder / "served", environment={"PYTHONPATH": str(folder)}) as served:
+    Admin()  # the description of all servers of this process is made before these are
+    for name, deprecation in PLANTED.items():
+        monkeypatch.setitem(DEPRECATED, name, deprecation)
+    with threaded(tmp_path, admin="admin") as served:
         yield served
 
 
@@ -52,14 +47,12 @@ def announced(served: Served, method: str, path: str, body: object = None) -> di
     return {name: answer.headers[name] for name in ANNOUNCED if name in answer.headers}
 
 
-@pytest.mark.slow
 def test_an_endpoint_announces_it_in_every_answer(served: Served) -> None:
     assert announced(served, "GET", "/server/health") == ANNOUNCED
     assert announced(served, "GET", "/server/health?unknown=1") == ANNOUNCED
     assert announced(served, "GET", "/realms") == {}
 
 
-@pytest.mark.slow
 def test_a_parameter_or_member_announces_it_to_who_uses_it(served: Served) -> None:
     assert announced(served, "GET", "/audit?last=1") == ANNOUNCED
     assert announced(served, "GET", "/audit") == {}
@@ -68,7 +61,6 @@ def test_a_parameter_or_member_announces_it_to_who_uses_it(served: Served) -> No
     assert announced(served, "POST", "/realms", {**realm, "name": "s"}) == {}
 
 
-@pytest.mark.slow
 def test_of_several_the_first_days_count(served: Served) -> None:
     assert announced(served, "GET", "/server/settings") == {
         **ANNOUNCED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,10 +20,12 @@ from lakewarden.config.settings import Settings
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.service.steps import step
 from lakewarden.telemetry import environment, span_sender
+from tests import forkserver
 from tests.app.asgi import AppClient, close
 from tests.app.otlp_collector import Collector, attributes, collector
 from tests.app.serving import server
 from tests.app.stub import Stub
+from tests.app.untraced import tell_imported
 
 ROOT = "lw_root-token-of-these-tests-5Vq8Zt2LxW"
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -311,15 +312,10 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_of_the_library_is_imported_where_traces_are_off(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from lakewarden.app.build import Application\n"
-        "from lakewarden.config.settings import Settings\n"
-        f"made = Application(Settings(database='sqlite:///{tmp_path}/store'))\n"
-        "assert made.parts.tracing is None\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('opentelemetry')))"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
-    )
-    assert found.stdout.strip() == ""
+    context = forkserver.context()
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=tell_imported, args=(f"sqlite:///{tmp_path}/store", there))
+    process.start()
+    there.close()
+    assert here.recv() == []
+    process.join()

@@ -24,6 +24,7 @@ from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.administrators import make_administrator
 from tests.agreement import harness
+from tests.http.prepared import digest, load, prepared
 
 ADMIN: Final = Actor("root", credential="test")
 EVE: Final = Actor("eve", credential="test")
@@ -34,13 +35,29 @@ LAKE: Final = "lake"
 def opened(
     folder: Path, model: str = "gravitino", settings: Mapping[str, str] | None = None
 ) -> Iterator[DecisionService]:
-    """The decision service; `ADMIN` administers lakewarden, and the realm `lake` is empty."""
-    with open_store(f"sqlite:///{folder}/lakewarden.db") as store:
+    """The decision service; `ADMIN` administers lakewarden, and the realm `lake` is empty.
+
+    What it begins with is made once for a process, and copied; a state never changes.
+    """
+    known = None
+    if not (folder / _FILE).exists():
+        kind = ("opened", model, tuple(sorted((settings or {}).items())))
+        prepared(folder, kind, lambda fresh: _write(fresh, model, settings or {}))
+        known = digest(folder / _FILE)
+    with open_store(f"sqlite:///{folder}/{_FILE}") as store:
+        service = DecisionService(store, clock=lambda: NOW)
+        load(service, known)
+        yield service
+
+
+_FILE: Final = "lakewarden.db"
+
+
+def _write(folder: Path, model: str, settings: Mapping[str, str]) -> None:
+    with open_store(f"sqlite:///{folder}/{_FILE}") as store:
         service = DecisionService(store, clock=lambda: NOW)
         service.open()
-        if not service.state.realms:
-            service.write(SYSTEM, lambda transaction: _make(transaction, model, settings or {}))
-        yield service
+        service.write(SYSTEM, lambda transaction: _make(transaction, model, settings))
 
 
 def _make(transaction: WriteTransaction, model: str, settings: Mapping[str, str]) -> None:

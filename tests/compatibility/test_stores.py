@@ -175,7 +175,7 @@ def test_there_is_a_store_of_every_schema() -> None:
     assert sorted(compatibility.known() - {compatibility.newest()} - set(SCHEMAS)) == []
 
 
-@pytest.mark.by_day(5)
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_a_store_is_migrated_and_answers_as_before(
     schema: str,

@@ -56,7 +56,7 @@ def services(store: SqlStore) -> list[DecisionService]:
     return found
 
 
-@pytest.fixture(params=[2, pytest.param(5, marks=pytest.mark.nightly)])
+@pytest.fixture(params=[1, pytest.param(5, marks=pytest.mark.nightly)])
 def rounds(request: pytest.FixtureRequest) -> int:
     """How often a race takes place."""
     number: int = request.param

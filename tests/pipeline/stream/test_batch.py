@@ -85,6 +85,7 @@ def _ending(estate: Estate) -> None:
     estate.start()
 
 
+@pytest.mark.nightly  # by day one is renewed while the stream goes on
 def test_an_index_that_holds_no_longer_is_renewed_though_nothing_happened(
     spark: SparkSession, tmp_path: Path
 ) -> None:

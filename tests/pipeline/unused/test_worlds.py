@@ -83,10 +83,9 @@ def write(file: Path, whole: Snapshot, done: list[Access]) -> None:
             rows.writerow((day, "main", who, one.operation, *one.entity, one.n or 1))
 
 
-SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "datahub")]
-
-
-@pytest.mark.parametrize("name", ["cdap", *SELDOM])
+# By day a run is in test_run, and what random worlds come to in one process in test_proposal.
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["cdap", "gravitino", "datahub"])
 def test_a_run_finds_what_one_process_does(name: str, spark: SparkSession, tmp_path: Path) -> None:
     system = harness.system(name)
     realm, facts, whole, done = world(name, tmp_path)

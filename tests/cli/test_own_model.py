@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 import tomllib
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from lakewarden.cli import main
 from lakewarden.store import backup, open_store
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
@@ -46,33 +50,48 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     spared.spare(monkeypatch)
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> str:
-    file = tmp_path / "documents.toml"
-    file.write_text(TEXT, "utf-8")
-    return str(file)
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory, initialized: Path) -> Path:
+    """The model, the directory that the pipeline makes of the tables, and a store with its rows.
 
-
-@pytest.fixture
-def ingested(cli: Cli, tmp_path: Path, model: str) -> str:
-    """The directory that the pipeline makes of the tables."""
-    source, out = tmp_path / "in", str(tmp_path / "ingested")
-    source.mkdir()
+    To be copied.
+    """
+    folder = tmp_path_factory.mktemp("own")
+    shutil.copytree(initialized, folder, dirs_exist_ok=True)
+    model, source, out = (str(folder / name) for name in ("documents.toml", "in", "ingested"))
+    Path(model).write_text(TEXT, "utf-8")
+    Path(source).mkdir()
     for name, text in TABLES.items():
-        (source / name).write_text(text, "utf-8")
-    found = cli(
-        *("pipeline", "ingest", str(source), "--source", "csv", "--model", model, "--out", out)
-    )
-    assert found.code == 0, found.err
-    return out
+        Path(source, name).write_text(text, "utf-8")
+    at = ("--database", f"sqlite:///{folder}/store.db")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()):
+        spared.spare(patch)
+        for words in (
+            ("pipeline", "ingest", source, "--source", "csv", "--model", model, "--out", out),
+            ("realm", "create", "mine", "--model", model, *at),
+            ("load", out, "--realm", "mine", *at),
+        ):
+            assert main(words) == 0
+    return folder
 
 
 @pytest.fixture
-def stored(admin: Admin, model: str, ingested: str) -> Admin:
+def model(furnished: Path) -> str:
+    return str(furnished / "documents.toml")
+
+
+@pytest.fixture
+def ingested(furnished: Path, tmp_path: Path) -> str:
+    """The directory that the pipeline makes of the tables."""
+    return str(shutil.copytree(furnished / "ingested", tmp_path / "ingested"))
+
+
+@pytest.fixture
+def stored(cli: Cli, furnished: Path, tmp_path: Path) -> Admin:
     """A store with a realm of the model, which holds the directory's rows."""
-    admin("realm", "create", "mine", "--model", model)
-    admin("load", ingested, "--realm", "mine")
-    return admin
+    for file in furnished.glob("store.db*"):
+        shutil.copy(file, tmp_path)
+    return Admin(cli, f"sqlite:///{tmp_path}/store.db")
 
 
 def test_a_realm_is_made_of_a_file_and_listed(stored: Admin) -> None:

@@ -68,6 +68,7 @@ def short_names() -> Facts:
     )
 
 
+@pytest.mark.nightly  # by day in a MariaDB
 def test_hostile_names_are_exact_or_left_out(mysql_url: str) -> None:
     with estate(mysql_url, short_names()) as made:
         wish, _ = made.push()
@@ -168,6 +169,7 @@ def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
             assert made.held() == before, edit
 
 
+@pytest.mark.nightly  # by day in a MariaDB
 def test_roles_and_default_roles_of_others_stay(made: MariadbEstate) -> None:
     before = made.held()
     user, other = sorted({name for role in before.roles.values() for name in role.members})[:2]

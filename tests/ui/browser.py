@@ -17,7 +17,15 @@ from lakewarden.http.admin import openapi
 from lakewarden.http.admin.dialect import ENDPOINTS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
+    from playwright.sync_api import (
+        Browser,
+        BrowserContext,
+        ConsoleMessage,
+        Page,
+        Playwright,
+        Request,
+        Response,
+    )
 
 CHROMIUM: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WITH_WINDOWS: Final = CHROMIUM[1:]
@@ -213,6 +221,57 @@ class Visits:
             one.check()
         finally:
             one.page.close()
+
+    def forget(self) -> None:
+        """What pages kept in the browser is gone; the sessions stay."""
+        kept = {"origin": self.address, "storageTypes": "local_storage,session_storage"}
+        for context in self._contexts.values():
+            page = context.new_page()
+            context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
+            page.close()
+
+    def close(self) -> None:
+        """Ends the sessions."""
+        for context in self._contexts.values():
+            context.close()
+        self._contexts.clear()
+
+
+class Browsers:
+    """Browsers that stay open from one module to the next: a start takes longer than many a test.
+
+    They have an event loop in this thread as long as they are there, beside which no other can run.
+    """
+
+    def __init__(self) -> None:
+        self._playwright: Playwright | None = None
+        self._open: dict[str, Browser] = {}
+        self._visits: dict[tuple[Browser, str], Visits] = {}
+
+    def open(self, path: str) -> Browser:
+        """The browser with this program, started if it is not there."""
+        if self._playwright is None:
+            from playwright.sync_api import sync_playwright
+
+            self._playwright = sync_playwright().start()
+        if path not in self._open:
+            chromium = self._playwright.chromium
+            self._open[path] = chromium.launch(executable_path=path, args=["--no-sandbox"])
+        return self._open[path]
+
+    def visits(self, browser: Browser, address: str) -> Visits:
+        """Visits to a server."""
+        return self._visits.setdefault((browser, address), Visits(browser, address))
+
+    def close(self) -> None:
+        """Ends them all."""
+        for browser in self._open.values():
+            browser.close()
+        if self._playwright is not None:
+            self._playwright.stop()
+        self._playwright = None
+        self._open.clear()
+        self._visits.clear()
 
 
 _PLAIN: Final[dict[str, Any]] = {"reduced_motion": "reduce"}

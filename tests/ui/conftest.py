@@ -13,7 +13,7 @@ import pytest
 from lakewarden.ui.built import is_built
 from tests.app.serving import Served, server
 from tests.sample.estate import estate
-from tests.ui.browser import AXE, CHROMIUM, Visits, chromium
+from tests.ui.browser import AXE, CHROMIUM, Browsers, Visits, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -21,25 +21,31 @@ if TYPE_CHECKING:
 __all__ = ["estate"]
 
 
-@pytest.fixture(scope="module")
-def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Chromium, without a window; a module that needs another kind of it names its `BROWSERS`.
+@pytest.fixture(scope="package")
+def browsers() -> Iterator[Browsers]:
+    """The browsers of all modules here that follow one another."""
+    made = Browsers()
+    yield made
+    made.close()
 
-    It has an event loop of its own in this thread as long as it is there, beside which no other
-    can run; so it ends with the module, before tests that have theirs.
-    """
+
+@pytest.fixture(autouse=True)
+def loop_of_their_own(request: pytest.FixtureRequest, browsers: Browsers) -> None:
+    """No browser is there beside a test without one, which may have an event loop."""
+    if request.node.get_closest_marker("browser") is None:
+        browsers.close()
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest, browsers: Browsers) -> Browser:
+    """Chromium, without a window; a module that needs another kind of it names its `BROWSERS`."""
     wanted = getattr(request.module, "BROWSERS", CHROMIUM)
     path = chromium(wanted)
     if path is None:
         pytest.skip(f"no {wanted[0]} here: scripts/install-test-tools.sh installs Debian's")
     if not (is_built() and AXE.is_file()):
         pytest.skip("the pages are not built: make ui")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()
+    return browsers.open(path)
 
 
 @pytest.fixture(scope="session")
@@ -70,12 +76,16 @@ def _serving(estate: Path, folder: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def visit(browser: Browser, served: Served) -> Visits:
-    """Visits to the pages of the sample estate."""
-    return Visits(browser, served.address)
+def visit(browser: Browser, browsers: Browsers, served: Served) -> Visits:
+    """Visits to the pages of the sample estate; whoever signed in for another module still is."""
+    made = browsers.visits(browser, served.address)
+    made.forget()
+    return made
 
 
 @pytest.fixture(scope="module")
-def own_visit(browser: Browser, own_served: Served) -> Visits:
+def own_visit(browser: Browser, own_served: Served) -> Iterator[Visits]:
     """Visits to the pages of the module's own sample estate."""
-    return Visits(browser, own_served.address)
+    made = Visits(browser, own_served.address)
+    yield made
+    made.close()

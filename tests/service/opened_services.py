@@ -33,16 +33,21 @@ LAKE: Final = "lake"
 
 @contextmanager
 def opened(
-    folder: Path, model: str = "gravitino", settings: Mapping[str, str] | None = None
+    folder: Path,
+    model: str = "gravitino",
+    settings: Mapping[str, str] | None = None,
+    *,
+    beside: Realm | None = None,
 ) -> Iterator[DecisionService]:
     """The decision service; `ADMIN` administers lakewarden, and the realm `lake` is empty.
 
-    What it begins with is made once for a process, and copied; a state never changes.
+    So is the one `beside` it. What it begins with is made once for a process, and copied; a state
+    never changes.
     """
     known = None
     if not (folder / _FILE).exists():
-        kind = ("opened", model, tuple(sorted((settings or {}).items())))
-        prepared(folder, kind, lambda fresh: _write(fresh, model, settings or {}))
+        kind = ("opened", model, tuple(sorted((settings or {}).items())), repr(beside))
+        prepared(folder, kind, lambda fresh: _write(fresh, model, settings or {}, beside))
         known = digest(folder / _FILE)
     with open_store(f"sqlite:///{folder}/{_FILE}") as store:
         service = DecisionService(store, clock=lambda: NOW)
@@ -53,11 +58,15 @@ def opened(
 _FILE: Final = "lakewarden.db"
 
 
-def _write(folder: Path, model: str, settings: Mapping[str, str]) -> None:
+def _write(
+    folder: Path, model: str, settings: Mapping[str, str], beside: Realm | None = None
+) -> None:
     with open_store(f"sqlite:///{folder}/{_FILE}") as store:
         service = DecisionService(store, clock=lambda: NOW)
         service.open()
         service.write(SYSTEM, lambda transaction: _make(transaction, model, settings))
+        if beside is not None:
+            service.write(SYSTEM, lambda transaction: realms.establish(transaction, beside))
 
 
 def _make(transaction: WriteTransaction, model: str, settings: Mapping[str, str]) -> None:

@@ -17,7 +17,6 @@ from lakewarden.kernel.request import Request
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
-from lakewarden.service.realms import establish
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Write
 from lakewarden.testing.world_draft import NOW
@@ -94,8 +93,7 @@ VALUES: list[tuple[Entity, str, dict[str, Any]]] = [
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    with opened(tmp_path) as service:
-        service.write(SYSTEM, lambda transaction: establish(transaction, Realm(HUB, "datahub")))
+    with opened(tmp_path, beside=Realm(HUB, "datahub")) as service:
         yield service
 
 

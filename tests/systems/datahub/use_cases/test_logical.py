@@ -13,7 +13,6 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
-from lakewarden.service.realms import establish
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
 from lakewarden.systems.datahub.use_cases.aspects import Write
@@ -42,9 +41,8 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
         (MODEL, "schemaMetadata", columns),
         (CHILD, "schemaMetadata", columns),
     ]
-    with opened(tmp_path) as service:
-        closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
-        service.write(SYSTEM, lambda transaction: establish(transaction, closed))
+    closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
+    with opened(tmp_path, beside=closed) as service:
         writes = [Write(*one) for one in stated]
         service.write(
             SYSTEM, lambda transaction: aspects.write(transaction, HUB, writes, ANA_URN.name)

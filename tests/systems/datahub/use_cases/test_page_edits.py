@@ -12,7 +12,6 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
-from lakewarden.service.realms import establish
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
 from lakewarden.systems.datahub.use_cases.aspects import Write
@@ -34,9 +33,8 @@ OFF = Switches(rest=False)
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
     """A realm in which nobody may anything but its administrators."""
-    with opened(tmp_path) as service:
-        closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
-        service.write(SYSTEM, lambda transaction: establish(transaction, closed))
+    closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
+    with opened(tmp_path, beside=closed) as service:
         put(service, ORDERS, "domains", {"domains": [SHOP.name]})
         put(service, SHOP, "domainProperties", {"name": "shop"})
         yield service

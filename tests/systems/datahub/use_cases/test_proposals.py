@@ -15,7 +15,6 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
-from lakewarden.service.realms import establish
 from lakewarden.service.token import issue
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
@@ -50,9 +49,8 @@ Item = tuple[Entity, str, object] | tuple[Entity, str, object, Change]
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
     """A realm in which nobody may anything at first but its administrators."""
-    with opened(tmp_path) as service:
-        closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
-        service.write(SYSTEM, lambda transaction: establish(transaction, closed))
+    closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
+    with opened(tmp_path, beside=closed) as service:
         yield service
 
 

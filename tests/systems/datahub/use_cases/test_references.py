@@ -12,7 +12,6 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
-from lakewarden.service.realms import establish
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Write
 from lakewarden.systems.datahub.use_cases.references import forget, references
@@ -58,8 +57,7 @@ STATED: list[tuple[Entity, Entity, str, dict[str, Any]]] = [
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    with opened(tmp_path) as service:
-        service.write(SYSTEM, lambda transaction: establish(transaction, Realm(HUB, "datahub")))
+    with opened(tmp_path, beside=Realm(HUB, "datahub")) as service:
         yield service
 
 

@@ -48,14 +48,14 @@ def test_commands_run_and_answer_as_the_pages_do(
     monkeypatch.setenv("LAKEWARDEN_DATABASE", f"sqlite:///{tmp_path}/lakewarden.db")
     with visit("admin") as found:
         for path, search, code, part in PAGES:
-            found.open(path, realm="gravitino", **search)
+            found.go(path, realm="gravitino", **search)
             shown = found.page.locator("[data-command]").first.get_attribute("data-command")
             assert shown is not None
             ended, out, err = _run(shown, capsys)
             assert ended == code, (shown, err)
             assert part in out, shown
             assert part in found.text()
-        found.open("/ui/r/gravitino/plan")
+        found.go("/ui/r/gravitino/plan")
         shown = found.page.locator("[data-command]").first.get_attribute("data-command")
     assert shown is not None
     (tmp_path / "policy.toml").write_text("roles = []\n")

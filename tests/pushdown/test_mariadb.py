@@ -334,6 +334,7 @@ def edits(made: MariadbEstate) -> Iterator[str | tuple[str, ...]]:
         return
 
 
+@pytest.mark.nightly  # by day in test_mariadb_views.py
 def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
     before = made.held()
     schema = next(path for path, one in made.objects().items() if one.type == "table")[0]

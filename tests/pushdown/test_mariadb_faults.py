@@ -150,6 +150,7 @@ def test_a_server_that_somebody_locks(made: MariadbEstate) -> None:
     goes_on(made, agreed)
 
 
+@pytest.mark.nightly  # by day in a PostgreSQL
 def test_a_table_that_somebody_locks(made: MariadbEstate) -> None:
     """A view of it cannot be made meanwhile."""
     agreed = planned(made)
@@ -172,6 +173,7 @@ def test_rows_that_somebody_locks(made: MariadbEstate) -> None:
     goes_on(made, agreed)
 
 
+@pytest.mark.nightly  # by day in a PostgreSQL
 def test_a_deadlock(made: MariadbEstate) -> None:
     """The server ends whoever changed less, which is the push: its statement has no effect."""
     agreed = planned(made)

@@ -138,6 +138,7 @@ def _left_beside(made: Estate, admin: psycopg.Connection[Any]) -> None:
     admin.execute(f'DROP OWNED BY "{name}_left1"; DROP ROLE "{name}_left1"')
 
 
+@pytest.mark.nightly  # by day test_postgresql_grantors.py
 def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
     """The role is made anew: the account cannot revoke what a superuser granted."""
     with superuser(made) as admin:

@@ -64,6 +64,7 @@ def test_roles_of_another_store_stay(postgres_url: str) -> None:
         check_stays(made)
 
 
+@pytest.mark.nightly
 def test_so_they_do_in_mariadb(mariadb_url: str) -> None:
     with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN)) as made:
         check_stays(made)

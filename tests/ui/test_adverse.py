@@ -105,6 +105,7 @@ def test_settings_of_a_realm_that_two_people_change_are_both_kept(
     call_api(served, "DELETE", f"/realms/{realm}")
 
 
+@pytest.mark.nightly
 def test_a_new_grant_takes_nothing_that_is_held(visit: Visits, served: Served) -> None:
     """In CDAP: the effect is that of what is sent, which adds to what is stored.
 

@@ -88,6 +88,7 @@ def who_may(found: Tab) -> None:
     assert "12 people may" in found.text()
 
 
+@pytest.mark.nightly  # by day rows and the matrix are walked
 def test_a_denial_is_understood(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/ask", realm="gravitino")

@@ -63,6 +63,7 @@ def test_whoever_has_no_right_on_the_server_sees_what_is_their_own(visit: Visits
         assert "READ_SERVER" in found.text() or "MANAGE_SERVER" in found.text()
 
 
+@pytest.mark.nightly
 def test_a_token_is_shown_once_and_revoked(visit: Visits, served: Served) -> None:
     with visit("ana") as found:
         page = found.page

@@ -10,12 +10,16 @@ import pytest
 
 from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import memos, point_evaluator, snapshot
+from lakewarden.kernel.cells import Cells
+from lakewarden.kernel.change import MembershipChanged
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.memos import MEMO_BYTES, Memos
 from lakewarden.kernel.principal import GROUP, SERVICE_ADMINS, Principal
+from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Reason, Request
 from tests.kernel.small import CATALOG, allowed, entity, matrix, question, system, user, world
 from tests.kernel.small import CATALOG_SYSTEM as CAT
@@ -461,7 +465,47 @@ def test_memory_of_cells_is_bounded() -> None:
     remembered.bytes = MEMO_BYTES
     remembered.add_cells(("EDIT", frozenset(), frozenset(), None), cells)
     assert len(remembered.cells) == 1
-    assert remembered.bytes == cells.size
+    assert remembered.bytes == cells.size + memos.KEY_BYTES
+
+
+def test_cells_that_outlive_a_write_count_for_the_memory_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    assert asked.decide(question(LAKE, "ana", "load", T)).allow
+    later = apply(asked, [], now=0.0, revision=2)
+    assert later.snapshot.memos.cells == asked.snapshot.memos.cells
+    assert later.snapshot.memos.bytes == asked.snapshot.memos.bytes > 0
+    monkeypatch.setattr(memos, "MEMO_BYTES", later.snapshot.memos.bytes - 1)
+    last = apply(later, [], now=0.0, revision=3)
+    assert (last.snapshot.memos.cells, last.snapshot.memos.bytes) == ({}, 0)
+    assert last.decide(question(LAKE, "ana", "load", T)).allow
+
+
+def test_cells_of_role_sets_that_nobody_has_any_more_are_not_kept() -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    for name in ("ana", "ben"):
+        assert asked.decide(question(LAKE, name, "load", T)).allow
+    held, left = (asked.snapshot.subject(user(name)).key for name in ("ana", "ben"))
+    assert {key[1:3] for key in asked.snapshot.memos.cells} == {held, left}
+    row = MembershipRow(user("ben"), Principal(GROUP, "staff"))
+    later = apply(asked, [MembershipChanged(row, present=False)], now=0.0, revision=2)
+    assert {key[1:3] for key in later.snapshot.memos.cells} == {held}
+
+
+def test_role_sets_with_equal_cells_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most role sets have nothing of most privileges, and there may be many of both."""
+    asked = matrix(LAKE, LAKE_FACTS)
+
+    def nothing(asked: Matrix, role: int) -> Cells:
+        subject = replace(asked.snapshot.subject(user("nobody")), allow=frozenset({role}))
+        return asked.snapshot.cells("USE", subject)
+
+    shared = nothing(asked, 901)
+    assert shared is nothing(asked, 902)
+    assert shared is nothing(apply(asked, [], now=0.0, revision=2), 903)
+    monkeypatch.setattr(memos, "DISTINCT_BYTES", 0)
+    assert shared is not nothing(asked, 904)
 
 
 def test_role_sets_of_single_requests_count_for_the_memory_budget() -> None:

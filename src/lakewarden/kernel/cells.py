@@ -25,10 +25,19 @@ OWNERS: Final = 4
 """Some ALLOW speaks to the owners of the entity."""
 
 
+Content = tuple[int, bytes]
+"""The classes, by identity, and the byte of each."""
+
+
 class Cells(Protocol):
     """A privilege's bits, by entity id; -1 stands for no entity and has none."""
 
     size: int
+
+    @property
+    def content(self) -> Content | None:
+        """What cells that say the same have in common; None: no others are looked for."""
+        ...
 
     def at(self, id: int) -> int:
         """The bits of one entity."""
@@ -68,6 +77,10 @@ class ByClass:
         self.row_bytes = row.tobytes()
         self.size = 2 * len(self.row_bytes)
 
+    @property
+    def content(self) -> Content | None:
+        return id(self._classes), self.row_bytes
+
     def at(self, id: int) -> int:
         return self.row_bytes[self._view[id]]
 
@@ -93,6 +106,10 @@ class ByBitmap:
     def __init__(self, layers: Sequence[tuple[int, BitMap]]) -> None:
         self._layers = [(bit, ids) for bit, ids in layers if ids]
         self.size = sum(len(ids.serialize()) for _, ids in self._layers)
+
+    @property
+    def content(self) -> Content | None:
+        return None
 
     def at(self, id: int) -> int:
         return sum(bit for bit, ids in self._layers if id in ids)

@@ -159,10 +159,9 @@ class _Rebuild:
 
     def _carry_memos(self, snapshot: Snapshot, bearing: _Bearing) -> None:
         old, new = self._before.memos, snapshot.memos
-        new.subjects = old.subjects.copy()
+        subjects = new.subjects = old.subjects.copy()
         if not self._all_are_unchanged:
-            kept = ((p, s) for p, s in new.subjects.items() if self._is_unchanged(s))
-            new.subjects = dict(kept)
+            new.subjects = {p: s for p, s in subjects.items() if self._is_unchanged(s)}
         for privileges, classes in list(old.partitions.items()):
             scopes = snapshot.table.scopes_of(privileges)
             new.partitions[privileges] = self._split(classes, scopes, snapshot.bitmaps)
@@ -170,11 +169,24 @@ class _Rebuild:
             new.paths, new.types, new.entities = old.paths, old.types, old.entities
         if snapshot.classes is self._before.classes and not self._stale.matches:
             # Others ask meanwhile: there may be cells over classes that were not there above.
-            new.bytes = new.key_bytes = old.key_bytes
             same = {p for p, classes in new.partitions.items() if classes is old.partitions.get(p)}
-            for key, cells in old.cells.copy().items():
-                if (key[3] is None or key[3] in same) and key[0] not in bearing.privileges:
-                    new.add_cells(key, cells)
+            left = self._left_role_sets(subjects.values(), new.subjects.values())
+            holding = {
+                key: cells
+                for key, cells in old.cells.copy().items()
+                if (key[3] is None or key[3] in same)
+                and key[0] not in bearing.privileges
+                and not (left and key[1:3] in left)
+            }
+            new.take_cells(old, holding, one_partition=snapshot.classes is not None)
+
+    def _left_role_sets(
+        self, before: Iterable[Subject], after: Iterable[Subject]
+    ) -> set[tuple[frozenset[int], frozenset[int]]]:
+        """The role sets of those whose memberships changed, which nobody else has."""
+        ids, changed = self._coded.memberships.ids, self._stale.principals
+        left = {subject.key for subject in before if ids.get(subject.principal) in changed}
+        return left.difference(subject.key for subject in after) if left else left
 
 
 @dataclass(frozen=True, slots=True)

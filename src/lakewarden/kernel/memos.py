@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.cells import Cells
+from lakewarden.kernel.cells import Cells, Content
 from lakewarden.kernel.classes import Partition
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import Grants
@@ -23,6 +23,12 @@ from lakewarden.kernel.subject import Subject
 
 MEMO_BYTES = 256 * 1024 * 1024
 """Memory that remembered rows may take before they are all dropped."""
+
+DISTINCT_BYTES = 16 * 1024 * 1024
+"""Memory that cells may take before equal ones are no longer looked for among them."""
+
+KEY_BYTES = 200
+"""About what the key of cells takes, its role sets left out."""
 
 NAMED_LIMIT = 10_000
 """How many names that are not stored are remembered."""
@@ -41,12 +47,15 @@ CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
 class Memos:
     """The memos of one snapshot; never part of its meaning.
 
-    `bytes` is what `cells` take; `key_bytes` is what their keys take of it, an upper bound after
-    some were left behind. `derived` is what other rooms worked out from the snapshot, each under a
-    key of its own.
+    `bytes` is an upper bound of what `cells` take, as if none were equal; `key_bytes` is what role
+    sets of their keys take of it, an upper bound after some were left behind. `distinct` has cells
+    by their content: most role sets have the same ones. `derived` is what other rooms worked out
+    from the snapshot, each under a key of its own.
     """
 
     cells: dict[CellsKey, Cells] = field(default_factory=dict)
+    distinct: dict[Content, Cells] = field(default_factory=dict)
+    distinct_bytes: int = 0
     partitions: dict[frozenset[str], Partition | None] = field(default_factory=dict)
     subjects: dict[Principal, Subject] = field(default_factory=dict)
     named: dict[Entity, NamedPlace] = field(default_factory=dict)
@@ -61,18 +70,54 @@ class Memos:
     key_bytes: int = 0
     derived: dict[str, object] = field(default_factory=dict)
 
-    def add_cells(self, key: CellsKey, cells: Cells, key_bytes: int = 0) -> None:
+    def add_cells(self, key: CellsKey, cells: Cells, key_bytes: int = 0) -> Cells:
         """Remembers cells, within the memory that remembered rows may take.
 
-        `key_bytes` is what the key takes, where nothing else keeps its role sets.
+        `key_bytes` is what the key takes, where nothing else keeps its role sets. Returns the
+        cells that are remembered: equal ones of another key, where there are some.
         """
-        size = cells.size + key_bytes
+        size = KEY_BYTES + cells.size + key_bytes
         if self.bytes + size > MEMO_BYTES:
-            self.cells.clear()
-            self.bytes = self.key_bytes = 0
+            self._forget_cells()
         self.bytes += size
         self.key_bytes += key_bytes
-        self.cells[key] = cells
+        shared = self.cells[key] = self._shared(cells)
+        return shared
+
+    def take_cells(self, old: Memos, kept: dict[CellsKey, Cells], *, one_partition: bool) -> None:
+        """Remembers cells of the memos of before that still hold.
+
+        With `one_partition` equal cells are looked for among those of before as well; otherwise
+        these would keep classes that are no longer.
+        """
+        self.cells = kept
+        if one_partition:
+            self.distinct, self.distinct_bytes = old.distinct, old.distinct_bytes
+        self.key_bytes = old.key_bytes
+        taken = sum(cells.size for cells in kept.values())
+        self.bytes = self.key_bytes + KEY_BYTES * len(kept) + taken
+        if self.bytes > MEMO_BYTES:
+            self._forget_cells()
+
+    def _shared(self, cells: Cells) -> Cells:
+        content = cells.content
+        if content is None:
+            return cells
+        if self.distinct_bytes > DISTINCT_BYTES:
+            self._forget_distinct()
+        shared = self.distinct.setdefault(content, cells)
+        if shared is cells:
+            self.distinct_bytes += cells.size
+        return shared
+
+    def _forget_cells(self) -> None:
+        self.cells.clear()
+        self.bytes = self.key_bytes = 0
+        self._forget_distinct()
+
+    def _forget_distinct(self) -> None:
+        # Not cleared: the snapshot before may look at it meanwhile.
+        self.distinct, self.distinct_bytes = {}, 0
 
     def add_obligations(self, key: ObligationsKey, grants: Grants) -> Grants:
         """Remembers filters or masks; when there are many, the others are dropped. Returns them."""

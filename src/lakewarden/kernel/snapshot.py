@@ -102,7 +102,7 @@ class Snapshot:
             classes = self.classes if of is None else self.partition(of)
             cells = self._cells(privilege, subject, classes)
             key_bytes = 0 if self.remembers(subject) else subject.key_bytes
-            self.memos.add_cells(key, cells, key_bytes)
+            cells = self.memos.add_cells(key, cells, key_bytes)
         return cells
 
     def _cells(self, privilege: str, subject: Subject, classes: Partition | None) -> Cells:

@@ -10,8 +10,12 @@ from pathlib import Path
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.state import State
 from lakewarden.store import SqlStore, open_store
+from lakewarden.store.engine import create
 
 _READY: dict[Hashable, dict[str, bytes]] = {}
+_DIGESTS: set[bytes | None] = set()
+"""Of the files of all that were made ready."""
+
 _LOADED: dict[bytes, State] = {}
 _MOST = 64
 """How many loaded states are kept, those that were asked for last."""
@@ -26,6 +30,7 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
         with tempfile.TemporaryDirectory(prefix="lakewarden-ready-") as fresh:
             make(Path(fresh))
             _READY[kind] = {one.name: one.read_bytes() for one in Path(fresh).iterdir()}
+            _DIGESTS.update(sha256(held).digest() for held in _READY[kind].values())
     for name, held in _READY[kind].items():
         (folder / name).write_bytes(held)
 
@@ -33,7 +38,9 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
 def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
     """The store of the folder, or the one at `url`, opened, and a service that has loaded it."""
     known = None if url else digest(folder / "store")
-    store = open_store(url or f"sqlite:///{folder}/store")
+    # One that was made ready here has the newest schema.
+    address = url or f"sqlite:///{folder}/store"
+    store = SqlStore(create(address)) if known in _DIGESTS else open_store(address)
     service = DecisionService(store)
     load(service, known)
     return store, service

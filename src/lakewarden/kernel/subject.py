@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pyroaring import BitMap
@@ -33,11 +33,12 @@ class Subject:
     named: frozenset[Principal]
     owned: BitMap
     touched: BitMap
+    key: tuple[frozenset[int], frozenset[int]] = field(init=False, repr=False, compare=False)
+    """What every privilege depends on: subjects with equal keys share their rows."""
 
-    @property
-    def key(self) -> tuple[frozenset[int], frozenset[int]]:
-        """What every privilege depends on: subjects with equal keys share their rows."""
-        return self.allow, self.deny
+    def __post_init__(self) -> None:
+        # One for all plans that keep it, where each would have its own.
+        object.__setattr__(self, "key", (self.allow, self.deny))
 
     @property
     def key_bytes(self) -> int:

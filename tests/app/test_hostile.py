@@ -70,7 +70,7 @@ KNOWN_TEXT = st.sampled_from(
     ]
 )
 TEXT = st.one_of(
-    KNOWN_TEXT, HOSTILE_TEXT, st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+    KNOWN_TEXT, HOSTILE_TEXT, st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 )
 MEMBER = st.sampled_from(
     [

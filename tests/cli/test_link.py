@@ -196,8 +196,8 @@ def asking(
         yield ask
         return
     root = "root-token-of-the-tests-5Vq8Zt2LxW"
-    place, guarded = tmp_path / "served", {"auth": "token", "admin": "root", "root_token": root}
-    with threaded(place, None, database=admin.url, **guarded) as served:
+    guarded: dict[str, Any] = {"auth": "token", "admin": "root", "root_token": root}
+    with threaded(tmp_path / "served", None, database=admin.url, **guarded) as served:
         monkeypatch.setenv("LAKEWARDEN_TOKEN", root)
         where["server"] = ["--server", served.address, "--realm", "gravitino", "--realm", "cdap"]
         yield ask

@@ -144,7 +144,7 @@ def test_it_is_said_why_answers_are_not_compared(monkeypatch: pytest.MonkeyPatch
     assert EVERY["snapshot"].missing() == reason_not_to(1_000)
     monkeypatch.setattr(opening, "can_read", lambda: True)
     assert reason_not_to(1_000) == ""
-    assert reason_not_to(3_000_000) == "more than 1,000,000 entities"
+    assert reason_not_to(3_000_000) == "more than 1,100,000 entities"
     monkeypatch.setattr(agreement, "_available_mib", lambda: 100.0)
     assert reason_not_to(1_000_000) == "needs 6,000 MiB of memory, 100 are there"
 

@@ -129,5 +129,5 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     if not spawned:
-        _subprocess.spawn = multiprocessing.get_context("fork")  # type: ignore[assignment]  # alike
+        _subprocess.spawn = multiprocessing.get_context("fork")  # type: ignore[assignment]  # has the same methods
     raise SystemExit(main(arguments))

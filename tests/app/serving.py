@@ -56,12 +56,17 @@ class Answer:
 
 @dataclass
 class Served:
-    """A running server."""
+    """A running server; without a process of its own it runs in a thread of the tests'."""
 
-    process: Process
+    own_process: Process | None
     address: str
     log: Path
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def process(self) -> Process:
+        assert self.own_process is not None
+        return self.own_process
 
     @property
     def port(self) -> int:

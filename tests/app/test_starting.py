@@ -86,7 +86,7 @@ def _running(
 
 def _asking(port: int) -> Callable[..., tuple[int, bytes]]:
     def ask(path: str) -> tuple[int, bytes]:
-        served = Served(None, f"http://127.0.0.1:{port}", Path())  # type: ignore[arg-type]
+        served = Served(None, f"http://127.0.0.1:{port}", Path())
         answer = served.ask("GET", path, user="ana")
         return answer.status, answer.body
 

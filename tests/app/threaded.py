@@ -48,7 +48,7 @@ def threaded(
         _logged(written),
         listening(load(config, given, {}), folder, dialects) as port,
     ):
-        yield Served(None, f"http://127.0.0.1:{port}", log)  # type: ignore[arg-type]
+        yield Served(None, f"http://127.0.0.1:{port}", log)
 
 
 @contextmanager

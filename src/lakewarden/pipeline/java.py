@@ -106,7 +106,7 @@ def _wrapped(java: _Java) -> Path:
     real = str(java.home / "bin" / "java")
     # Two environments may hold the same version in different places.
     place = hashlib.sha256(real.encode()).hexdigest()[:8]
-    home = _cache() / f"java-{java.version}-{place}"
+    home = cache_folder() / f"java-{java.version}-{place}"
     text = _LAUNCHER.format(option=_MODULE_OPTION, java=shlex.quote(real))
     launcher = home / "bin" / "java"
     if not (os.access(launcher, os.X_OK) and launcher.read_text("utf-8") == text):
@@ -115,7 +115,8 @@ def _wrapped(java: _Java) -> Path:
     return home
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where files are kept that can be made anew."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG rules say to ignore a relative path.
     return (base if base.is_absolute() else Path.home() / ".cache") / "lakewarden"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +37,9 @@ _HERE: Final = 1 << 29
 _BATCH: Final = 1 << 14
 """Rows that are looked at at once."""
 
+_AT_ONCE: Final = 3
+"""Tables that are written at once: each holds what it joins with in memory."""
+
 _PART: Final = 22
 _PARTS: Final = range(0, 64, _PART)
 """Where the parts of a digest begin that are added up: of 2 ** 41 rows no sum has 64 bits."""
@@ -52,6 +56,26 @@ def write(frame: DataFrame, place: Location, group_bytes: int = _ONE_GROUP) -> N
     options = {"compression": "zstd", "parquet.block.size": str(group_bytes)}
     frame.write.mode("overwrite").options(**options).parquet(written_to(place))
     keep_rows_only(place)
+
+
+def write_all(
+    frames: Mapping[str, DataFrame], folder: Location, group_bytes: int = _ONE_GROUP
+) -> None:
+    """Writes tables, each to a folder of its name in `folder`, a few at a time.
+
+    While Spark plans one, or prepares what it joins with, its cores work on another.
+    """
+    if not frames:
+        return
+    from pyspark.util import inheritable_thread_target
+
+    def write_one(name: str) -> None:
+        write(frames[name], folder / name, group_bytes)
+
+    session = next(iter(frames.values())).sparkSession
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(inheritable_thread_target(session)(write_one), frames):
+            pass  # raises what the write has raised
 
 
 def keep_rows_only(place: Location) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
-from lakewarden.pipeline import package
+from lakewarden.pipeline import class_archive, package
 from lakewarden.pipeline.full_disk import of_full_disk
 from lakewarden.pipeline.java import OLDEST, ensure_java
 from lakewarden.pipeline.storage.location import uri_of
@@ -75,6 +75,8 @@ _CLIENTLESS: Final = {
 
 _GONE: Final = "StatusCode.UNAVAILABLE"
 
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
     "spark.driver.bindAddress": "127.0.0.1",
@@ -89,7 +91,7 @@ _LOCAL = {
     "spark.sql.shuffle.partitions": "2",
     # Jobs are short and their heavy part is in Python: the quick compiler alone starts
     # faster than the optimising one pays back.
-    "spark.driver.extraJavaOptions": (
+    _JAVA_OPTIONS: (
         # That compiler has room for so little code by default that half an hour of jobs fills it,
         # and what was compiled is thrown away again and again.
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
@@ -126,17 +128,20 @@ def spark_session(
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise _without_pyspark(remote) from error
-    if _starts_java(remote):
-        _provide_java()
+    java_home = _provide_java() if _starts_java(remote) else None
     if address := _connect_address(remote):
         _reach(address)
 
     settings = dict(_ALWAYS)
+    archive_options: tuple[str, ...] = ()
     is_ours = _is_ours(master or remote)
     if is_ours:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # A Connect client may only set what concerns queries.
-        settings |= {} if remote else _LOCAL
+    if is_ours and not remote:  # a Connect client may only set what concerns queries
+        if java_home is not None and not _has_java() and _JAVA_OPTIONS not in dict(conf):
+            archive_options = class_archive.java_options(java_home)
+        options = (_LOCAL[_JAVA_OPTIONS], *map(_quoted, archive_options))
+        settings |= {**_LOCAL, _JAVA_OPTIONS: " ".join(options)}
     if event_log is not None:
         event_log.mkdir(parents=True, exist_ok=True)
         settings |= {
@@ -152,12 +157,24 @@ def spark_session(
         builder = builder.remote(remote)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = _started(builder, archive_options)
     if _is_remote(session):
         _retry(session, _RETRIES)
     if not is_ours:
         package.send(session)
     return session
+
+
+def _started(builder: SparkSession.Builder, archive_options: Sequence[str]) -> SparkSession:
+    """The session; where Java does not start with its archive, it starts without one."""
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError:
+        if not class_archive.discard(archive_options):
+            raise
+        return builder.config(_JAVA_OPTIONS, _LOCAL[_JAVA_OPTIONS]).getOrCreate()
 
 
 Place = tuple[str | None, str | None, Path | None, Conf]
@@ -319,16 +336,26 @@ class Deferred:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what copies and pickles look for must not start Java
             raise AttributeError(name)
+        return getattr(self.begin(), name)
+
+    def begin(self) -> SparkSession:
+        """The session, started if it is not yet."""
         if self._session is None:
             self._session = self._start()
             _mark(self._session, self._stage)
-        return getattr(self._session, name)
+        return self._session
 
     def mark(self, stage: tuple[str, str] | None) -> None:
         """See `stage_of`; a session that is not started yet is marked when it is."""
         self._stage = stage
         if self._session is not None:
             _mark(self._session, stage)
+
+
+def begin(spark: SparkSession | Deferred) -> None:
+    """Starts a session that work would start; what is done elsewhere meanwhile costs no time."""
+    if isinstance(spark, Deferred):
+        spark.begin()
 
 
 @contextmanager
@@ -367,7 +394,7 @@ def runs_here(spark: SparkSession | Deferred) -> bool:
     """Whether the tasks of a session run on this machine alone. Starts no session."""
     if isinstance(spark, Deferred):
         return spark.is_here
-    return _is_local(spark.conf.get("spark.master", None))
+    return not _is_remote(spark) and _is_local(spark.conf.get("spark.master", None))
 
 
 def _check_place(master: str | None, remote: str | None, event_log: Path | None) -> None:
@@ -418,7 +445,19 @@ def _starts_java(remote: str | None) -> bool:
     return _connect_address(remote) is None and "PYSPARK_GATEWAY_PORT" not in os.environ
 
 
-def _provide_java() -> None:
+def _has_java() -> bool:
+    """Whether this process has started its Java, of which there is one."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None
+
+
+def _quoted(option: str) -> str:
+    """An option as Spark takes several of them: a place may have spaces."""
+    return '"{}"'.format(option.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def _provide_java() -> Path:
     home = ensure_java()
     if home is None:
         raise Unavailable(
@@ -427,3 +466,4 @@ def _provide_java() -> None:
             " or name it in `JAVA_HOME`"
         )
     os.environ["JAVA_HOME"] = str(home)
+    return home

@@ -17,7 +17,7 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.directory_manifest import Content
-from lakewarden.pipeline.index import preorder
+from lakewarden.pipeline.index import preorder, task_context
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
@@ -169,7 +169,7 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
     worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
     with monkeypatch.context() as far:
         far.setattr(local_mode, "ROWS", -1)
-        for name in ("hosts_of", "each_block"):
+        for name in ("hosts_of", "each_block_in"):
             with monkeypatch.context() as patch:
                 patch.setattr(job, name, _killed)
                 with pytest.raises(Killed):
@@ -186,6 +186,18 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
     whole = made(nowhere(), tmp_path, bits=BLOCK_BITS)
     assert whole.report["reused"] == []
     assert (whole.is_new, whole.manifest) == (False, first.manifest)
+
+
+def test_blocks_that_tasks_open_are_judged_as_those_that_spark_reads(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = harness.system("datahub")
+    worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
+    opened = made(spark, tmp_path)
+    monkeypatch.setattr(task_context, "runs_here", lambda _: False)
+    read = made(spark, tmp_path)
+    assert (read.report["reused"], read.is_new) == ([], False)
+    assert read.manifest == opened.manifest
 
 
 def test_a_directory_that_is_damaged_is_refused_and_the_index_stays(

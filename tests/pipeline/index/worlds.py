@@ -16,7 +16,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.facts import ROOT, Coded
 from lakewarden.kernel.grants import Table
 from lakewarden.kernel.relations import Facts
-from lakewarden.kernel.snapshot import Snapshot, assemble, compile
+from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements, write_statement
 from lakewarden.pipeline.directory import load
@@ -169,7 +169,7 @@ def judged(snapshot: Snapshot, system: System, bits: int = BITS) -> Iterator[Com
     for number, table in sorted(blocks(coded, snapshot.table, bits).items()):
         own = number << bits, min((number + 1) << bits, len(coded.tree))
         block: Block = block_of(table, own, system, people)
-        yield CompiledBlock(number, block, assemble(block.coded, snapshot.table, 0))
+        yield CompiledBlock(number, block, snapshot.table)
 
 
 def index(

@@ -13,12 +13,12 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
-from lakewarden.kernel.snapshot import Snapshot, assemble, compile
+from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.pipeline.index import guests, matching
-from lakewarden.pipeline.index.block import ENTITY, block_of
+from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index
 from lakewarden.pipeline.index.matching import canonical
-from lakewarden.pipeline.index.task_context import CompiledBlock, Judge, TaskContext, prepared
+from lakewarden.pipeline.index.task_context import Judge, TaskContext
 from lakewarden.pipeline.stream import reused_matches
 from lakewarden.pipeline.stream.plan import Plan
 from lakewarden.pipeline.stream.policy import Policy
@@ -125,16 +125,12 @@ def _judged(
     index: Index, plan: Plan, estate: TaskContext, blocks: frozenset[int], judge: Judge
 ) -> Iterator[Row]:
     """As `each_block` judges these blocks."""
-    known = prepared(estate)
     cells = sorted(rows(index, plan), key=lambda row: row[:3])
     for number in sorted(blocks):
         columns = list(zip(*(row for row in cells if row[0] == number), strict=True))
         arrays = [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
-        own = estate.own(number)
         read = pa.table(arrays, schema=_SCHEMA)
-        block = block_of(read, own, known.system, known.people)
-        snapshot = assemble(block.coded, known.table, 0)
-        for batch in judge(CompiledBlock(number, block, snapshot)):
+        for batch in judge(compiled(number, read, estate)):
             yield from (tuple(row.values()) for row in batch.to_pylist())
 
 

@@ -15,8 +15,8 @@ from lakewarden.pipeline.diff import aggregation
 from lakewarden.pipeline.diff.block_diff import AFTER, BEFORE
 from lakewarden.pipeline.diff.block_profile import PAIRED, PROFILED, SIGNS, Describe, Pair, Sign
 from lakewarden.pipeline.diff.user_numbering import Everyone
-from lakewarden.pipeline.index.index import Index
-from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, each_block
+from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.pipeline.index.task_context import TaskContext, each_block_in
 from lakewarden.pipeline.job import Counts
 from lakewarden.pipeline.storage.location import Location
 
@@ -38,8 +38,8 @@ class Times:
     users: Everyone
 
     def _judged(self, side: int, judge: Any, schema: str) -> DataFrame:
-        blocks = blocks_of(self.indexes[side], self.spark)
-        return each_block(blocks, self.contexts[side], judge, schema)
+        place = self.indexes[side].folder / BLOCKS
+        return each_block_in(place, self.spark, self.contexts[side], judge, schema)
 
     def sign(self, folder: Location) -> Counts:
         """Signs the entities of both."""

@@ -25,11 +25,11 @@ from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_
 from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, sql
 from lakewarden.pipeline.export.tables import LARGE, Large
 from lakewarden.pipeline.export.user_sets import UserSets, user_sets_of
-from lakewarden.pipeline.index.index import Index, open_index
+from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
 from lakewarden.pipeline.index.task_context import (
     TaskContext,
     blocks_of,
-    each_block,
+    each_block_in,
     task_context_of,
 )
 from lakewarden.pipeline.index.validity import currency
@@ -107,7 +107,8 @@ class _Exporting:
         return user_sets_of(self.context, answers)
 
     def _each_block(self, judge: Any, schema: str) -> DataFrame:
-        return each_block(blocks_of(self.index, self.job.spark), self.context, judge, schema)
+        place = self.index.folder / BLOCKS
+        return each_block_in(place, self.job.spark, self.context, judge, schema)
 
     def ask(self, folder: Location) -> Counts:
         comparisons = attribute_comparisons(self.index.system.model)
@@ -144,11 +145,10 @@ class _Exporting:
         bits = int(self.index.manifest.facts["bits"])
         rows = parquet_output.read(self.job.spark, self._findings, BLOCK_ROWS)
         large = Large(self.job.spark, blocks_of(self.index, self.job.spark), bits, rows)
-        sizes = {}
-        for name, frame in large.all(self._small.matters, self._small.needs).items():
-            parquet_output.write(frame.select(*SCHEMAS[name].names), folder / name, _GROUP_BYTES)
-            sizes[name] = dataset(folder / name).count_rows()
-        return sizes
+        frames = large.all(self._small.matters, self._small.needs)
+        selected = {name: rows.select(*SCHEMAS[name].names) for name, rows in frames.items()}
+        parquet_output.write_all(selected, folder, _GROUP_BYTES)
+        return {name: parquet_output.count_rows(folder / name) for name in frames}
 
     @property
     def _findings(self) -> Location:

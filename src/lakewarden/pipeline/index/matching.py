@@ -21,8 +21,7 @@ _ARROW = pa.schema(
 def matches(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
     """The scopes in which entities of the block lie; the columns are `MATCHES`."""
     numbered_rows = (
-        (number, judged.block.everywhere(rows))
-        for number, rows in enumerate(judged.snapshot.bitmaps)
+        (number, judged.block.everywhere(rows)) for number, rows in enumerate(judged.bitmaps)
     )
     nonempty = [(number, rows) for number, rows in numbered_rows if rows]
     columns = [

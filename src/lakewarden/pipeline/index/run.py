@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import isfinite
@@ -38,17 +39,17 @@ from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline import directory, directory_manifest, local_mode, parquet_output
 from lakewarden.pipeline.directory_statements import STATEMENTS, statements_of
 from lakewarden.pipeline.index import block_rows, columns, index, numbering
-from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.index.guests import anchors, looked_at
 from lakewarden.pipeline.index.hosts import hosts_of
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.preorder import sequence, within_limit
-from lakewarden.pipeline.index.task_context import TaskContext, each_block, judged, prepared
+from lakewarden.pipeline.index.task_context import TaskContext, each_block_in, judged, prepared
 from lakewarden.pipeline.ingest.inventory import INVENTORY
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
+from lakewarden.pipeline.session import begin
 from lakewarden.pipeline.storage.files import entries, parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
@@ -251,7 +252,10 @@ class _Indexing:
         return self.manifest.tables[name].rows
 
     def read(self, folder: Location) -> Counts:
-        directory.check_tables(self.source, self.manifest)
+        with ThreadPoolExecutor(1) as pool:
+            checked = pool.submit(directory.check_tables, self.source, self.manifest)
+            begin(self.job.spark)
+            checked.result()
         write_table(self._owners(), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 
@@ -322,8 +326,7 @@ class _Indexing:
             frames["owners"] = block_rows.owners(self._table("owners"), entities, memberships)
         if self._rows("attributes"):
             frames["attributes"] = block_rows.attributes(self._table("attributes"), entities)
-        for name, frame in frames.items():
-            parquet_output.write(frame, folder / name)
+        parquet_output.write_all(frames, folder)
         tables = {"edges": "relations", "owners": "owners", "attributes": "attributes"}
         return {name: self._rows(table) for name, table in tables.items()}
 
@@ -355,8 +358,7 @@ class _Indexing:
 
     def match(self, folder: Location) -> Counts:
         place = self.job.folder("gather") / index.BLOCKS
-        blocks = parquet_output.read(self.job.spark, place, ROWS)
-        matched = each_block(blocks, self.context, matches, MATCHES)
+        matched = each_block_in(place, self.job.spark, self.context, matches, MATCHES)
         parquet_output.write(matched, folder / index.MATCHES)
         return _matched(folder)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
@@ -12,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
+from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Table, table
 from lakewarden.kernel.implied import membership
 from lakewarden.kernel.memberships import Memberships
+from lakewarden.kernel.scopes import match
 from lakewarden.kernel.snapshot import Snapshot, assemble
 from lakewarden.kernel.statement import Statement
 from lakewarden.models.own import ModelText
@@ -25,9 +28,11 @@ from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.pipeline.session import runs_here
 from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
+from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -35,6 +40,9 @@ if TYPE_CHECKING:
 
 Batches = Iterator[pa.RecordBatch]
 NO_REVISION: Final = 0
+
+_TASKS_OF_A_CORE: Final = 2
+"""Of more, each would be sent the estate for few blocks; of one, the last would be waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +130,23 @@ def _prepare(context: TaskContext) -> Prepared:
     return Prepared(system, People(context.memberships, context.ownerships), index)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompiledBlock:
-    """A block as the kernel has compiled it. Its guests are in `snapshot`, too."""
+    """A block as the kernel compiles it with the statements of `table`."""
 
     number: int
     block: Block
-    snapshot: Snapshot
+    table: Table
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """The block, compiled. Its guests are in it, too."""
+        return assemble(self.block.coded, self.table, NO_REVISION)
+
+    @cached_property
+    def bitmaps(self) -> Sequence[BitMap]:
+        """The entities and guests in each scope of the table, without the rest of a snapshot."""
+        return match(Stored(self.block.coded), self.table.scopes)
 
     def types(self) -> Iterator[tuple[str, Ints]]:
         """The types of the block's own entities that are judged, with their ids."""
@@ -153,6 +171,27 @@ def each_block(blocks: DataFrame, context: TaskContext, judge: Judge, schema: st
     return blocks.mapInArrow(run, schema)
 
 
+def each_block_in(
+    place: Location, spark: SparkSession, context: TaskContext, judge: Judge, schema: str
+) -> DataFrame:
+    """As `each_block`, of all blocks whose files are in the folder `place`.
+
+    On this machine the tasks open the files themselves: the rows do not go through Java first.
+    """
+    if isinstance(place, RemotePath) or not runs_here(spark):
+        return each_block(parquet_output.read(spark, place, ROWS), context, judge, schema)
+    files = parquet_files(place.absolute())
+    tasks = max(1, min(len(files), _TASKS_OF_A_CORE * spark.sparkContext.defaultParallelism))
+
+    def run(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for number in batch.column("id").to_pylist():
+                for file in files[number::tasks]:
+                    yield from judged(_rows_of(file), context, judge)
+
+    return spark.range(0, tasks, 1, tasks).mapInArrow(run, schema)
+
+
 def judge_each(
     index: Index,
     context: TaskContext,
@@ -166,30 +205,33 @@ def judge_each(
     A single block is judged in this process, unless Spark runs elsewhere: another one would
     start, and be sent the estate, for nothing.
     """
+    blocks = index.folder / BLOCKS
     if context.blocks <= 1 and local_mode.has_few(context.count, spark):
-        rows = judged(_read(index.folder / BLOCKS), context, judge)
-        parquet_output.put(rows, parquet_output.arrow_schema(schema), place)
+        rows = (rows for file in parquet_files(blocks) for rows in _rows_of(file))
+        judgements = judged(rows, context, judge)
+        parquet_output.put(judgements, parquet_output.arrow_schema(schema), place)
     else:
-        parquet_output.write(each_block(blocks_of(index, spark), context, judge, schema), place)
+        parquet_output.write(each_block_in(blocks, spark, context, judge, schema), place)
 
 
-def _read(folder: Location) -> Batches:
-    for file in parquet_files(folder):
-        with parquet_file(file) as parquet:
-            yield from parquet.read().to_batches()
+def _rows_of(file: Location) -> Batches:
+    with parquet_file(file) as parquet:
+        yield from parquet.read().to_batches()
 
 
 def judged(batches: Batches, context: TaskContext, judge: Judge) -> Batches:
     """What `judge` says of the blocks of some rows, in this process."""
-    known = prepared(context)
     for number, rows in _blocks(batches):
-        own = context.own(number)
-        block = block_of(rows, own, known.system, known.people)
-        if block.stop - block.start != own[1] - own[0]:
-            raise WardenError(f"block {number} is not whole; rebuild the index")
-        yield from judge(
-            CompiledBlock(number, block, assemble(block.coded, known.table, NO_REVISION))
-        )
+        yield from judge(compiled(number, rows, context))
+
+
+def compiled(number: int, rows: pa.Table, context: TaskContext) -> CompiledBlock:
+    """The block of these rows. Raises `WardenError` where some are missing."""
+    known, own = prepared(context), context.own(number)
+    block = block_of(rows, own, known.system, known.people)
+    if block.stop - block.start != own[1] - own[0]:
+        raise WardenError(f"block {number} is not whole; rebuild the index")
+    return CompiledBlock(number, block, known.table)
 
 
 def _blocks(batches: Batches) -> Iterator[tuple[int, pa.Table]]:

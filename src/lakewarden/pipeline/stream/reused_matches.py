@@ -148,7 +148,7 @@ def only(numbers: Mapping[Reaching, int]) -> Callable[[CompiledBlock], Iterator[
     """Judges blocks of these scopes alone, which get these numbers."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        scopes = judged.snapshot.table.scopes
+        scopes = judged.table.scopes
         kept_numbers = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
         for batch in matches(judged):
             own = [kept_numbers.get(number) for number in batch.column("scope").to_pylist()]

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.snapshot import assemble
-from lakewarden.pipeline.index.block import block_of
-from lakewarden.pipeline.index.task_context import NO_REVISION, CompiledBlock, TaskContext, prepared
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext, compiled
 from lakewarden.pipeline.unused.statement_paths import SAID, Access, Ways
 
 if TYPE_CHECKING:
@@ -66,13 +63,7 @@ def _together(blocks: DataFrame, accesses: DataFrame, judge: Both, schema: str) 
 
 
 def _judged(rows: pa.Table, context: TaskContext) -> CompiledBlock:
-    known = prepared(context)
-    number = rows.column("block")[0].as_py()
-    own = context.own(number)
-    block = block_of(rows, own, known.system, known.people)
-    if block.stop - block.start != own[1] - own[0]:
-        raise WardenError(f"block {number} is not whole; rebuild the index")
-    return CompiledBlock(number, block, assemble(block.coded, known.table, NO_REVISION))
+    return compiled(rows.column("block")[0].as_py(), rows, context)
 
 
 def _accesses(done: pa.Table) -> list[Access]:

@@ -1,0 +1,125 @@
+"""Java's archive of the classes that Spark loads: with it Spark starts in half the time.
+
+The second local session of an installation has its Java write the archive below the user's cache,
+once the session is over and the command has ended; what starts later uses it. A machine that is
+thrown away after one job, such as a container, so writes none. Java passes over an archive of
+other classes than it would load, and starts as without one.
+
+Source: Java's `-XX:ArchiveClassesAtExit` and `-XX:SharedArchiveFile` (JEP 350).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from lakewarden.pipeline.java import cache_folder
+
+# Java warns on standard output, which is for what the command answers. It does not start with an
+# archive that is damaged, unless it compares checksums first.
+_COMMON: Final = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "-Xlog:disable",
+    "-XX:+VerifySharedSpaces",
+)
+
+_USE: Final = "-XX:SharedArchiveFile="
+
+_ARCHIVE: Final = ".jsa"
+
+_KEPT: Final = 3
+"""Archives that stay, of the installations used last: each takes some 170 MB."""
+
+_FREE: Final = 2 << 30
+"""Bytes that have to be free for one."""
+
+_CLAIM_SECONDS: Final = 3600
+"""How long a process that is to write one is waited for, before another one is."""
+
+_MARK_BYTES: Final = 4
+"""Java writes the head of an archive last, so its mark says that the archive is whole."""
+
+
+def java_options(java_home: Path) -> tuple[str, ...]:
+    """Options of a Java that is about to start Spark: to use the archive, or to write it.
+
+    None where there is nothing to use and nothing to write, and where files cannot be kept.
+    """
+    with suppress(OSError):
+        folder, key = cache_folder() / "spark-classes", _key(java_home)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        drafts = list(folder.glob(f"{key}.*.draft"))
+        for draft in filter(_is_whole, drafts):
+            draft.replace(folder / f"{key}.{draft.stat().st_size}{_ARCHIVE}")
+            _leave_last(folder)
+        for archive in folder.glob(f"{key}.*{_ARCHIVE}"):
+            if _is_as_written(archive):
+                os.utime(archive)  # says that it is in use
+                return (*_COMMON, f"{_USE}{archive}")
+            archive.unlink()
+        if _is_again(folder / f"{key}.used") and not any(map(_is_claimed, drafts)):
+            draft = folder / f"{key}.{os.getpid()}.draft"
+            draft.touch(exist_ok=False)
+            return (*_COMMON, f"-XX:ArchiveClassesAtExit={draft}")
+    return ()
+
+
+def discard(options: Iterable[str]) -> bool:
+    """Removes the archive that these options name; False where they name none."""
+    files = [o.removeprefix(_USE) for o in options if o.startswith(_USE)]
+    for file in files:
+        Path(file).unlink(missing_ok=True)
+    return bool(files)
+
+
+def _key(java_home: Path) -> str:
+    """Tells apart what loads other classes, or has them in other places."""
+    release = java_home / "release"
+    version = release.read_text("utf-8") if release.exists() else ""
+    package = find_spec("pyspark")
+    places = [] if package is None else list(package.submodule_search_locations or ())
+    jars = [Path(place) / "jars" for place in places]
+    changed = [jar_folder.stat().st_mtime_ns for jar_folder in jars]
+    text = repr((str(java_home), version, [str(jar_folder) for jar_folder in jars], changed))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _is_whole(draft: Path) -> bool:
+    with draft.open("rb") as file:
+        return any(file.read(_MARK_BYTES))
+
+
+def _is_as_written(archive: Path) -> bool:
+    """Whether the archive has as many bytes as when it was written; its name says how many."""
+    return archive.name.split(".")[1] == str(archive.stat().st_size)
+
+
+def _is_again(mark: Path) -> bool:
+    """Whether this installation has started Spark before, and there is room for an archive."""
+    is_known = mark.exists()
+    mark.touch()
+    return is_known and shutil.disk_usage(mark.parent).free >= _FREE
+
+
+def _is_claimed(draft: Path) -> bool:
+    """Whether another process is still expected to write the draft; else the draft is removed."""
+    with suppress(FileNotFoundError):
+        if time.time() - draft.stat().st_mtime < _CLAIM_SECONDS:
+            return True
+        draft.unlink()
+    return False
+
+
+def _leave_last(folder: Path) -> None:
+    archives = sorted(
+        folder.glob(f"*{_ARCHIVE}"), key=lambda file: file.stat().st_mtime, reverse=True
+    )
+    for old in archives[_KEPT:]:
+        old.unlink()

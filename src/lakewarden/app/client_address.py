@@ -27,7 +27,7 @@ def client_address(peer: str, forwarded: str | None, proxies: Sequence[Network])
     """
     at = peer
     for hop in reversed((forwarded or "").split(",")):
-        if not is_among(at, proxies) or not _is_address(hop.strip()):
+        if not is_among(at, proxies) or not is_address(hop.strip()):
             break
         at = unmapped(hop.strip())
     return at
@@ -40,20 +40,21 @@ def unmapped(address: str) -> str:
     ('192.0.2.1', '2001:db8::1', 'testclient')
     """
     # COST: of IPv4 nothing is parsed.
-    if ":" not in address or not _is_address(address):
+    if ":" not in address or not is_address(address):
         return address
     return str(getattr(ipaddress.ip_address(address), "ipv4_mapped", None) or address)
 
 
 def is_among(address: str, proxies: Sequence[Network]) -> bool:
     """Whether the address is one of the proxies'."""
-    if not proxies or not _is_address(address):
+    if not proxies or not is_address(address):
         return False
     parsed = ipaddress.ip_address(address)
     return any(parsed in network for network in proxies)
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether the text is an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

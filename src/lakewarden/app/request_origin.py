@@ -10,11 +10,11 @@ Source: RFC 9110, 7.4 (421); RFC 9112, 3.2; security reference, R-57; `docs/secu
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from lakewarden.app.client_address import is_address
 from lakewarden.authn.origin import is_own
 from lakewarden.http.exchange import Refused
 
@@ -58,18 +58,10 @@ class RequestOrigin:
         name = match["name"].lower()
         if name in self._hosts or host.lower() in self._hosts:
             return
-        if self._addresses and _is_address(name):
+        if self._addresses and is_address(name.strip("[]")):
             return
         raise Refused(
             421,
             f"the host `{host[:_TOLD_CHARACTERS]}` is not accepted; the setting"
             " `allowed_hosts` lists the accepted host names",
         )
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True

@@ -24,7 +24,7 @@ from lakewarden.pushdown.plan import named, replaced, steps
 from lakewarden.pushdown.push import CONNECT, Database
 from lakewarden.pushdown.style import PLAIN, style_of
 from lakewarden.pushdown.wanted import Scope, Wanted, stored_paths, wanted
-from lakewarden.service.lasting import lasting
+from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
@@ -155,7 +155,7 @@ class TargetEstate:
     @cached_property
     def lasting(self) -> RealmState:
         """The realm with what binds and is allowed at every moment from now on."""
-        matrix = Matrix(lasting(self.state.matrix.snapshot))
+        matrix = Matrix(permanent_access(self.state.matrix.snapshot))
         return replace(self.state, matrix=matrix)
 
     def name(self, user: Principal) -> str:

@@ -30,12 +30,12 @@ from lakewarden.pushdown.grants import (
     Role,
     RowPolicy,
 )
-from lakewarden.service.alike_places import alike_places
-from lakewarden.service.alike_users import Readers, alike_users
 from lakewarden.service.column_names import ColumnNames, column_of
-from lakewarden.service.lasting import lasting
+from lakewarden.service.equivalent_entities import equivalent_entities
+from lakewarden.service.equivalent_users import Readers, equivalent_users
 from lakewarden.service.limited_read import LimitedRead, limited_read
 from lakewarden.service.limited_tables import touched
+from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
@@ -179,7 +179,7 @@ class _Builder:
         snapshot = realm.matrix.snapshot
         ends = snapshot.table.end != float("inf")
         # Grants of a database have no end, so only what stays allowed is granted.
-        self._realm = replace(realm, matrix=Matrix(lasting(snapshot))) if ends else realm
+        self._realm = replace(realm, matrix=Matrix(permanent_access(snapshot))) if ends else realm
         self._snapshot = self._realm.matrix.snapshot
         self._known: set[Path] = set()
         self._paths = self._placed()
@@ -211,7 +211,7 @@ class _Builder:
         # What ends tells users apart, too: it is left out for whom it is about.
         realms = [self._realm] if self._realm is self._present else [self._realm, self._present]
         snapshots = (one.matrix.snapshot for one in realms)
-        groups = alike_users(users, *snapshots, single=self._is_personal())
+        groups = equivalent_users(users, *snapshots, single=self._is_personal())
         rows = list(self._rows(groups))
         self._add_shared(groups, rows)
         self._add_limited(groups, rows)
@@ -419,7 +419,7 @@ class _Builder:
                 self._leave_out_for(groups[number], why, column, act)
         limited = self._limited | self._above | self._beside
         open_rows = [(act, number, ids - limited) for act, number, ids in rows]
-        for ids, grants in alike_places(open_rows, len(self._snapshot.coded.tree)):
+        for ids, grants in equivalent_entities(open_rows, len(self._snapshot.coded.tree)):
             for act, numbers in grants:
                 members = frozenset(name for number in numbers for name in groups[number].names)
                 self._to(members).grants |= {Grant(self._paths[id], act) for id in ids}

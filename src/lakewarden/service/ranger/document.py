@@ -18,10 +18,10 @@ from lakewarden.engines.mapping import NOBODY, EngineMapping
 from lakewarden.engines.ranger_service import ANY, Level, RangerService
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.wildcard import is_pattern
-from lakewarden.service.alike_places import Grants, Rows, alike_places
-from lakewarden.service.alike_users import Readers, alike_users
-from lakewarden.service.lasting import lasting
+from lakewarden.service.equivalent_entities import Grants, Rows, equivalent_entities
+from lakewarden.service.equivalent_users import Readers, equivalent_users
 from lakewarden.service.limited_tables import touched
+from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.ranger.allowed import Allowed, GrantedAccess, granted_accesses
 from lakewarden.service.ranger.definition import definition, named
 from lakewarden.service.ranger.limits import Bound, Limits, Types
@@ -107,13 +107,13 @@ class _Builder:
         self._starting = BitMap()
         snapshots = [snapshot]
         if self._end != float("inf"):
-            later = lasting(snapshot)
+            later = permanent_access(snapshot)
             self._later = Allowed(Matrix(later), mapping, service, self._places, now, without)
             self._starting = touched(later, snapshot)
             # What is still to begin tells users apart, too.
             snapshots.append(later)
         users = named_users(realm, self._residues)
-        self._readers = alike_users(users, *snapshots, single=self._now.personal)
+        self._readers = equivalent_users(users, *snapshots, single=self._now.personal)
         self._limits = Limits(realm, service, self._residues, now, types)
         self._bound: dict[int, dict[str, Bound]] = {}
         self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}
@@ -264,7 +264,7 @@ class _Builder:
             self._add(self._resources(level, ()), self._items(grants), ends=ends)
             return
         places = self._places.of(level)
-        for ids, grants in alike_places(rows, len(self._realm.matrix.snapshot.coded.tree)):
+        for ids, grants in equivalent_entities(rows, len(self._realm.matrix.snapshot.coded.tree)):
             items = self._items(grants)
             containers: dict[tuple[str, ...], set[str]] = {}
             for id in ids:

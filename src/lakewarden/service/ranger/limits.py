@@ -19,8 +19,8 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Matching, On, Statement, Where
 from lakewarden.kernel.wildcard import matches
-from lakewarden.service.alike_users import Readers
 from lakewarden.service.column_names import ColumnNames, column_of
+from lakewarden.service.equivalent_users import Readers
 from lakewarden.service.limited_tables import touched
 from lakewarden.service.read_limits import (
     HIDDEN_ROWS,

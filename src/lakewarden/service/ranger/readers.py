@@ -13,7 +13,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.service.alike_users import Readers, mentioned
+from lakewarden.service.equivalent_users import Readers, mentioned
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 

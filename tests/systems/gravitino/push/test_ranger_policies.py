@@ -19,7 +19,7 @@ from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.ranger.style import RangerForm
-from lakewarden.service.lasting import lasting
+from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.realm import Realm
@@ -144,7 +144,7 @@ def test_what_is_ours_has_the_label_of_the_original(type: str) -> None:
 def requests(world: ServiceWorld) -> Iterator[tuple[dict[str, Any], bool, bool]]:
     """What a plug-in may ask, whether the kernel allows it, and whether the form should say it."""
     database, table = SERVICE.levels["database"], SERVICE.levels["table"]
-    matrix = Matrix(lasting(world.state.matrix.snapshot))
+    matrix = Matrix(permanent_access(world.state.matrix.snapshot))
     forever = replace(world, state=replace(world.state, matrix=matrix))
     for user in world.users():
         for path, entity in world.stored.items():

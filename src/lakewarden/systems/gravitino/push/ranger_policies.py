@@ -35,9 +35,9 @@ from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.statement import Effect
 from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
 from lakewarden.service import grant
-from lakewarden.service.alike_users import alike_users
-from lakewarden.service.lasting import lasting
+from lakewarden.service.equivalent_users import equivalent_users
 from lakewarden.service.limited_tables import touched
+from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.ranger.allowed import Allowed, granted_accesses
 from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.ranger.readers import named_users
@@ -145,7 +145,7 @@ class _Form:
         snapshot = realm.matrix.snapshot
         self._limited = touched(snapshot, snapshot)
         if snapshot.table.end != float("inf"):
-            later = lasting(snapshot)
+            later = permanent_access(snapshot)
             self._limited |= touched(later, later)
             realm = replace(realm, matrix=Matrix(later))
             self._leave_out("access that ends has no policy here")
@@ -208,7 +208,9 @@ class _Form:
         users = list(named_users(self._realm, self._residues))
         self._names = {principal: name for name, principal in users}
         database = self._service.levels.get(DATABASE)
-        for one in alike_users(users, self._realm.matrix.snapshot, single=self._allowed.personal):
+        for one in equivalent_users(
+            users, self._realm.matrix.snapshot, single=self._allowed.personal
+        ):
             for id in self._allowed.seen(one.any, database) if database else ():
                 self._holders.setdefault(Key(DATABASE, "select", id), set()).update(one.names)
             for row in granted_accesses(one.any, self._service, self._allowed, None):

@@ -16,7 +16,7 @@ Grants = tuple[tuple[str, tuple[int, ...]], ...]
 """Accesses, each with the numbers of the readers who are given it."""
 
 
-def alike_places(rows: Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
+def equivalent_entities(rows: Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
     """The places by who is given what on them.
 
     COST: a pass over each bitmap. Each place gets the sum of the marks of the rows that it is in,

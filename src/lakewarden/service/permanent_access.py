@@ -9,7 +9,7 @@ from lakewarden.kernel.snapshot import Snapshot, assemble
 from lakewarden.kernel.statement import Effect, Statement
 
 
-def lasting(snapshot: Snapshot) -> Snapshot:
+def permanent_access(snapshot: Snapshot) -> Snapshot:
     """The snapshot of what is allowed at every moment from now on, if nothing is changed.
 
     ALLOWs that end are not in force there, and DENYs, filters and masks that are still to begin

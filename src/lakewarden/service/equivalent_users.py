@@ -24,7 +24,7 @@ class Readers:
         return self.principals[0]
 
 
-def alike_users(
+def equivalent_users(
     named: Iterable[tuple[str, Principal]], first: Snapshot, *others: Snapshot, single: bool
 ) -> Sequence[Readers]:
     """Users, given with their names in the engine, together where no statement tells them apart.

@@ -41,6 +41,9 @@ def _java(folder: Path, version: str) -> Path:
     return home
 
 
+WRITES, USES = "ArchiveClassesAtExit", "SharedArchiveFile"
+
+
 def _file(options: tuple[str, ...], name: str) -> Path:
     (found,) = (o.partition("=")[2] for o in options if o.startswith(f"-XX:{name}="))
     return Path(found)
@@ -50,7 +53,7 @@ def _write(java_home: Path, text: bytes = b"whole") -> Path:
     """Two starts, and what the Java of the second one writes."""
     while not (options := java_options(java_home)):
         pass
-    draft = _file(options, "ArchiveClassesAtExit")
+    draft = _file(options, WRITES)
     draft.unlink()
     draft.write_bytes(text)
     return draft
@@ -58,14 +61,14 @@ def _write(java_home: Path, text: bytes = b"whole") -> Path:
 
 def test_the_second_start_writes_and_what_follows_uses(java_home: Path) -> None:
     assert java_options(java_home) == ()
-    draft = _file(java_options(java_home), "ArchiveClassesAtExit")
+    draft = _file(java_options(java_home), WRITES)
     assert java_options(java_home) == ()  # one writes, and has not finished
     draft.write_bytes(bytes(100))
     assert java_options(java_home) == ()  # the head is written last
     draft.write_bytes(b"head, and what follows")
-    archive = _file(java_options(java_home), "SharedArchiveFile")
+    archive = _file(java_options(java_home), USES)
     assert archive.read_bytes() == b"head, and what follows"
-    assert _file(java_options(java_home), "SharedArchiveFile") == archive
+    assert _file(java_options(java_home), USES) == archive
     assert not draft.exists()
 
 
@@ -79,27 +82,27 @@ def test_each_java_has_its_own(java_home: Path, tmp_path: Path) -> None:
     _write(java_home)
     other = _java(tmp_path, "21.0.2")
     assert java_options(other) == ()
-    assert _file(java_options(other), "ArchiveClassesAtExit")
-    assert _file(java_options(java_home), "SharedArchiveFile")
+    draft = _file(java_options(other), WRITES)
+    assert draft.stem != _file(java_options(java_home), USES).stem
 
 
 def test_a_claim_is_over_after_an_hour(java_home: Path) -> None:
     java_options(java_home)
-    draft = _file(java_options(java_home), "ArchiveClassesAtExit")
+    draft = _file(java_options(java_home), WRITES)
     killed = draft.with_name(draft.name.replace(str(os.getpid()), "1"))
     draft.rename(killed)
     assert java_options(java_home) == ()
     then = time.time() - 3601
     os.utime(killed, (then, then))
-    assert _file(java_options(java_home), "ArchiveClassesAtExit") == draft
+    assert _file(java_options(java_home), WRITES) == draft
     assert not killed.exists()
 
 
 def test_one_that_was_cut_off_is_written_anew(java_home: Path) -> None:
     _write(java_home, b"whole and long")
-    archive = _file(java_options(java_home), "SharedArchiveFile")
+    archive = _file(java_options(java_home), USES)
     archive.write_bytes(b"whole")
-    assert _file(java_options(java_home), "ArchiveClassesAtExit")
+    assert _file(java_options(java_home), WRITES).exists()
     assert not archive.exists()
 
 
@@ -117,19 +120,18 @@ def test_the_last_used_stay(java_home: Path, tmp_path: Path) -> None:
     homes = [java_home, *(_java(tmp_path, f"21.0.{n}") for n in range(class_archive._KEPT))]
     for age, home in enumerate(reversed(homes)):
         _write(home)
-        archive = _file(java_options(home), "SharedArchiveFile")
         then = time.time() - age
-        os.utime(archive, (then, then))
+        os.utime(_file(java_options(home), USES), (then, then))
     _write(new := _java(tmp_path, "25"))
-    assert _file(java_options(new), "SharedArchiveFile")
-    kept = [bool(list(archive.parent.glob(f"{class_archive._key(h)}*.jsa"))) for h in homes]
+    folder = _file(java_options(new), USES).parent
+    kept = [bool(list(folder.glob(f"{class_archive._key(home)}*.jsa"))) for home in homes]
     assert kept == [False, False, True, True]
 
 
 def test_one_with_which_java_does_not_start_is_removed(java_home: Path) -> None:
     _write(java_home)
     options = java_options(java_home)
-    archive = _file(options, "SharedArchiveFile")
+    archive = _file(options, USES)
     assert discard(options)
     assert not archive.exists()
     assert not discard(())
@@ -159,7 +161,7 @@ def test_spark_starts_with_what_an_earlier_start_left(tmp_path: Path) -> None:
     assert home is not None
     loaded = answers[-1].splitlines()[1]
     # Without the archive this Java would refuse to start.
-    check = [home / "bin" / "java", f"-XX:SharedArchiveFile={archive}", "-Xshare:on"]
+    check = [str(home / "bin" / "java"), f"-XX:{USES}={archive}", "-Xshare:on"]
     subprocess.run([*check, "-cp", loaded, "-version"], check=True, timeout=60)
 
     # As if it had been written so: Java itself ends with this one.

@@ -61,7 +61,8 @@ def java_options(java_home: Path) -> tuple[str, ...]:
             _leave_last(folder)
         for archive in folder.glob(f"{key}.*{_ARCHIVE}"):
             if _is_as_written(archive):
-                os.utime(archive)  # says that it is in use
+                with suppress(OSError):  # it may lie where nothing is written
+                    os.utime(archive)  # says that it is in use
                 return (*_COMMON, f"{_USE}{archive}")
             archive.unlink()
         if _is_again(folder / f"{key}.used") and not any(map(_is_claimed, drafts)):

@@ -32,7 +32,10 @@ Content = tuple[int, bytes]
 class Cells(Protocol):
     """A privilege's bits, by entity id; -1 stands for no entity and has none."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """How many bytes the bits take."""
+        ...
 
     @property
     def content(self) -> Content | None:
@@ -68,14 +71,22 @@ Layers = Iterable[tuple[int, Iterable[int]]]
 class ByClass:
     """A byte for each class; the last one belongs to no class and is zero."""
 
-    __slots__ = ("_classes", "_view", "row", "row_bytes", "size")
+    __slots__ = ("_classes", "_view", "row_bytes")
 
     def __init__(self, classes: Partition, row: Flags) -> None:
         self._classes = classes.classes
         self._view = classes.view
-        self.row = row
         self.row_bytes = row.tobytes()
-        self.size = 2 * len(self.row_bytes)
+
+    @property
+    def size(self) -> int:
+        return len(self.row_bytes)
+
+    @property
+    def row(self) -> Flags:
+        """The byte of each class."""
+        # Not kept: there are tens of thousands of cells, and most are asked for one entity.
+        return np.frombuffer(self.row_bytes, dtype=np.uint8)
 
     @property
     def content(self) -> Content | None:
@@ -101,11 +112,15 @@ def by_class(classes: Partition, layers: Layers) -> ByClass:
 class ByBitmap:
     """A bitmap of entity ids for each bit."""
 
-    __slots__ = ("_layers", "size")
+    __slots__ = ("_layers", "_size")
 
     def __init__(self, layers: Sequence[tuple[int, BitMap]]) -> None:
         self._layers = [(bit, ids) for bit, ids in layers if ids]
-        self.size = sum(len(ids.serialize()) for _, ids in self._layers)
+        self._size = sum(len(ids.serialize()) for _, ids in self._layers)
+
+    @property
+    def size(self) -> int:
+        return self._size
 
     @property
     def content(self) -> Content | None:

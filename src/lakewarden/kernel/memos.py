@@ -27,8 +27,8 @@ MEMO_BYTES = 256 * 1024 * 1024
 DISTINCT_BYTES = 16 * 1024 * 1024
 """Memory that cells may take before equal ones are no longer looked for among them."""
 
-KEY_BYTES = 200
-"""About what the key of cells takes, its role sets left out."""
+KEY_BYTES = 450
+"""About what cells take beside their bits: objects, entries, and a key without its role sets."""
 
 NAMED_LIMIT = 10_000
 """How many names that are not stored are remembered."""

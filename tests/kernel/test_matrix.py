@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import pytest
 from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import memos, point_evaluator, snapshot
 from lakewarden.kernel.cells import Cells
-from lakewarden.kernel.change import MembershipChanged
+from lakewarden.kernel.change import MembershipChanged, StatementAdded
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
@@ -493,7 +494,7 @@ def test_cells_of_role_sets_that_nobody_has_any_more_are_not_kept() -> None:
     assert {key[1:3] for key in later.snapshot.memos.cells} == {held}
 
 
-def test_role_sets_with_equal_cells_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_role_sets_with_equal_cells_share_them() -> None:
     """Most role sets have nothing of most privileges, and there may be many of both."""
     asked = matrix(LAKE, LAKE_FACTS)
 
@@ -504,8 +505,27 @@ def test_role_sets_with_equal_cells_share_them(monkeypatch: pytest.MonkeyPatch) 
     shared = nothing(asked, 901)
     assert shared is nothing(asked, 902)
     assert shared is nothing(apply(asked, [], now=0.0, revision=2), 903)
-    monkeypatch.setattr(memos, "DISTINCT_BYTES", 0)
-    assert shared is not nothing(asked, 904)
+
+
+def test_cells_that_a_write_replaces_are_not_kept_for_their_content() -> None:
+    """Each grant gives other cells to whom it is for; those of before have no user any more."""
+    asked = matrix(LAKE, LAKE_FACTS)
+    kept = []
+    for number in range(4):
+        grant = {
+            "id": "more",
+            "effect": ("deny", "allow")[number % 2],
+            "privileges": ["USE", "READ"],
+            "to": ["role:m:readers"],
+            "on": ("catalog:m:c", "schema:m:c.s")[number // 2],  # scopes that there are already
+        }
+        (statement,) = world(LAKE, [], statements=[grant]).statements
+        asked = apply(asked, [StatementAdded(statement)], now=0.0, revision=number + 2)
+        kept.append(allowed(asked, LAKE, "ana", "load", T))
+    gc.collect()
+    memos_now = asked.snapshot.memos
+    assert kept == [False, True, False, True]
+    assert set(map(id, memos_now.distinct.values())) == set(map(id, memos_now.cells.values()))
 
 
 def test_role_sets_of_single_requests_count_for_the_memory_budget() -> None:

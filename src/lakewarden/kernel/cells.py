@@ -71,7 +71,7 @@ Layers = Iterable[tuple[int, Iterable[int]]]
 class ByClass:
     """A byte for each class; the last one belongs to no class and is zero."""
 
-    __slots__ = ("_classes", "_view", "row_bytes")
+    __slots__ = ("__weakref__", "_classes", "_view", "row_bytes")
 
     def __init__(self, classes: Partition, row: Flags) -> None:
         self._classes = classes.classes

@@ -7,6 +7,7 @@ answer. What grows with the questions that come in is bounded.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 from pyroaring import BitMap
 
@@ -23,9 +24,6 @@ from lakewarden.kernel.subject import Subject
 
 MEMO_BYTES = 256 * 1024 * 1024
 """Memory that remembered rows may take before they are all dropped."""
-
-DISTINCT_BYTES = 16 * 1024 * 1024
-"""Memory that cells may take before equal ones are no longer looked for among them."""
 
 KEY_BYTES = 450
 """About what cells take beside their bits: objects, entries, and a key without its role sets."""
@@ -48,14 +46,13 @@ class Memos:
     """The memos of one snapshot; never part of its meaning.
 
     `bytes` is an upper bound of what `cells` take, as if none were equal; `key_bytes` is what role
-    sets of their keys take of it, an upper bound after some were left behind. `distinct` has cells
-    by their content: most role sets have the same ones. `derived` is what other rooms worked out
-    from the snapshot, each under a key of its own.
+    sets of their keys take of it, an upper bound after some were left behind. `distinct` has the
+    cells that are in use by their content: most role sets have the same ones. `derived` is what
+    other rooms worked out from the snapshot, each under a key of its own.
     """
 
     cells: dict[CellsKey, Cells] = field(default_factory=dict)
-    distinct: dict[Content, Cells] = field(default_factory=dict)
-    distinct_bytes: int = 0
+    distinct: WeakValueDictionary[Content, Cells] = field(default_factory=WeakValueDictionary)
     partitions: dict[frozenset[str], Partition | None] = field(default_factory=dict)
     subjects: dict[Principal, Subject] = field(default_factory=dict)
     named: dict[Entity, NamedPlace] = field(default_factory=dict)
@@ -92,7 +89,7 @@ class Memos:
         """
         self.cells = kept
         if one_partition:
-            self.distinct, self.distinct_bytes = old.distinct, old.distinct_bytes
+            self.distinct = old.distinct
         self.key_bytes = old.key_bytes
         taken = sum(cells.size for cells in kept.values())
         self.bytes = self.key_bytes + KEY_BYTES * len(kept) + taken
@@ -101,23 +98,11 @@ class Memos:
 
     def _shared(self, cells: Cells) -> Cells:
         content = cells.content
-        if content is None:
-            return cells
-        if self.distinct_bytes > DISTINCT_BYTES:
-            self._forget_distinct()
-        shared = self.distinct.setdefault(content, cells)
-        if shared is cells:
-            self.distinct_bytes += cells.size
-        return shared
+        return cells if content is None else self.distinct.setdefault(content, cells)
 
     def _forget_cells(self) -> None:
         self.cells.clear()
         self.bytes = self.key_bytes = 0
-        self._forget_distinct()
-
-    def _forget_distinct(self) -> None:
-        # Not cleared: the snapshot before may look at it meanwhile.
-        self.distinct, self.distinct_bytes = {}, 0
 
     def add_obligations(self, key: ObligationsKey, grants: Grants) -> Grants:
         """Remembers filters or masks; when there are many, the others are dropped. Returns them."""

@@ -43,6 +43,7 @@ ALLOWED_IN_KERNEL = {
     "pyroaring",
     "struct",
     "typing",
+    "weakref",  # what is remembered as long as it is in use
 }
 # The first read the clock or the local zone, the next reach outside, and the last would make
 # Python judge what a model file says.

@@ -16,6 +16,7 @@ from lakewarden.pipeline.storage.location import location, read_from, uri_of, wr
 ROOM = Path(lakewarden.pipeline.__file__).parent
 LOCAL_ONLY = {
     "access": "DuckDB reads and spills on this machine",
+    "class_archive.py": "what Java keeps of its classes in the user's cache",
     "java.py": "an installed Java",
     "package.py": "an archive of this package, in a temporary folder",
     "session.py": "the settings of its log, which lie beside it",

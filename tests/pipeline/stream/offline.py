@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot, compile
-from lakewarden.pipeline.index import guests, matching
+from lakewarden.pipeline.index import guests, matching, task_context
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index
 from lakewarden.pipeline.index.matching import canonical
@@ -130,7 +130,7 @@ def _judged(
         columns = list(zip(*(row for row in cells if row[0] == number), strict=True))
         arrays = [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
         read = pa.table(arrays, schema=_SCHEMA)
-        for batch in judge(compiled(number, read, estate)):
+        for batch in judge(task_context.compiled(number, read, estate)):
             yield from (tuple(row.values()) for row in batch.to_pylist())
 
 

@@ -57,3 +57,14 @@ def test_where_nothing_can_be_seen_nothing_is(
     with peak() as seen:
         pass
     assert seen.bytes == 0
+
+
+def test_a_container_has_what_it_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = memory.machine_bytes()
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_LIMITS", (tmp_path / "none", limit))
+    limit.write_text("4096\n")
+    assert memory.machine_bytes() == 4096
+    for text in ("max\n", str(1 << 62)):
+        limit.write_text(text)
+        assert memory.machine_bytes() >= whole

@@ -5,13 +5,29 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 _PROC: Final = Path("/proc")
 _PAUSE: Final = 0.5
 _KIB: Final = 1024
+
+
+_LIMITS: Final = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+"""Where a container says how much it may have; a number, or a word for no limit."""
+
+
+def machine_bytes() -> int:
+    """The memory of this machine, or of the container that this is."""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for place in _LIMITS:
+        with suppress(OSError, ValueError):
+            most = min(most, int(place.read_text("ascii")))
+    return most
 
 
 class Peak:

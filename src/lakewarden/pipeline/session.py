@@ -21,6 +21,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_instal
 from lakewarden.pipeline import class_archive, package
 from lakewarden.pipeline.full_disk import of_full_disk
 from lakewarden.pipeline.java import OLDEST, ensure_java
+from lakewarden.pipeline.memory import machine_bytes
 from lakewarden.pipeline.storage.location import uri_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ _CLIENTLESS: Final = {
 _GONE: Final = "StatusCode.UNAVAILABLE"
 
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+
+_ROOMY: Final = 8 << 30
+"""Bytes of a machine on which a local Spark has two gigabytes: with one, it collects garbage while
+it makes the tables that joins look in (decision 0117).
+"""
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
@@ -142,6 +148,7 @@ def spark_session(
             archive_options = class_archive.java_options(java_home)
         options = (_LOCAL[_JAVA_OPTIONS], *map(_quoted, archive_options))
         settings |= {**_LOCAL, _JAVA_OPTIONS: " ".join(options)}
+        settings["spark.driver.memory"] = "2g" if machine_bytes() >= _ROOMY else "1g"
     if event_log is not None:
         event_log.mkdir(parents=True, exist_ok=True)
         settings |= {

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from uvicorn import _subprocess
 
@@ -129,5 +129,6 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     if not spawned:
-        _subprocess.spawn = multiprocessing.get_context("fork")  # type: ignore[assignment]  # has the same methods
+        starting: Any = _subprocess  # a context that forks has the methods of one that spawns
+        starting.spawn = multiprocessing.get_context("fork")
     raise SystemExit(main(arguments))

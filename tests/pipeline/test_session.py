@@ -122,6 +122,12 @@ def test_a_connect_server_that_does_not_answer_is_told_soon_and_without_the_toke
         session.spark_session("x")
 
 
+def test_of_a_trace_the_error_is_told() -> None:
+    failure = "[RUNNER] it failed. Cause: Traceback (most recent call last):\n  File x\nKeyError: 1"
+    failure += "\n SQLSTATE: XXKST\n\nJVM stacktrace:\norg.apache.spark.Failed\n\tat x"
+    assert session._reason(RuntimeError(failure)) == "[RUNNER] it failed. Cause: KeyError: 1"
+
+
 def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> None:
     deferred = session.Deferred(lambda: spark, is_here=True)
     context = spark.sparkContext

@@ -76,6 +76,9 @@ _CLIENTLESS: Final = {
 
 _GONE: Final = "StatusCode.UNAVAILABLE"
 
+_TRACE: Final = "Traceback (most recent call last):"
+"""What a message of Spark's may have behind its first words, of a Python that it started."""
+
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 
 _ROOMY: Final = 8 << 30
@@ -272,6 +275,10 @@ def _reason(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     # Of a call the first line says only that it failed.
     first = lines[1].lstrip(": ") if lines[0].startswith(_CALLED) and lines[1:] else lines[0]
+    if first.endswith(_TRACE):  # what failed stands behind the calls, which are indented
+        at = next(number for number, line in enumerate(lines) if line.endswith(first))
+        behind = lines[at + 1 :]
+        first = first.removesuffix(_TRACE) + next((s for s in behind if s[:1].strip()), "")
     if reason := of_full_disk(str(error)):
         return reason
     if _GONE in str(error):

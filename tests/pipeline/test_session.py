@@ -128,6 +128,19 @@ def test_of_a_trace_the_error_is_told() -> None:
     assert session._reason(RuntimeError(failure)) == "[RUNNER] it failed. Cause: KeyError: 1"
 
 
+def test_whether_a_deferred_session_is_remote_is_asked_of_the_session_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("grpc")
+    from pyspark.sql.connect.session import SparkSession as Connected
+
+    monkeypatch.setattr(Connected, "clearTags", lambda _: None)  # there is no server to tell
+    connected = cast("SparkSession", object.__new__(Connected))
+    deferred = session.Deferred(lambda: connected, is_here=False)
+    assert session.is_remote(connected)
+    assert session.is_remote(deferred)
+
+
 def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> None:
     deferred = session.Deferred(lambda: spark, is_here=True)
     context = spark.sparkContext

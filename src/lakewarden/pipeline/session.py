@@ -168,7 +168,7 @@ def spark_session(
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = _started(builder, archive_options)
-    if _is_remote(session):
+    if is_remote(session):
         _retry(session, _RETRIES)
     if not is_ours:
         package.send(session)
@@ -253,7 +253,7 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
 
 
 def _stop(session: SparkSession) -> None:
-    if _is_remote(session):
+    if is_remote(session):
         _retry(session, 0)  # a server that is gone is not waited for
     # One that is gone already must not hide why the job failed.
     with suppress(ConnectionError, *_errors_of_spark()):
@@ -389,7 +389,7 @@ def stage_of(spark: SparkSession, job: str, stage: str) -> Iterator[None]:
 def _mark(spark: SparkSession | Deferred, stage: tuple[str, str] | None) -> None:
     if isinstance(spark, Deferred):
         spark.mark(stage)
-    elif _is_remote(spark):
+    elif is_remote(spark):
         spark.clearTags()
         if stage is not None:
             spark.addTag(f"lakewarden {stage[0]}: {stage[1]}")
@@ -400,15 +400,17 @@ def _mark(spark: SparkSession | Deferred, stage: tuple[str, str] | None) -> None
             spark.sparkContext.setLocalProperty(key, value)  # type: ignore[arg-type]
 
 
-def _is_remote(spark: SparkSession) -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")
+def is_remote(spark: SparkSession | Deferred) -> bool:
+    """Whether a session is one of a Spark Connect server. Starts one that is not started yet."""
+    session = spark.begin() if isinstance(spark, Deferred) else spark
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def runs_here(spark: SparkSession | Deferred) -> bool:
     """Whether the tasks of a session run on this machine alone. Starts no session."""
     if isinstance(spark, Deferred):
         return spark.is_here
-    return not _is_remote(spark) and _is_local(spark.conf.get("spark.master", None))
+    return not is_remote(spark) and _is_local(spark.conf.get("spark.master", None))
 
 
 def _check_place(master: str | None, remote: str | None, event_log: Path | None) -> None:

@@ -28,6 +28,7 @@ from lakewarden.pipeline.index.validity import interval_of, outside
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
+from lakewarden.pipeline.session import is_remote
 from lakewarden.pipeline.storage.files import remove_tree, write_whole
 from lakewarden.pipeline.storage.location import Location, location, on_this_machine, written_to
 from lakewarden.pipeline.stream.batch import apply
@@ -76,7 +77,7 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # What draws the progress cannot be sent to a Connect server, where the steps run then.
-    handler = step.telling(progress) if _is_here(spark) else step.portable(_shared(place))
+    handler = step.portable(_shared(place)) if is_remote(spark) else step.telling(progress)
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
     writer = writer.option("checkpointLocation", written_to(place / _SPARKS))
@@ -134,11 +135,6 @@ def _without_py4j_log() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-def _is_here(spark: SparkSession) -> bool:
-    """Whether micro-batches are taken in this process; its classes need not be installed."""
-    return not type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _raise_refusal(place: Location) -> None:

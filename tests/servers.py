@@ -266,8 +266,8 @@ def mariadb(*options: str) -> Iterator[str]:
                 with _one_tls_context():
                     yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
             finally:
-                process.terminate()
-                process.wait()
+                # It would wait for ever for threads whose connections were killed while they read.
+                process.kill()
 
 
 def _install(command: list[str]) -> None:
@@ -322,8 +322,8 @@ def mysql() -> Iterator[str]:
                 with _one_tls_context():
                     yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
             finally:
-                process.terminate()
-                process.wait()
+                # It would wait for ever for threads whose connections were killed while they read.
+                process.kill()
 
 
 def free_port() -> int:

@@ -157,7 +157,7 @@ def test_the_package_is_small() -> None:
     assert 100 < lines < 400
 
 
-def test_it_is_listed(lake: Lake) -> None:
+def test_the_new_system_is_listed(lake: Lake) -> None:
     listed = lake.done["list"]
     assert listed.code == 0, listed.out
     rows = {one["name"]: one for one in json.loads(listed.out)["systems"]}
@@ -208,7 +208,7 @@ def ask(
         return error.code, json.load(error)
 
 
-def test_it_is_served(server: str) -> None:
+def test_the_new_system_is_served(server: str) -> None:
     table, listing = "tables/lake.sales.orders", "tables?catalog_name=lake&schema_name=sales"
     permissions = "permissions/schema/lake.sales"
     assert ask(server, "ana", table)[1]["name"] == "orders"

@@ -35,7 +35,7 @@ def by_day(rows: list[Row]) -> list[str]:
     ("there", "wanted", "places"),
     [(8, 2, [0, 4]), (7, 3, [0, 2, 4]), (3, 3, [0, 1, 2]), (2, 5, [0, 1]), (1, 1, [0])],
 )
-def test_so_many_rows_are_left_from_all_over_the_table(
+def test_the_rows_left_by_day_come_from_the_whole_table(
     there: int, wanted: int, places: list[int]
 ) -> None:
     marker = pytest.mark.by_day(wanted).mark

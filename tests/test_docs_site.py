@@ -207,7 +207,7 @@ def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.nightly
-def test_it_is_built_without_a_warning_and_loads_nothing_from_elsewhere(built: Path) -> None:
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(built: Path) -> None:
     loads = re.compile(
         r"""<(?:script|img|iframe|link rel="(?!index)[\w ]+")[^>]*?(?:src|href)="(?:https?:)?//"""
     )

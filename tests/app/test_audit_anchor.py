@@ -134,7 +134,7 @@ def test_a_write_wakes_it(store: SqlStore) -> None:
     assert seen == [1]
 
 
-def test_it_goes_on_after_any_failure(store: SqlStore) -> None:
+def test_the_anchor_continues_after_any_failure(store: SqlStore) -> None:
     failed, sent = Event(), Event()
 
     def send(_: Anchor) -> None:

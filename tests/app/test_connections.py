@@ -102,7 +102,7 @@ def test_an_address_is_that_of_ipv4_or_a_network_of_ipv6_and_proxies_are_apart()
     assert _closed(made) == [0]
 
 
-def test_it_is_logged_but_not_for_each() -> None:
+def test_refused_connections_are_logged_in_sum_not_one_by_one() -> None:
     now = [0.0]
     connections = Connections(1, 9, reserve=0, clock=lambda: now[0])
     connections.busy(_opened(connections, "a")[0])

@@ -106,7 +106,7 @@ def _ready(client: AppClient) -> tuple[int, str]:
     return answer.status, str(json_of(answer)["status"])
 
 
-def test_it_is_told_once_and_by_readiness_and_is_over_when_there_is_space(disk: Disk) -> None:
+def test_a_full_disk_is_logged_once_fails_readiness_and_recovers(disk: Disk) -> None:
     client, store = _asked(disk.folder)
     application = client.application
     assert _ready(client) == (200, "ready")

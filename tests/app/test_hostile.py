@@ -326,7 +326,7 @@ def test_no_body_gets_a_yes_out_of_authzen(
 
 @HOSTILE
 @given(body=BODY, address=_addressed("authzen"))
-def test_nor_a_failure_from_one_who_may_ask_about_all(
+def test_no_body_makes_authzen_fail_for_a_caller_with_every_right(
     client: AppClient, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
@@ -375,7 +375,7 @@ def test_no_body_changes_anything_by_way_of_our_own_api(
 
 @HOSTILE
 @given(body=BODY, address=st.one_of(_addressed("gravitino"), _addressed("admin")))
-def test_nor_does_a_body_of_the_administrator_s_make_the_server_fail(
+def test_no_body_of_an_administrator_makes_the_server_fail(
     spare: AppClient, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
@@ -445,7 +445,7 @@ def test_no_page_token_makes_it_fail(client: AppClient, token: bytes, path: str)
     ],
     ids=repr,
 )
-def test_nor_does_a_token_that_somebody_made_up_for_the_right_question(
+def test_no_forged_page_token_for_the_right_query_makes_it_fail(
     client: AppClient, path: str, question: tuple[object, ...], place: Any
 ) -> None:
     text = json.dumps([place, endpoint._digest((path, *question))])

@@ -156,7 +156,7 @@ def test_what_is_answered_at_once_is_counted_too(client: AppClient) -> None:
     assert answers[-1] == 429
 
 
-def test_those_who_are_not_believed_are_counted_by_their_address(client: AppClient) -> None:
+def test_unauthenticated_callers_are_counted_by_address(client: AppClient) -> None:
     bad = [("authorization", "Bearer lw_x")]
     statuses = [
         client.ask("POST", "/api/metalakes", b"{}", bad, user=None).status for _ in range(3)

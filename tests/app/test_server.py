@@ -249,7 +249,9 @@ def test_workers_share_the_work(guarded: Served) -> None:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_it_stops_when_told_and_finishes_what_is_under_way(tmp_path: Path, workers: str) -> None:
+def test_the_server_stops_on_a_signal_and_finishes_open_requests(
+    tmp_path: Path, workers: str
+) -> None:
     """What it answered is there when it is started again."""
     with server(tmp_path / "s", "--workers", workers) as served:
         connection = socket.create_connection(("127.0.0.1", served.port), timeout=10)

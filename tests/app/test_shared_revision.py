@@ -19,7 +19,7 @@ def test_what_one_process_raises_the_others_see(tmp_path: Path) -> None:
     other.close()
 
 
-def test_it_never_falls(tmp_path: Path) -> None:
+def test_the_shared_revision_never_decreases(tmp_path: Path) -> None:
     shared_revision = MappedRevision(tmp_path / "revision")
     shared_revision.raise_to(7)
     shared_revision.raise_to(3)
@@ -89,7 +89,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
         MappedRevision(tmp_path / "revision")
 
 
-def test_it_is_beside_the_file_however_the_url_is_written(
+def test_the_revision_file_is_beside_the_database_for_every_url_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

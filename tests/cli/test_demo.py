@@ -110,7 +110,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_read(cli: Cli, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_says_what_it_does_while_it_sets_up_and_needs_no_spark(
+def test_the_demo_reports_its_progress_and_needs_no_spark(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_spark(*_: object) -> None:
@@ -285,9 +285,7 @@ def test_three_people_see_the_table_through_the_gateway(cli: Cli, estate: Path) 
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
-def test_it_serves_what_it_loaded_and_the_calls_it_shows_can_be_copied(
-    estate: Path, tmp_path: Path
-) -> None:
+def test_the_demo_serves_the_sample_and_its_printed_calls_run(estate: Path, tmp_path: Path) -> None:
     words = ["demo", "--dir", str(estate), "--port", "0"]
     running = Forked(words, tmp_path, tmp_path / "log", os.environ)
     try:

@@ -274,7 +274,7 @@ def test_what_another_store_told_stays(
     ).fetchall()
 
 
-def test_it_is_warned_of_an_account_that_may_act_as_that_of_the_store(
+def test_an_account_that_may_act_as_the_store_account_is_warned_about(
     target: Any,
     pushed: GoOn,
     postgres_url: str,

@@ -103,7 +103,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.slow
-def test_it_says_where_it_listens_and_stops_with_a_0(tmp_path: Path) -> None:
+def test_serve_prints_its_address_and_exits_with_0(tmp_path: Path) -> None:
     guarded = {"VIEW_AUTHORIZATION_ENABLED": "true"}
     with server(tmp_path / "s", "--auth", "token", environment=guarded) as served:
         assert served.address.startswith("http://127.0.0.1:")

@@ -99,7 +99,7 @@ LIMITS = list(CdapLimits.model_fields)
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_so_much_is_kept_and_taken_as_is_said(name: str) -> None:
+def test_limits_of_kept_and_accepted_data_are_settings(name: str) -> None:
     variable = f"LAKEWARDEN_CDAP__LIMITS__{name.upper()}"
     assert services(load(environment={})).of(CdapSettings).limits == CdapLimits()
     told = services(load(environment={variable: "7"})).of(CdapSettings).limits

@@ -302,7 +302,7 @@ def test_the_seconds_of_datahub_s_cache_are_taken_and_mean_nothing() -> None:
     assert load(environment={}).without_effect == ()
 
 
-def test_so_many_values_in_time_are_kept_as_is_said() -> None:
+def test_the_limit_of_kept_time_series_values_is_a_setting() -> None:
     assert services(load(environment={})).of(DataHubSettings).timeseries_values == 1_000
     fewer = load(environment={"LAKEWARDEN_DATAHUB__TIMESERIES_VALUES": "7"})
     assert services(fewer).of(DataHubSettings).timeseries_values == 7

@@ -132,7 +132,7 @@ def test_the_image_is_small(installed: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_it_serves_as_a_user_without_rights_from_a_tree_that_nobody_writes(
+def test_the_image_serves_as_an_unprivileged_user_on_a_read_only_tree(
     installed: Path,
 ) -> None:
     if os.geteuid() != 0:

@@ -169,7 +169,7 @@ def test_who_may_not_make_it_is_denied_as_before(followed: Running) -> None:
     assert owners(followed, "of_ana") is None
 
 
-def test_it_is_audited(followed: Running) -> None:
+def test_a_followed_change_is_audited(followed: Running) -> None:
     followed.session("bo").sql(f"create table audited as {ROW}").collect()
     with followed.estate.service.reading() as reading:
         rows = [row.body for row in reading.audit() if '"done by Spark"' in row.body]

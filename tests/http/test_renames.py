@@ -112,7 +112,7 @@ def test_whom_a_deny_on_a_column_binds_takes_nothing_out_of_its_name(name: str, 
 
 
 @pytest.mark.parametrize(("name", "act"), [one for one in RENAMING if one[0] != "spark"])
-def test_nor_does_whom_a_mask_on_a_column_binds(name: str, act: str) -> None:
+def test_whom_a_mask_on_a_column_binds_takes_nothing_out_of_its_name(name: str, act: str) -> None:
     names, asked = {"table": "orders"}, engine.load(name).acts[act]
     assert not access(name, act, "ana", MASK).decides(asked, names)
     assert access(name, act, "bo", MASK).decides(asked, names)

@@ -179,7 +179,7 @@ def test_a_model_that_only_masks_choose_in_offers_no_criteria_to_grants() -> Non
     assert SYSTEM.model.field_of("tag").inherited
 
 
-def test_such_a_field_does_not_count_for_the_digest() -> None:
+def test_a_field_for_masks_only_is_not_part_of_the_digest() -> None:
     without = system(
         LAKE.replace("[types.tag]", '[types.column]\nparent = "table"\n[types.tag]', 1).replace(
             'from = ["table"]', 'from = ["catalog", "schema", "table", "column"]', 1

@@ -98,7 +98,7 @@ def test_a_change_of_such_a_relation_is_seen() -> None:
     assert not bound(apply(m, [RelationChanged(row, False)], now=0.0, revision=3), ORDERS)
 
 
-def test_they_do_not_count_for_the_digest() -> None:
+def test_limiting_fields_are_not_part_of_the_digest() -> None:
     assert SYSTEM.model.digest == system(LAKE + _FIELD).model.digest
 
 

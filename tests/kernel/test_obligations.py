@@ -136,7 +136,7 @@ def test_a_statement_binds_whom_it_names_and_does_not_spare(
         ("table:m:c.s.other", False),
     ],
 )
-def test_it_reaches_what_lies_below_its_anchor(on: str, reached: bool) -> None:
+def test_an_obligation_reaches_entities_below_its_anchor(on: str, reached: bool) -> None:
     m = made(filtering(on), masking(on))
     assert bool(bound(m, "ana", ORDERS)) is reached
     assert bool(bound(m, "ana", IBAN, Effect.MASK)) is reached
@@ -198,7 +198,7 @@ def test_a_statement_that_comes_or_goes_is_followed() -> None:
     assert bound(last, "ana", ORDERS) == []
 
 
-def test_it_binds_again_once_what_it_lies_on_is_dropped_and_made_again() -> None:
+def test_an_obligation_binds_again_after_its_anchor_is_recreated() -> None:
     m = made(filtering(to=["user:ana"]), masking())
     orders, iban = SYSTEM.entity(ORDERS), SYSTEM.entity(IBAN)
     schema = SYSTEM.spelling.parent(orders)
@@ -214,7 +214,7 @@ def test_it_binds_again_once_what_it_lies_on_is_dropped_and_made_again() -> None
     assert bound(last, "ben", IBAN, Effect.MASK) == []
 
 
-def test_it_binds_what_is_renamed_to_the_name_it_stayed_on() -> None:
+def test_an_obligation_binds_an_entity_renamed_to_its_anchor() -> None:
     m = made(filtering())
     orders, other = SYSTEM.entity(ORDERS), SYSTEM.entity("table:m:c.s.other")
     changes: list[Change] = [EntityDropped(orders), EntityRenamed(other, orders.name)]
@@ -222,7 +222,7 @@ def test_it_binds_what_is_renamed_to_the_name_it_stayed_on() -> None:
     assert bound(later, "ana", ORDERS) == ["s0"]
 
 
-def test_those_that_bind_anywhere_are_found_without_a_target() -> None:
+def test_obligations_that_bind_anywhere_are_found_without_a_target() -> None:
     m = made(masking(), masking(ORDERS, to=["user:ben"]), masking(ORDERS, **{"except": ["owners"]}))
     request = Request(user("ana"), "", Entity("metalake", "m"))
     assert [one.id for one in obligations_anywhere(m, request, Effect.MASK)] == ["s0"]

@@ -44,7 +44,7 @@ def test_the_most_stays_when_it_is_gone() -> None:
     assert seen.bytes >= with_it > LARGE
 
 
-def test_it_looks_once_more_at_the_end_however_short_the_work() -> None:
+def test_memory_is_sampled_once_more_at_the_end() -> None:
     with peak() as seen:
         pass
     assert seen.bytes > 0

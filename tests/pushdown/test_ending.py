@@ -114,7 +114,7 @@ def test_access_that_begins_or_ends_is_not_granted(
 
 
 @pytest.mark.parametrize("whose", [ANA, BO], ids=["ana", "bo"])
-def test_it_is_left_out_for_whom_it_is_about(whose: Principal) -> None:
+def test_access_that_ends_is_left_out_for_the_people_concerned(whose: Principal) -> None:
     """Also where nothing else tells one user from another."""
     made = told(within(replace(READS, principals=frozenset({whose})), UNTIL))
     left = {(one.principal, one.access) for one in made.residues}

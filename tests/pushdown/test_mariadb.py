@@ -119,7 +119,9 @@ def test_the_server_allows_what_the_kernel_allows(mariadb_url: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("bound", [False, True])
 @pytest.mark.parametrize("first", NIGHT)
-def test_so_it_does_in_many_worlds(mariadb_url: str, first: int, bound: bool) -> None:
+def test_the_server_allows_what_the_kernel_allows_in_many_worlds(
+    mariadb_url: str, first: int, bound: bool
+) -> None:
     for number in SHARD:
         check(mariadb_url, first + number, bound=bound, size=SMALL)
 
@@ -271,7 +273,9 @@ def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mariadb_url: str) -> N
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_back", [False, True])
 @pytest.mark.parametrize("seed", CUT)
-def test_so_it_does_at_every_statement(mariadb_url: str, seed: int, is_back: bool) -> None:
+def test_a_push_that_is_cut_off_at_any_statement_opens_nothing_and_goes_on(
+    mariadb_url: str, seed: int, is_back: bool
+) -> None:
     assert check_cuts(mariadb_url, seed, 1_000, is_back=is_back) > 10
 
 

@@ -133,7 +133,7 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(
         assert left_out(made) == whole
 
 
-def test_it_is_warned_of_an_account_that_may_do_everything(
+def test_an_account_that_may_do_everything_is_warned_about(
     made: MariadbEstate, server: str
 ) -> None:
     at = sa.make_url(server).set(drivername="mariadb")

@@ -114,7 +114,9 @@ def test_a_table_is_not_reached_by_whom_one_that_it_merges_is_denied(made: Maria
         ),
     ],
 )  # fmt: skip
-def test_nor_by_whom_a_filter_or_mask_there_binds(made: MariadbEstate, limit: Statement) -> None:
+def test_a_table_is_not_reached_by_whom_a_filter_or_mask_on_a_merged_one_binds(
+    made: MariadbEstate, limit: Statement
+) -> None:
     wish = pushed(made, limit)
     for act, statement in STATEMENTS.items():
         assert not may(made, ANA, statement)

@@ -98,13 +98,13 @@ def test_people_see_what_filters_and_masks_leave(mariadb_url: str) -> None:
 
 
 @pytest.mark.nightly
-def test_so_they_do_in_mysql(mysql_url: str) -> None:
+def test_people_see_what_filters_and_masks_leave_in_mysql(mysql_url: str) -> None:
     assert sum(check_rows(mysql_url, DAY[0]).values()) > 5
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", NIGHT)
-def test_so_they_do_in_many_worlds(server: str, seed: int) -> None:
+def test_people_see_what_filters_and_masks_leave_in_many_worlds(server: str, seed: int) -> None:
     check_rows(server, seed)
 
 
@@ -522,13 +522,15 @@ def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mariadb_url: str) -> N
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_back", [False, True])
-def test_so_it_does_at_every_statement(server: str, is_back: bool) -> None:
+def test_a_push_that_is_cut_off_at_any_statement_opens_nothing_and_goes_on(
+    server: str, is_back: bool
+) -> None:
     with both(server, is_back=is_back) as worlds:
         assert check_cuts(*worlds, range(100)) > 8
 
 
 @pytest.mark.nightly
-def test_so_it_does_with_the_first_and_the_last_view(server: str) -> None:
+def test_a_push_of_the_first_or_last_view_that_is_cut_off_goes_on(server: str) -> None:
     facts = small()
     none = [one for one in facts.statements if one.effect is Effect.ALLOW]
     with estate(server, facts, store=STORE) as first:
@@ -540,7 +542,9 @@ def test_so_it_does_with_the_first_and_the_last_view(server: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_back", [False, True])
 @pytest.mark.parametrize("seed", [2, 7, 11, 23])
-def test_so_it_does_in_random_worlds(server: str, seed: int, is_back: bool) -> None:
+def test_a_push_that_is_cut_off_in_random_worlds_opens_nothing_and_goes_on(
+    server: str, seed: int, is_back: bool
+) -> None:
     facts = limited(facts_of(seed), seed)
     with estate(server, facts, store=STORE) as first:
         second = first.with_facts(altered(facts, seed))

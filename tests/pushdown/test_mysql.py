@@ -47,7 +47,9 @@ def test_the_server_allows_what_the_kernel_allows(mysql_url: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("bound", [False, True])
 @pytest.mark.parametrize("first", NIGHT)
-def test_so_it_does_in_many_worlds(mysql_url: str, first: int, bound: bool) -> None:
+def test_the_server_allows_what_the_kernel_allows_in_many_worlds(
+    mysql_url: str, first: int, bound: bool
+) -> None:
     for number in SHARD:
         check(mysql_url, first + number, bound=bound, size=SMALL)
 
@@ -88,7 +90,9 @@ def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mysql_url: str) -> Non
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_back", [False, True])
 @pytest.mark.parametrize("seed", CUT)
-def test_so_it_does_at_every_statement(mysql_url: str, seed: int, is_back: bool) -> None:
+def test_a_push_that_is_cut_off_at_any_statement_opens_nothing_and_goes_on(
+    mysql_url: str, seed: int, is_back: bool
+) -> None:
     check_cuts(mysql_url, seed, 1, most=1_000, is_back=is_back)
 
 

@@ -133,7 +133,9 @@ def test_the_database_allows_what_the_kernel_allows(database: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", NIGHT)
-def test_so_it_does_in_many_worlds(database: str, first: int) -> None:
+def test_the_database_allows_what_the_kernel_allows_in_many_worlds(
+    database: str, first: int
+) -> None:
     for number in SHARD:
         check(database, first + number)
 
@@ -328,6 +330,6 @@ def test_people_see_the_rows_that_filters_leave(database: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", NIGHT)
-def test_so_they_do_in_many_worlds(database: str, first: int) -> None:
+def test_people_see_the_rows_that_filters_leave_in_many_worlds(database: str, first: int) -> None:
     for number in SHARD:
         check_rows(database, first + number)

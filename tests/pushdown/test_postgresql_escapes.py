@@ -105,7 +105,7 @@ def test_an_account_that_others_were_granted_is_left_out(
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("option", ["INHERIT FALSE, SET TRUE", "INHERIT TRUE, SET FALSE"])
-def test_so_it_is_however_it_was_granted(
+def test_an_account_that_others_were_granted_in_any_way_is_left_out(
     made: Estate, own: psycopg.Connection[Any], option: str
 ) -> None:
     own.execute(f"GRANT bo TO ana WITH {option}")
@@ -180,7 +180,7 @@ def test_nothing_that_hangs_on_a_role_keeps_its_rights(
     assert not reads(made, BO, "secret")
 
 
-def test_so_it_is_where_that_is_in_another_database(
+def test_nothing_that_hangs_on_a_role_in_another_database_keeps_its_rights(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     name = role(made)

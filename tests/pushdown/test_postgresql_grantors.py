@@ -218,7 +218,7 @@ def test_what_was_given_by_an_owner_of_now_makes_the_role_anew(
 
 
 @pytest.mark.nightly
-def test_so_it_is_where_ana_lost_the_way_to_the_table(
+def test_what_an_owner_without_access_gave_makes_the_role_anew(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     name = role(made)
@@ -281,7 +281,7 @@ def test_grants_of_others_that_stay_are_not_adopted(
     assert made.held() == plan.wanted
 
 
-def test_nor_are_those_of_an_account_that_was_granted_and_the_realm_does_not_know(
+def test_grants_of_an_account_unknown_to_the_realm_are_not_adopted(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     """It is no group: it has by itself what its members have by it."""
@@ -364,7 +364,7 @@ def view_of_others(own: psycopg.Connection[Any], made: Estate) -> list[str]:
     return [name.replace("lw_pg_masked", '"lw_pg_masked"') for (name,) in rows]
 
 
-def test_so_does_one_whose_role_somebody_dropped(
+def test_a_view_whose_role_was_dropped_stays_and_shows_nothing(
     masked: Estate, own: psycopg.Connection[Any]
 ) -> None:
     view = view_of(masked)

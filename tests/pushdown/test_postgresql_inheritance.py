@@ -127,7 +127,9 @@ def test_a_parent_is_not_reached_by_whom_a_child_denies_the_act(made: Estate, ri
         bound(Effect.MASK, IBANS[1], "null"),
     ],
 )
-def test_nor_by_whom_a_filter_or_mask_of_a_child_binds(made: Estate, limit: Statement) -> None:
+def test_a_parent_is_not_reached_by_whom_a_filter_or_mask_of_a_child_binds(
+    made: Estate, limit: Statement
+) -> None:
     wish = pushed(made, limit)
     for act, statement in STATEMENTS.items():
         assert not may(made, ANA, statement)
@@ -257,6 +259,8 @@ def test_the_database_reaches_no_more_by_a_parent(postgres_url: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", NIGHT)
-def test_so_it_does_in_many_worlds(postgres_url: str, first: int) -> None:
+def test_the_database_reaches_no_more_by_a_parent_in_many_worlds(
+    postgres_url: str, first: int
+) -> None:
     for number in range(25):
         check(postgres_url, first + number)

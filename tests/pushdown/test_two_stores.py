@@ -65,7 +65,7 @@ def test_roles_of_another_store_stay(postgres_url: str) -> None:
 
 
 @pytest.mark.nightly
-def test_so_they_do_in_mariadb(mariadb_url: str) -> None:
+def test_roles_of_another_store_stay_in_mariadb(mariadb_url: str) -> None:
     with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN)) as made:
         check_stays(made)
 
@@ -174,7 +174,7 @@ def test_what_a_store_pushed_before_marks_had_one_is_its_own(postgres_url: str) 
         assert not held(one, old).roles
 
 
-def test_so_it_is_in_mariadb(mariadb_url: str) -> None:
+def test_what_a_store_pushed_before_marks_had_one_is_its_own_in_mariadb(mariadb_url: str) -> None:
     with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN, MASK)) as made:
         made.push()
         old = made.held()

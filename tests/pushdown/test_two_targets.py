@@ -64,7 +64,7 @@ def test_row_security_stays_where_another_target_needs_it_by_now(made: Estate) -
 
 
 @pytest.mark.nightly
-def test_so_it_is_whatever_isolation_the_database_has(
+def test_row_security_stays_for_another_target_at_every_isolation_level(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     name = psycopg.sql.Identifier(own.info.dbname)

@@ -84,7 +84,7 @@ def test_a_column_is_not_granted_that_is_denied_by_another_name(name: str) -> No
         assert {one.principal for one in made.residues if one.why == why} == {"user:ana"}
 
 
-def test_nor_where_its_table_is_granted_to_nobody() -> None:
+def test_a_column_denied_by_another_name_is_not_granted_without_its_table() -> None:
     iban, grant = IBANS[0], Grant(("s", "orders", "iban"), "SELECT")
     who = frozenset({ANA})
     column = Statement("one", Effect.ALLOW, frozenset({"SELECT_COLUMN"}), On(iban), who)

@@ -29,7 +29,7 @@ def records(system: str, file: str = "") -> list[dict[str, Any]]:
     return records
 
 
-def test_they_are_small_enough_to_be_shipped() -> None:
+def test_the_sample_files_are_small_enough_to_be_shipped() -> None:
     assert sum(len(text.encode()) for text in files().values()) < MAX_BYTES
 
 
@@ -83,7 +83,7 @@ def test_the_readme_names_every_planted_mistake_by_something_that_exists() -> No
         assert last in everything, word
 
 
-def test_it_is_part_of_the_package() -> None:
+def test_the_sample_is_part_of_the_package() -> None:
     assert sample.DATA.is_relative_to(Path(lakewarden.__file__).parent)
     assert sample.path("datahub").is_file()
     assert sample.path("gravitino").is_dir()

@@ -18,7 +18,7 @@ def collecting() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_it_comes_back_when_the_last_one_inside_is_through() -> None:
+def test_collection_is_enabled_again_when_the_last_block_ends() -> None:
     with collection_paused():
         with collection_paused():
             assert not gc.isenabled()
@@ -26,13 +26,13 @@ def test_it_comes_back_when_the_last_one_inside_is_through() -> None:
     assert gc.isenabled()
 
 
-def test_it_comes_back_when_something_fails() -> None:
+def test_collection_is_enabled_again_after_a_failure() -> None:
     with pytest.raises(ValueError, match="rows"), collection_paused():
         raise ValueError("rows")
     assert gc.isenabled()
 
 
-def test_it_stays_away_where_it_was_away_before() -> None:
+def test_collection_stays_disabled_where_it_was_disabled_before() -> None:
     gc.disable()
     with collection_paused():
         assert not gc.isenabled()

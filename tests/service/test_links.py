@@ -168,7 +168,7 @@ def test_an_unknown_realm_is_told_to_who_may_know(service: DecisionService) -> N
         put(service, other=("moon", DATASET), actor=ADMIN)
 
 
-def test_so_many_entities_are_one_asset_and_no_more(service: DecisionService) -> None:
+def test_the_number_of_entities_of_one_asset_is_limited(service: DecisionService) -> None:
     names = [("app", f"dataset:s.t{number}") for number in range(MAX_CLASS)]
     for one, other in pairwise(names[:-1]):
         put(service, one, other)

@@ -116,5 +116,5 @@ def test_too_many_lines_are_told_by_type(monkeypatch: pytest.MonkeyPatch, found:
         assert line.pairs == sum(one.pairs for one in found.held)
 
 
-def test_it_is_read_back_as_it_was(found: Access) -> None:
+def test_a_plan_is_read_back_as_it_was_written(found: Access) -> None:
     assert read_access(access_table(found)) == found

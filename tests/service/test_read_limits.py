@@ -48,7 +48,9 @@ def test_spark_compares_no_strings_by_a_collation(expression: str, type: str, sh
 @pytest.mark.parametrize(
     ("type", "is_shown"), [("string", True), ("string collate UNICODE", False)]
 )
-def test_nor_does_a_mask_that_reads_another_column(type: str, is_shown: bool) -> None:
+def test_a_mask_that_reads_another_column_compares_no_strings_by_a_collation(
+    type: str, is_shown: bool
+) -> None:
     limited = access({"effect": "mask", "on": "column:orders/iban", "expression": SQL})
     shown = limited.mask(ORDERS, "iban", {"iban": "string", "region": type})
     assert shown is not None

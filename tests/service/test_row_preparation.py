@@ -77,7 +77,7 @@ def test_no_further_step_makes_no_further_row(service: DecisionService) -> None:
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_ROWS", 2), ("MOST_BYTES", 1)])
-def test_there_is_a_limit(
+def test_prepared_rows_are_limited(
     service: DecisionService, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     monkeypatch.setattr(row_preparation, limit, most)

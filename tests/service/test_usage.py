@@ -77,7 +77,9 @@ def test_what_could_not_be_written_is_kept(tmp_path: Path, monkeypatch: pytest.M
             assert sum(row[-1] for row in reading.usage("lake", "2023-11-14")) == 3
 
 
-def test_there_is_a_limit_and_what_is_lost_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_of_use_are_limited_and_lost_ones_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(usages, "MOST", 2)
     usage = Usage()
     for name in ("a", "b", "c", "a"):

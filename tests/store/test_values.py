@@ -48,7 +48,7 @@ def test_one_of_the_same_time_and_mark_takes_the_place_of_the_other(store: SqlSt
     assert kept(store) == []
 
 
-def test_those_of_a_type_come_in_pages(store: SqlStore) -> None:
+def test_values_of_a_type_are_paged(store: SqlStore) -> None:
     with_realm(
         store, value(1), value(2, "b"), value(2, "a"), value(2, "", OTHER), value(9, "", OTHER, "x")
     )

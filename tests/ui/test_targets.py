@@ -103,7 +103,9 @@ def test_a_target_is_added_with_its_style_and_followed(
 
 
 @pytest.mark.nightly
-def test_it_fits_a_phone_in_the_dark_and_needs_no_mouse(own_visit: Visits, target: Any) -> None:
+def test_the_targets_page_fits_a_phone_in_dark_mode_and_needs_no_mouse(
+    own_visit: Visits, target: Any
+) -> None:
     target.execute("GRANT TRUNCATE ON finance.invoices TO jane")
     with own_visit("admin", "narrow") as found:
         page = found.page

@@ -25,7 +25,7 @@ def test_other_edits_other_people_and_limited_tags_change_nothing_of_it() -> Non
 
 
 @pytest.mark.parametrize("privilege", ["EDIT_DOMAINS_PRIVILEGE", "EDIT_ENTITY"])
-def test_so_does_every_privilege_that_writes_the_field(privilege: str) -> None:
+def test_every_privilege_that_writes_the_field_is_reported(privilege: str) -> None:
     world = changed("editable-criterion")
     world["statement"][0]["privileges"] = [privilege]
     assert found("editable-criterion", world)[0].place == "statement:sales"

@@ -21,7 +21,7 @@ def test_the_open_source_search_does_not_filter() -> None:
     ]
 
 
-def test_that_of_the_cloud_does() -> None:
+def test_the_cloud_search_filters() -> None:
     assert found("search-guard", "clean") == []
 
 

@@ -138,7 +138,7 @@ def test_an_index_that_cannot_be_read_voids_what_was_measured(
         agreement.agree(tmp_path, tmp_path, seed=1)
 
 
-def test_it_is_said_why_answers_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_for_not_comparing_answers_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "can_read", lambda: False)
     assert reason_not_to(1_000) == "there is no `lakewarden.pipeline.index.index` yet"
     assert EVERY["snapshot"].missing() == reason_not_to(1_000)

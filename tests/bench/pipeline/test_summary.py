@@ -79,7 +79,7 @@ def test_a_stage_that_only_some_cells_have_counts_where_it_is() -> None:
     assert result["grants"]["1000000"]["lint"] == {"wall_s": 4.0}
 
 
-def test_it_is_told_how_many_answers_were_compared_and_under_which_load() -> None:
+def test_the_summary_names_the_compared_answers_and_the_load() -> None:
     result = summed(CELLS)
     assert result["compared"]["grants"] == {"1000000": 60_000, "3000000": 0, "10000000": 0}
     assert result["loads"] == [0.5, 0.5]

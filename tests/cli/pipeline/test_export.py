@@ -45,7 +45,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     return made
 
 
-def test_it_says_what_it_made_and_where_the_views_are(cli: Cli, jobs: Jobs) -> None:
+def test_export_prints_its_tables_and_the_place_of_the_views(cli: Cli, jobs: Jobs) -> None:
     found = cli("pipeline", "export", "index", "--out", "made")
     assert found.code == 0
     for said in ("made: version 3", "12,000", str(Path("made/versions/3/views.sql"))):

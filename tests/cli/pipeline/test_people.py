@@ -121,7 +121,7 @@ def test_what_cannot_be_shown_is_refused(
     assert (found.code, message in found.err) == (2, True)
 
 
-def test_that_nothing_is_sensitive_is_said(cli: Cli, review: Path) -> None:
+def test_an_estate_without_sensitive_assets_is_reported(cli: Cli, review: Path) -> None:
     found = cli("pipeline", "people", str(review), "lk:c.s.t", "--sensitive")
     assert (found.code, "unknown asset" in found.err) == (2, True)
     out = review.parent / "other"

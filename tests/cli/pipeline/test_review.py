@@ -48,7 +48,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     return made
 
 
-def test_it_says_of_what_population_and_where_the_page_is(cli: Cli, jobs: Jobs) -> None:
+def test_review_prints_its_population_and_the_place_of_the_page(cli: Cli, jobs: Jobs) -> None:
     found = cli("pipeline", "review", "index", "--out", "made")
     assert found.code == 0
     for said in ("made: version 3", "1,000 entities, 20 users", "abc", "2030-01-01T00:00:00"):

@@ -69,7 +69,7 @@ def test_of_several_the_first_days_count(served: Served) -> None:
     }
 
 
-def test_it_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deprecations_are_in_the_api_description(monkeypatch: pytest.MonkeyPatch) -> None:
     before = openapi.document(ENDPOINTS, "0")
     for name, deprecation in PLANTED.items():
         monkeypatch.setitem(DEPRECATED, name, deprecation)

@@ -66,7 +66,7 @@ def test_without_the_password_nobody_signs_in_and_sessions_end(lake: Api) -> Non
     assert sign_in(lake).status == 401
 
 
-def test_it_goes_with_the_person_and_does_not_come_back(lake: Api) -> None:
+def test_a_password_is_deleted_with_the_person_and_not_restored(lake: Api) -> None:
     set_password(lake)
     browser = Browser(lake, sign_in(lake))
     lake.must("DELETE", "/directories/main/users/ana")
@@ -95,7 +95,7 @@ def test_somebody_who_is_not_there_gets_none(lake: Api) -> None:
     assert lake.ask("PUT", "/directories/main/users/nobody/password", body).status == 404
 
 
-def test_they_are_set_by_whoever_manages_the_directory(lake: Api) -> None:
+def test_passwords_are_set_by_a_manager_of_the_directory(lake: Api) -> None:
     body = {"password": SECRET}
     refused = lake.ask("PUT", ANA, body, user="ben")
     assert (refused.status, refused.body["operation"]) == (403, "password.change")

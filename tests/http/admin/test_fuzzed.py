@@ -242,5 +242,7 @@ def test_the_server_does_what_its_description_says(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("caller", [ADMINISTRATOR, PLAIN, NOBODY])
-def test_it_does_so_for_long(fuzzed: Fuzzed, caller: str, tmp_path: Path) -> None:
+def test_the_server_keeps_to_its_description_in_a_long_run(
+    fuzzed: Fuzzed, caller: str, tmp_path: Path
+) -> None:
     _run(fuzzed, caller, tmp_path, "--max-examples", "200", "--max-time", "300")

@@ -110,7 +110,7 @@ def test_a_page_at_a_time(linkable: Api) -> None:
     assert len(pairs(first) | pairs(rest)) == 3
 
 
-def test_they_are_for_who_may_link_in_both_realms(linkable: Api) -> None:
+def test_suggestions_need_the_right_to_link_in_both_realms(linkable: Api) -> None:
     query = {"realm": "gravitino", "other": "cdap"}
     assert linkable.ask("GET", S, user="ana", query=query).status == 403
     for realm in ("gravitino", "cdap"):

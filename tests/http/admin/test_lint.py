@@ -44,7 +44,7 @@ def test_page_after_page_gives_all_of_it_once(lake: Api) -> None:
     assert len(found) > 1
 
 
-def test_it_is_for_whoever_may_read_the_realm(lake: Api) -> None:
+def test_lint_needs_the_right_to_read_the_realm(lake: Api) -> None:
     refused = lake.ask("GET", PATH, user="ben")
     assert refused.status == 403
     assert refused.body["operation"] == "realm.lint"

@@ -99,7 +99,7 @@ def test_limits_are_kept(api: Api) -> None:
         assert answer.status in (400, 413), answer
 
 
-def test_it_is_for_who_is_signed_in_and_can_be_switched_off(tmp_path: Path) -> None:
+def test_the_playground_needs_a_session_and_can_be_disabled(tmp_path: Path) -> None:
     with Api(tmp_path, ui={"playground": False}) as api:
         answer = api.ask("POST", "/playground/run", {"scenario": SCENARIO})
         assert answer.status == 409

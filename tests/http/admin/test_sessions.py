@@ -96,7 +96,7 @@ def test_a_session_is_no_token(lake: Api) -> None:
     assert lake.ask("GET", S, user=None, headers=bearer).status == 401
 
 
-def test_it_counts_below_a_realm_and_not_for_enforcement_points(lake: Api) -> None:
+def test_a_session_is_valid_below_a_realm_but_not_for_enforcement_points(lake: Api) -> None:
     browser = signed_in(lake)
     headers = {"cookie": browser.cookie, "lakewarden-csrf": browser.csrf}
     below = lake.at("GET", "/r/gravitino/api/metalakes", headers=headers)
@@ -129,13 +129,13 @@ def test_signing_in_again_ends_the_session_before(lake: Api) -> None:
     assert Browser(lake, answer).ask("GET", S).status == 200
 
 
-def test_it_ends_with_the_person(lake: Api) -> None:
+def test_a_session_ends_with_its_person(lake: Api) -> None:
     browser = signed_in(lake)
     lake.must("DELETE", "/directories/main/users/ana")
     assert browser.ask("GET", S).status == 401
 
 
-def test_it_ends_when_nothing_comes(lake: Api) -> None:
+def test_an_idle_session_ends(lake: Api) -> None:
     browser = signed_in(lake)
     now = lake.service.clock()
     lake.service.clock = lambda: now + session.IDLE + 1.0
@@ -162,7 +162,7 @@ def test_one_sees_and_ends_ones_own_sessions(lake: Api) -> None:
     assert len(here.ask("GET", "/sessions").body["sessions"]) == 1
 
 
-def test_others_sessions_are_the_administrators(lake: Api) -> None:
+def test_only_administrators_end_sessions_of_others(lake: Api) -> None:
     ana, ben = signed_in(lake), signed_in(lake, "ben")
     (row,) = lake.must("GET", "/sessions", query={"user": "ana"})["sessions"]
     assert ben.ask("GET", "/sessions", query={"user": "ana"}).status == 403
@@ -214,7 +214,7 @@ def test_a_malformed_place_or_one_without_a_password_is_refused(
 
 
 @pytest.mark.parametrize("how", ["body", "header"])
-def test_it_ends_with_the_token_it_was_opened_with(lake: Api, how: str) -> None:
+def test_a_session_ends_with_the_token_that_opened_it(lake: Api, how: str) -> None:
     made = lake.must("POST", "/tokens", {"title": "t"}, user="ana")
     text = made["token"]
     if how == "body":

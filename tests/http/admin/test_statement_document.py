@@ -45,7 +45,7 @@ def test_who_manages_policies_reads_a_policy_whole(hub: Api) -> None:
         assert (found["id"], found["value"]) == (URN, VALUE)
 
 
-def test_its_version_is_the_one_that_a_write_expects(hub: Api) -> None:
+def test_the_document_version_is_the_one_a_write_expects(hub: Api) -> None:
     version = hub.must("GET", PATH, user="pia")["version"]
     body = {"value": {**VALUE, "description": "new"}, "headers": {"If-Version-Match": version}}
     assert write(hub, body).status < 300
@@ -53,7 +53,7 @@ def test_its_version_is_the_one_that_a_write_expects(hub: Api) -> None:
     assert hub.must("GET", PATH, user="pia")["value"]["description"] == "new"
 
 
-def test_it_is_hidden_from_everybody_else(hub: Api) -> None:
+def test_the_document_is_hidden_from_everybody_else(hub: Api) -> None:
     absent = PATH.replace("mine", "none")
     refused = [hub.ask("GET", path, user="ana") for path in (PATH, absent)]
     assert [answer.status for answer in refused] == [403, 403]

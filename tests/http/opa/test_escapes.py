@@ -75,7 +75,7 @@ def test_where_files_lie_is_chosen_by_the_owner_of_the_catalog(name: str) -> Non
     assert (denied.operation, denied.entity) == ("trino.DropCatalog", "catalog:lk:c")
 
 
-def test_nor_by_a_property_within_another_one() -> None:
+def test_where_files_lie_is_not_chosen_by_a_nested_property() -> None:
     """Iceberg takes properties of its own in `extra_properties`."""
     realm = lake(CREATES, owns_catalog="mia")
     for inner, expected in (("write.data.path", "mia"), ("write.format.default", EVERYBODY)):

@@ -230,7 +230,7 @@ def test_a_grant_does_not_become_a_filter(trino: Trino) -> None:
     assert "must not be a URN" in answer.json()["detail"]
 
 
-def test_they_are_listed_with_their_sentences(furnished: Trino) -> None:
+def test_filters_and_masks_are_listed_with_their_descriptions(furnished: Trino) -> None:
     path = "/api/v1/realms/gravitino/statements?effect=mask"
     answer: Any = furnished.served.ask("GET", path, token=ROOT).json()
     rows = {row["id"]: row for row in answer["statements"]}

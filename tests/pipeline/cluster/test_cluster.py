@@ -35,7 +35,7 @@ def _ran_on(cluster: Cluster, run: Process) -> None:
 
 
 @pytest.mark.nightly
-def test_so_do_jobs_that_are_tried_more_seldom(
+def test_other_submitted_jobs_write_what_they_write_here(
     cluster: Cluster, local: Local, seldom: Seldom, tmp_path: Path
 ) -> None:
     run = runs.submitted(cluster, local.lake, seldom.jobs, tmp_path)

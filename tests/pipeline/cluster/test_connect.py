@@ -39,7 +39,7 @@ def test_jobs_of_a_client_write_what_they_write_here(
 
 
 @pytest.mark.nightly
-def test_so_do_jobs_that_are_tried_more_seldom(
+def test_other_jobs_of_a_client_write_what_they_write_here(
     cluster: Cluster, connect: str, local: Local, seldom: Seldom, tmp_path: Path
 ) -> None:
     run = runs.connected(connect, local.lake, seldom.jobs, tmp_path)

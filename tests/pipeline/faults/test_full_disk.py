@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_the_version_that_counts() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.spark
-def test_so_it_does_for_every_job() -> None:
+def test_a_full_disk_leaves_the_version_that_counts_in_every_job() -> None:
     found = failures("all")
     assert set(found) == {job.out for job in JOBS}
     assert min(found.values()) >= 2, found

@@ -151,7 +151,7 @@ def test_no_secret_is_said_or_left(
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["a database", "a queue", "settings of Spark", "Spark Connect"])
-def test_nor_is_it_by_a_run_of_several_jobs(
+def test_a_run_of_several_jobs_prints_and_leaves_no_secret(
     name: str, made: Path, told: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = _words(name, made, tmp_path / "out")
@@ -186,7 +186,7 @@ def spark_home() -> dict[str, str]:
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.spark
-def test_nor_is_it_in_the_event_log_of_spark(
+def test_the_event_log_of_spark_has_no_secret(
     made: Path, tmp_path: Path, spark_home: dict[str, str]
 ) -> None:
     estate.make(tmp_path / "estate", FIRST)

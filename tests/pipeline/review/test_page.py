@@ -137,7 +137,7 @@ def test_the_policy_in_the_head_allows_this_style_and_script_and_nothing_else() 
     )
 
 
-def test_it_opens_with_what_is_sensitive_and_who_reads_and_changes_it() -> None:
+def test_the_page_opens_with_sensitive_assets_and_their_readers_and_writers() -> None:
     text = page(summary("lake.people"))
     sections = [a["id"] for a in Elements(text).named("section")]
     assert sections[:4] == ["sensitive", "assets", "columns", "people"]
@@ -205,7 +205,7 @@ def test_who_cannot_see_the_page_is_told_what_is_on_it() -> None:
     assert all(a["aria-label"] for a in elements.named("div") if a.get("role") == "region")
 
 
-def test_it_says_of_what_population_and_how_old_it_is() -> None:
+def test_the_page_names_its_population_and_age() -> None:
     text = "".join(Elements(page(summary("orders"))).texts)
     for said in (
         "Access review of orders",

@@ -30,7 +30,7 @@ def _read(folder: Location) -> dict[str, str]:
     return {files.name_below(folder, file): file.read_text("utf-8") for file in below}
 
 
-def test_they_go_into_a_new_directory(bucket: RemotePath, tmp_path: Path) -> None:
+def test_statements_are_written_into_a_new_directory(bucket: RemotePath, tmp_path: Path) -> None:
     for place in (bucket, tmp_path):
         written = _write(place / "from", DENIALS)
         (place / "out").mkdir()
@@ -49,7 +49,7 @@ def test_a_run_that_was_killed_meanwhile_is_finished(bucket: RemotePath) -> None
 
 
 @pytest.mark.parametrize("there", [{"deny.toml": "of others"}, {**DENIALS, "more.toml": "others"}])
-def test_those_of_others_are_neither_replaced_nor_mixed(
+def test_files_of_other_owners_are_neither_replaced_nor_mixed(
     bucket: RemotePath, there: dict[str, str]
 ) -> None:
     written = _write(bucket / "from", DENIALS)

@@ -41,7 +41,9 @@ pytestmark = pytest.mark.slow
     "model",
     ["cdap", *(pytest.param(m, marks=pytest.mark.nightly) for m in ("gravitino", "datahub"))],
 )
-def test_it_is_what_all_rows_come_to(spark: SparkSession, tmp_path: Path, model: str) -> None:
+def test_a_batch_gives_the_same_index_as_all_rows_at_once(
+    spark: SparkSession, tmp_path: Path, model: str
+) -> None:
     with opened(tmp_path, model) as service:
         estate = Estate(service, tmp_path, spark)
         fill(estate, 1)
@@ -105,7 +107,7 @@ def test_an_index_that_holds_no_longer_is_renewed_though_nothing_happened(
         assert not estate.follow(NOW + 3600).is_new
 
 
-def test_it_is_renewed_while_the_stream_goes_on(
+def test_an_index_is_renewed_while_the_stream_continues(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path) as service:

@@ -124,7 +124,7 @@ def told(text: str) -> list[Any]:
 @few
 @given(seed=seeds, count=st.integers(1, 6))
 @example(seed=1130761, count=1)  # all that is left lies in one block
-def test_it_comes_to_what_compiling_everything_comes_to(name: str, seed: int, count: int) -> None:
+def test_a_plan_gives_what_compiling_everything_gives(name: str, seed: int, count: int) -> None:
     system = harness.system(name)
     facts = possible(system, make(system, seed, SIZE).facts)
     try:

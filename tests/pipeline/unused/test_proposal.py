@@ -37,7 +37,7 @@ def test_what_was_done_is_allowed_still_and_nothing_new_is(name: str, seed: int)
 @example(seed=1625)  # a scope that looks at who is in a group
 @example(seed=368)  # in any group through the members of a container
 @given(seed=seeds)
-def test_so_it_is_for_every_form_of_rules(name: str, seed: int) -> None:
+def test_every_form_of_rules_allows_what_was_done_and_nothing_new(name: str, seed: int) -> None:
     check(harness.system(name), seed)
 
 

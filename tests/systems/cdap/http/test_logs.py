@@ -111,7 +111,7 @@ def test_programs_do_not_share_their_lines(new: Wire) -> None:
     assert lines(new, path=f"{API}/logs") == []
 
 
-def test_so_many_lines_are_taken_and_so_long_as_is_said(new: Wire) -> None:
+def test_the_number_and_length_of_log_lines_are_settings(new: Wire) -> None:
     limit(new, CdapLimits(batch_lines=2, line_characters=3))
     assert new.status("POST", LOGS, b"a\nb\nc") == 400
     assert new.status("POST", LOGS, b"abcd") == 400

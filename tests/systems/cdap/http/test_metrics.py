@@ -88,7 +88,7 @@ def test_totals_outlive_the_minutes_that_are_kept_as_is_said(new: Wire, clock: C
     assert total(new, f"{tags}&start=1&aggregate=true") == 2
 
 
-def test_there_are_so_many_metrics_as_is_said_and_those_that_are_there_go_on(new: Wire) -> None:
+def test_the_number_of_metrics_is_a_setting_and_existing_ones_continue(new: Wire) -> None:
     emit(new, ORDERS, a=1, b=1, c=1)
     limit(new, CdapLimits(metrics=2))
     assert new.status("POST", f"{ORDERS}/metrics", {"d": 1, "a": 1}) == 400
@@ -96,7 +96,7 @@ def test_there_are_so_many_metrics_as_is_said_and_those_that_are_there_go_on(new
     assert new.good("GET", f"{ORDERS}/metrics") == {"a": 2, "b": 1, "c": 2}
 
 
-def test_so_many_queries_are_answered_at_once_as_is_said(new: Wire) -> None:
+def test_the_number_of_queries_in_one_request_is_a_setting(new: Wire) -> None:
     limit(new, CdapLimits(metric_queries=1))
     query = {"tags": {"namespace": "sales", "dataset": "orders"}, "metrics": ["rows"]}
     assert new.status("POST", "metrics/query", {"a": query, "b": query}) == 400

@@ -260,7 +260,7 @@ def test_more_operations_than_are_taken_are_refused() -> None:
             apply({}, form, "at", 2)
 
 
-def test_neither_the_patch_nor_what_it_brings_is_touched_by_what_follows() -> None:
+def test_later_operations_change_neither_the_patch_nor_its_values() -> None:
     given = [add("/a", {"b": {}}), add("/a/b/c", 1), add("/t", ["x"]), remove("/t/x")]
     before = copy.deepcopy(given)
     assert apply({}, given, "") == {"a": {"b": {"c": 1}}, "t": []}

@@ -220,7 +220,7 @@ def test_a_query_is_read_by_its_subjects_under_view_authorization(wire: Wire) ->
     wire.good("GET", path(query, "querySubjects"), user="eve")
 
 
-def test_so_many_and_no_more_are_taken_together(wire: Wire) -> None:
+def test_the_number_of_aspects_in_one_request_is_limited(wire: Wire) -> None:
     wire.services = type(wire.services)(batch_rows=2)
     items = [proposal(ORDERS, name, {}) for name in ("status", "a", "b")]
     assert wire.bad("POST", BATCH, {"proposals": items}) == 400

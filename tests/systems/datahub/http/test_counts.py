@@ -39,6 +39,6 @@ def test_who_may_count_one_type_may_not_count_another(wire: Wire) -> None:
     assert wire.bad("POST", OF_TYPES, {"entities": ["dataset", "domain"]}, "eve") == 403
 
 
-def test_so_many_types_and_no_more_are_counted_together(wire: Wire) -> None:
+def test_the_number_of_types_in_one_count_is_limited(wire: Wire) -> None:
     wire.services = type(wire.services)(batch_rows=1)
     assert wire.bad("POST", OF_TYPES, {"entities": ["dataset", "domain"]}) == 400

@@ -84,7 +84,7 @@ def test_two_ways_to_sign_in_give_no_more_tries_than_one(site: Site) -> None:
     assert site.send("POST", "/api/v1/session", proof, address="203.0.113.1").status == 429
 
 
-def test_it_is_over_after_five_minutes_however_often_it_was_tried_meanwhile(site: Site) -> None:
+def test_a_lockout_ends_after_five_minutes_whatever_was_tried_meanwhile(site: Site) -> None:
     guess(site, 10)
     for _ in range(9):
         site.now += MINUTES / 10

@@ -228,7 +228,9 @@ def test_the_domain_of_the_same_batch_opens_the_way(service: DecisionService) ->
     send(service, PROPERTIES, (ORDERS, "domains", {"domains": [SHOP.name]}))
 
 
-def test_it_does_not_where_that_is_switched_off(service: DecisionService) -> None:
+def test_the_domain_of_the_same_batch_opens_no_way_where_that_is_disabled(
+    service: DecisionService,
+) -> None:
     grant(service, "CREATE_ENTITY", where=within(SHOP))
     batch: list[Item] = [PROPERTIES, (ORDERS, "domains", {"domains": [SHOP.name]})]
     assert refused_operation(service, *batch, switches=Switches(domains=False)) == "entity.create"
@@ -424,7 +426,7 @@ BOX, OTHER_BOX = (Entity("container", f"urn:li:container:{one}") for one in "ab"
         ),
     ],
 )
-def test_so_it_is_with_groups_of_terms_and_containers(
+def test_what_is_made_below_a_term_group_or_container_takes_a_right_there(
     service: DecisionService, entity: Entity, aspect: str, key: str, left: Entity, entered: Entity
 ) -> None:
     info: dict[str, Any] = {} if aspect == "container" else {"definition": ""}

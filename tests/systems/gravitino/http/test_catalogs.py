@@ -17,7 +17,7 @@ def test_what_a_test_finds_wrong_is_a_code_and_not_a_status(lake: Wire, wrong: J
     assert (status, answer["code"], answer["type"]) == (200, 1001, "IllegalArgumentException")
 
 
-def test_so_is_a_metalake_that_is_disabled(lake: Wire) -> None:
+def test_a_test_in_a_disabled_metalake_is_a_code_and_not_a_status(lake: Wire) -> None:
     lake.good("PATCH", ML, {"inUse": False})
     status, answer = lake.ask("POST", TEST, NEW)
     assert (status, answer["code"], answer["type"]) == (200, 1009, "MetalakeNotInUseException")

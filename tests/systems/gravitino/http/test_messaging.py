@@ -15,7 +15,7 @@ DEFAULT = f"{MSG}/schemas/default"
 COMMENT: Json = {"updates": [{"@type": "setProperty", "property": "a", "value": "b"}]}
 
 
-def test_it_is_there_with_the_catalog_and_belongs_to_nobody(lake: Wire) -> None:
+def test_the_default_schema_exists_with_its_catalog_and_has_no_owner(lake: Wire) -> None:
     listed = lake.good("GET", f"{MSG}/schemas")["identifiers"]
     assert listed == [{"namespace": ["lk", "msg"], "name": "default"}]
     assert lake.good("GET", DEFAULT)["schema"]["name"] == "default"

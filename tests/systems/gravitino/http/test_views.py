@@ -45,7 +45,7 @@ def test_another_query_reads_something_else(lake: Wire) -> None:
     assert reads(lake) == []
 
 
-def test_it_is_kept_under_another_name_and_gone_with_the_view(lake: Wire) -> None:
+def test_what_a_view_reads_is_kept_on_rename_and_removed_with_the_view(lake: Wire) -> None:
     create(lake, "select name from t")
     lake.good("PUT", VIEW, {"updates": [{"@type": "rename", "newName": "w"}]})
     assert reads(lake, "lk:rel.s.w") == ["column:lk:rel.s.t.name", "table:lk:rel.s.t"]

@@ -223,7 +223,9 @@ def test_the_database_allows_what_the_kernel_allows(postgres_url: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", NIGHT)
-def test_so_it_does_in_many_worlds(postgres_url: str, seed: int) -> None:
+def test_the_database_allows_what_the_kernel_allows_in_many_worlds(
+    postgres_url: str, seed: int
+) -> None:
     check(postgres_url, limited(facts_of(seed), seed), seed)
 
 

@@ -94,7 +94,9 @@ def test_the_server_allows_what_the_kernel_allows(mariadb_url: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", NIGHT)
-def test_so_it_does_in_many_worlds(mariadb_url: str, seed: int) -> None:
+def test_the_server_allows_what_the_kernel_allows_in_many_worlds(
+    mariadb_url: str, seed: int
+) -> None:
     check(mariadb_url, limited(facts_of(seed), seed), seed)
 
 

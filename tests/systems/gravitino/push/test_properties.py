@@ -186,7 +186,7 @@ def test_an_address_that_is_none_is_refused(provider: str, key: str, address: st
 
 
 @pytest.mark.parametrize("path", [f"{ML}/catalogs", f"{ML}/catalogs/testConnection"])
-def test_so_it_is_over_the_wire(lake: Wire, path: str) -> None:
+def test_an_address_that_is_none_is_refused_over_http(lake: Wire, path: str) -> None:
     properties = provided("jdbc", JDBC, "authorization.jdbc.url")
     body = {"name": "new", "type": "relational", "provider": "hive", "properties": properties}
     _, answer = lake.ask("POST", path, body)

@@ -221,7 +221,9 @@ def check(world: ServiceWorld, folder: Path) -> Counter[str]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(40))
-def test_so_it_does_in_many_worlds(tmp_path: Path, seed: int) -> None:
+def test_ranger_allows_at_most_what_the_kernel_allows_in_many_worlds(
+    tmp_path: Path, seed: int
+) -> None:
     counts = check(world_of("hive", seed, limits=seed % 3 * 5), tmp_path)
     assert counts["False False"] > 100, counts
 

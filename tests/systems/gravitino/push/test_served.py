@@ -149,7 +149,7 @@ def denied(at: Served) -> float | None:
     return float(found[0].rpartition(" ")[2]) if found else None
 
 
-def test_it_is_delivered_apart_from_the_server(
+def test_changes_are_delivered_outside_the_server(
     tmp_path: Path,
     database: Any,
     port: Relay,

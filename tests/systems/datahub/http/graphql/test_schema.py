@@ -20,7 +20,7 @@ from tests.systems.datahub.http.wire import Wire
 ASKERS = 4
 
 
-def test_it_is_made_once_for_all_who_ask_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_schema_is_built_once_for_concurrent_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[GraphQLSchema] = []
     together = Barrier(ASKERS)
 

@@ -26,7 +26,7 @@ def test_whoever_may_not_ask_for_the_schema_may_not_by_what_others_sent() -> Non
             documents.valid(SCHEMA, introspects=False)
 
 
-def test_those_that_nobody_sent_for_longest_give_way() -> None:
+def test_the_least_recently_sent_documents_are_evicted() -> None:
     documents = ValidDocuments(most=len(ME) + len(CONFIG))
     me, config = (documents.valid(text, introspects=True) for text in (ME, CONFIG))
     assert documents.valid(ME, introspects=True) is me

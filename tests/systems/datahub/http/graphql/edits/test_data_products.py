@@ -35,7 +35,7 @@ def assets(world: World, product: str) -> list[str]:
     return [one["destinationUrn"] for one in world.read(product, "dataProductProperties")["assets"]]
 
 
-def test_it_is_made_by_whoever_manages_those_of_its_domain_and_owned_by_its_maker(
+def test_a_data_product_is_made_by_a_manager_of_its_domain_who_owns_it(
     world: World,
 ) -> None:
     world.may(MANAGE, on=STORE)
@@ -130,7 +130,7 @@ def test_what_is_kept_of_an_asset_stays(world: World) -> None:
     assert found["customProperties"] == {"a": "b"}
 
 
-def test_it_is_deleted_and_its_assets_stay(world: World) -> None:
+def test_a_deleted_data_product_leaves_its_assets(world: World) -> None:
     world.good(f'mutation {{ deleteDataProduct(urn: "{OTHER}") }}', "admin")
     assert world.exists(STOCK)
     assert not world.exists(OTHER)

@@ -63,7 +63,9 @@ def test_a_policy_limited_to_a_tag_lets_that_tag_come_and_go(limited: World, whe
 
 
 @pytest.mark.parametrize("where", [ENTITY, COLUMN], ids=["entity", "column"])
-def test_it_lets_no_other_tag_come_or_go(limited: World, where: Json) -> None:
+def test_a_policy_limited_to_a_tag_lets_no_other_tag_come_or_go(
+    limited: World, where: Json
+) -> None:
     assert limited.refused("addTag", {"tagUrn": SECRET, **where}) == FORBIDDEN
     assert limited.refused("addTags", {"tagUrns": [PII, SECRET], **where}) == FORBIDDEN
     limited.mutate("addTag", {"tagUrn": SECRET, **where}, "admin")

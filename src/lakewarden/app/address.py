@@ -1,4 +1,4 @@
-"""The address of the server in words."""
+"""The address of the server as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lakewarden.config.settings import Settings
 
 
 def address(host: str, port: int, *, tls: bool = False) -> str:
-    """The address of the server, as a browser takes it.
+    """The address of the server, in the form that a browser accepts.
 
     >>> address("::1", 80)
     'http://[::1]:80'

@@ -1,4 +1,4 @@
-"""Who administers a store: named at its first start, and changed by administrators only."""
+"""The administrators of a store: named at its first start, changed by administrators only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakewarden.service.state import State
 
 
 def administrators(state: State, now: float) -> tuple[str, ...]:
-    """The users who administer a store, by name; none where it was never started."""
+    """The names of the users who administer a store; empty before its first start."""
     if CONTROL not in state.realms:
         return ()
     people = control.administrators(state, now)
@@ -20,10 +20,10 @@ def administrators(state: State, now: float) -> tuple[str, ...]:
 
 
 def is_added(state: State, settings: Settings, now: float) -> bool:
-    """Whether the configured administrator becomes one of the store at this start.
+    """Whether this start adds the configured administrator to the store.
 
-    That is so at the first start, where nobody administers the store and somebody was named, and
-    where `add_admin` asks for it.
+    It does at the first start, if the store has no administrator and the settings name one, and
+    whenever `add_admin` is set.
     """
     if CONTROL not in state.realms or settings.add_admin:
         return True
@@ -31,10 +31,11 @@ def is_added(state: State, settings: Settings, now: float) -> bool:
 
 
 def with_stored_administrator(state: State, settings: Settings, now: float) -> Settings:
-    """The settings with the administrator that the store has.
+    """The settings, with an administrator that the store has.
 
-    Where none was named it is `admin` or, if that one does not administer it, the first by name.
-    Raises `BadInput` for one that was named, does not administer the store, and is not to be added.
+    Without a configured name this is `admin` or, if `admin` does not administer the store, the
+    first administrator by name. Raises `BadInput` for a configured name that does not administer
+    the store and is not to be added.
     """
     names = administrators(state, now)
     if not names or settings.admin in names or settings.add_admin:

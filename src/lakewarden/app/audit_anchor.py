@@ -1,9 +1,9 @@
 """Anchors: the end of the audit trail, recorded where database users cannot change it.
 
-A thread of each process looks at the end of the trail every so many seconds, or after every write,
-and hands it on if it moved: to a file that is only appended to, to an address, to our log. What is
-handed on are anchors (`lakewarden.service.audit_check`), one JSON object each. One that cannot be
-handed on is tried again with the next look; the newest stands for all before it.
+A thread of each process reads the end of the trail at an interval, or after every write, and sends
+it on if it moved: to an append-only file, to a URL, to our log. It sends anchors
+(`lakewarden.service.audit_check`), one JSON object each. An anchor that cannot be sent is retried
+at the next look; the newest anchor covers all earlier ones.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from lakewarden.service.audit_check import Anchor
 from lakewarden.service.ports import Clock, Store
 
 Send = Callable[[Anchor], None]
-"""Hands an anchor on; raises `Unavailable`."""
+"""Sends an anchor; raises `Unavailable`."""
 
 
 def to_file(path: Path) -> Send:
-    """Appends a line to a file, which only its owner may read, and waits for the disk."""
+    """Appends a line to a file that only its owner can read, and flushes it to disk."""
 
     def send(anchor: Anchor) -> None:
         try:
@@ -40,12 +40,12 @@ def to_file(path: Path) -> Send:
 
 
 def to_url(url: str) -> Send:
-    """Posts it to an address, following no redirection."""
+    """Posts the anchor to a URL; does not follow redirects."""
     return lambda anchor: post_json(url, anchor.line().encode(), "anchor")
 
 
 def sends(audit: Audit, log: Callable[[Mapping[str, Any]], None]) -> list[Send]:
-    """All ways that the settings name."""
+    """All destinations that the settings name."""
     targets: list[Send] = []
     if audit.anchor_file is not None:
         targets.append(to_file(audit.anchor_file))
@@ -57,7 +57,7 @@ def sends(audit: Audit, log: Callable[[Mapping[str, Any]], None]) -> list[Send]:
 
 
 class Anchoring:
-    """Hands anchors on, to all of `sends`, until it is stopped."""
+    """Sends anchors to all of `sends` until it is stopped."""
 
     def __init__(
         self, store: Store, clock: Clock, sends: Sequence[Send], failed: Callable[[Exception], None]
@@ -72,7 +72,7 @@ class Anchoring:
         self._thread: threading.Thread | None = None
 
     def start(self, seconds: float) -> None:
-        """Looks every so many seconds; with 0 whenever `wake` is called."""
+        """Looks every `seconds`; if 0, whenever `wake` is called."""
 
         def run() -> None:
             while not self._stopped:
@@ -87,11 +87,11 @@ class Anchoring:
         self._thread.start()
 
     def wake(self) -> None:
-        """Has it look now."""
+        """Triggers a look now."""
         self._due.set()
 
     def stop(self) -> None:
-        """Looks a last time, and ends."""
+        """Looks one last time, and ends."""
         self._stopped = True
         self.wake()
         if self._thread is not None:

@@ -1,8 +1,8 @@
-"""Puts the server together: settings, store, decision service, dialects and the application.
+"""Assembles the server: settings, store, decision service, dialects and the application.
 
-No process accepts a connection before it has loaded its state. A store that cannot be reached is
-tried again and again; meanwhile every question is answered with a refusal that says so, but by no
-process that starts while another one is ready.
+No process accepts a connection before it has loaded its state. If the store cannot be reached, the
+process retries until it can. Meanwhile it answers every request with a refusal that says so; but a
+process that starts while another one is ready accepts no connections until then.
 """
 
 from __future__ import annotations
@@ -77,26 +77,26 @@ from lakewarden.store.secrets import Keys
 from lakewarden.telemetry.environment import SERVER
 
 _OWN_THREADS: Final = 2
-"""Beside those of handlers: what the server asks for itself does not wait for them."""
+"""In addition to the handlers' threads: the server's own queries do not wait for handlers."""
 
 _RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
 _WATCH_SECONDS = 1.0
 _USAGE_SECONDS = 10.0
 _HOUSEKEEPING_SECONDS = 3_600.0
 _PAUSE_SECONDS: Final = 0.0005
-"""After each row that is made ahead: about as long as it takes to make one."""
+"""The pause after computing a row ahead: about as long as computing one takes."""
 _STEPS: Final = 64
-"""After so many rows that are there already, too."""
+"""Also pauses after this many rows that already exist."""
 _PREPARE_SECONDS: Final = 2.0
-"""Between two looks for rows that a change dropped, so that many changes cost no more than one."""
+"""Between two passes over rows that a change dropped; many changes then cost one pass."""
 _NO_STORE = "the store cannot be reached"
 
 
 class Application:
     """The server of one process, as an ASGI application.
 
-    A worker ends when the process with the number `parent` is gone, which it could not be told.
-    `readiness` is shared by all processes of the server. Traces are of the service `service_name`.
+    A worker ends when its parent process, of number `parent`, is gone. `readiness` is shared by all
+    processes of the server. Traces name the service `service_name`.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Application:
         peer: str,
         certificate: tuple[str, ...] = (),
     ) -> Answer | None:
-        """The answer to a complete request that waits for nothing: `RequestPipeline.at_once`."""
+        """The response to a complete request that need not wait: `RequestPipeline.at_once`."""
         return self._gate.at_once(method, url, headers, body, peer, certificate)
 
     def _parts(self) -> Parts:
@@ -237,7 +237,7 @@ class Application:
         )
 
     def _code_flow(self, authenticator: Authenticator, public_url: str) -> CodeFlow | None:
-        """How people log in at the identity provider; None where they do not."""
+        """The login at the identity provider; None if it is not configured."""
         oidc = self.settings.oidc
         if self._keys is None or not oidc.client_id:
             return None
@@ -271,7 +271,7 @@ class Application:
             self.close()
 
     async def _until_it_answers(self) -> None:
-        """Until the state is loaded; or not to be had, and no other process has it either."""
+        """Waits until the state is loaded, or unavailable here and in all other processes."""
         while not self.parts.is_open:
             await self._tried.wait()
             self._tried.clear()
@@ -279,18 +279,18 @@ class Application:
                 return
 
     async def _open(self) -> None:
-        """Opens everything, however often it takes."""
+        """Opens everything; retries until it succeeds."""
         loop = asyncio.get_running_loop()
         tries, logged = 0, ""
         while True:
             try:
                 await loop.run_in_executor(self._asking, self.open)
             except WardenError as error:
-                if str(error) != logged:  # once for each cause, not for each try
+                if str(error) != logged:  # log each cause once, not each retry
                     level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
                     log.get().log(level, "not ready", why=str(error))
                 logged = str(error)
-            except Exception as error:  # noqa: BLE001 — not ready is all that may come of it
+            except Exception as error:  # noqa: BLE001 — an error only delays readiness
                 log.get().error("not ready", why="unexpected error", exc_info=error)
             self.parts.is_away = not self.parts.is_open
             if self.parts.is_open and self._readiness is not None:
@@ -322,7 +322,7 @@ class Application:
                 keys=self.parts.services.secret_keys,
             )
             self._anchor(self._opened_store)
-        # It is there; what lasts from here on is reading it.
+        # The store exists; what takes long from here on is reading it.
         self._opened_store.store.revision()
         self.parts.is_away = False
         service = self._opened_store.service
@@ -343,7 +343,7 @@ class Application:
         )
 
     def _tell_targets(self, service: DecisionService) -> None:
-        """Tells followed targets what changed, from now on."""
+        """From now on, delivers changes to followed targets."""
         of_requests, push = self.parts.services, self.settings.push
         if of_requests.connect_target is None or not push.deliver:
             return
@@ -356,7 +356,7 @@ class Application:
         self._push_worker.start()
 
     def _watch_targets(self, service: DecisionService) -> None:
-        """Looks for drift in targets from now on, where that is set."""
+        """From now on, watches targets for drift, if configured."""
         of_requests, push = self.parts.services, self.settings.push
         if of_requests.connect_target is None or not push.watch_seconds:
             return
@@ -385,10 +385,10 @@ class Application:
         self._anchoring.wake()
 
     def _load(self, service: DecisionService) -> None:
-        """Loads the state, with the realms that have an index from there.
+        """Loads the state; realms with an index start from it.
 
-        Whoever started the server has checked the indexes. One that is no longer good, in a
-        worker that starts later, only costs the time that it would have saved.
+        The process that started the server has checked the indexes. If an index has become invalid
+        by the time a later worker starts, the worker only loses the time that the index would save.
         """
         if self.settings.indexes:
             try:
@@ -402,10 +402,10 @@ class Application:
         service.open()
 
     async def _watch(self) -> None:
-        """Looks around once a second, whatever happens: a worker without parent must end."""
+        """Checks once a second, and survives all errors: a worker without a parent must end."""
         watch = KernelErrors()
         seconds = since_tried = 0.0
-        # The first pass comes within ten minutes, at another moment in each worker.
+        # The first cleanup comes within ten minutes, at a different time in each worker.
         since_kept = _HOUSEKEEPING_SECONDS - 60.0 - os.getpid() % 540
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
@@ -434,9 +434,9 @@ class Application:
                 log.get().error("unexpected error while watching", exc_info=error)
 
     def prepare_rows(self) -> threading.Thread:
-        """Has rows of the matrix made ahead, by a thread that leaves the processor to requests.
+        """Computes rows of the matrix ahead, in a thread that yields the processor to requests.
 
-        After each change it makes those that are missing, until the application closes.
+        After each change it computes the missing rows, until the application closes.
         """
         stop = Event()
         self._stops.append(stop)
@@ -447,13 +447,13 @@ class Application:
         return preparing
 
     def _prepare_rows(self, stop: Event) -> None:
-        # Weak, so that no state lives longer than it answers.
+        # Weak references, so a state lives no longer than it is used.
         prepared: WeakSet[Matrix] = WeakSet()
         while not stop.is_set():
             newest = WeakSet(realm.matrix for realm in self.parts.service.state.realms.values())
             try:
                 self._prepare_rows_once(prepared, stop)
-            except Exception as error:  # noqa: BLE001 — the server serves all the same
+            except Exception as error:  # noqa: BLE001 — the server works without it
                 log.get().warning("rows not precomputed", exc_info=error)
             prepared = newest
             stop.wait(_PREPARE_SECONDS)
@@ -465,15 +465,15 @@ class Application:
                 return
 
     def _prepare_systems(self) -> None:
-        """Saves the first requests work of their systems; without it, they do it."""
+        """Prepares systems for their first requests, which would otherwise do this work."""
         try:
             for _, start in registry().having("first_start"):
                 start.ready(self.parts.service)
-        except Exception as error:  # noqa: BLE001 — the server serves all the same
+        except Exception as error:  # noqa: BLE001 — the server works without it
             log.get().warning("first requests not prepared", exc_info=error)
 
     async def _aside(self, work: Callable[[], None]) -> None:
-        """Does something in a worker thread; that the store is away is no error here."""
+        """Runs the work in a worker thread; an unavailable store is no error here."""
         with suppress(WardenError):
             await asyncio.get_running_loop().run_in_executor(self._handlers, work)
 
@@ -489,7 +489,7 @@ class Application:
             log.get().warning("usage not counted", acts=lost)
 
     def _keep_house(self) -> None:
-        """Removes rows that are kept no longer, if the store is available."""
+        """Removes rows whose retention has expired, if the store is available."""
         if self._opened_store is None:
             return
         retention = self.settings.retention
@@ -505,7 +505,7 @@ class Application:
                 )
 
     def _tell_plugins(self) -> None:
-        """Tells the figures of all processes what polls told this one."""
+        """Copies the plugin polls of this process to the metrics of all processes."""
         for plugin, newest in self.parts.services.plugin_polls.seen().items():
             metrics.plugin_polled(plugin, newest)
 
@@ -523,7 +523,7 @@ class Application:
             self._opened_store.shared_revision.raise_to(self._opened_store.store.revision())
 
     def close(self) -> None:
-        """Closes everything after pending answers are finished."""
+        """Closes everything after pending responses are finished."""
         for stop in self._stops:
             stop.set()
         if self._push_worker is not None:
@@ -558,14 +558,14 @@ class _Absent:
 
 
 def _open_to(settings: Settings) -> dict[str, str]:
-    """Who a request without credentials is, by dialects whose authentication is switched off."""
+    """The users of unauthenticated requests, by dialects whose authentication is switched off."""
     return {
         name: section.anonymous for name, section in settings.systems.items() if section.anonymous
     }
 
 
 def _proxy_headers(settings: Settings) -> Iterator[tuple[str, ProxyHeader]]:
-    """In which headers proxies name the caller, by dialects."""
+    """The headers in which proxies name the caller, by dialects."""
     for name, section in settings.systems.items():
         if section.proxy_header is not None:
             yield name, section.proxy_header
@@ -580,7 +580,7 @@ def _proxies(settings: Settings) -> tuple[str, ...]:
 
 
 def _reserved_names(settings: Settings) -> tuple[str, ...]:
-    """The users whom the settings name, which are reserved before they are stored."""
+    """The users whom the settings name; they are reserved before they are stored."""
     of_systems = (name for section in settings.systems.values() for name in section.reserved_names)
     return (settings.admin, *of_systems)
 
@@ -590,7 +590,7 @@ def _store_limits(limits: Limits) -> StoreLimits:
 
 
 def services(settings: Settings) -> Services:
-    """What dialects need to know of the configuration."""
+    """The parts of the configuration that dialects need."""
     keys = secret_keys(settings)
     return Services(
         public_url=settings.public_url.rstrip("/") or address_of(settings),

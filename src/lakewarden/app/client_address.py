@@ -1,7 +1,7 @@
 """The client address of a request, for the log only: it authenticates no one (R-53).
 
-`X-Forwarded-For` counts only as far as configured proxies vouch for it: read from its end, the
-first address that is no such proxy is the caller's.
+`X-Forwarded-For` counts only as far as configured proxies vouch for it. Read from the end, the
+first address that is not a configured proxy is the caller's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """The proxies' networks; raises `ValueError`."""
+    """The networks of the proxies; raises `ValueError`."""
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
@@ -34,19 +34,19 @@ def client_address(peer: str, forwarded: str | None, proxies: Sequence[Network])
 
 
 def unmapped(address: str) -> str:
-    """The address; of IPv4 in the form that a socket for both gives it, the IPv4 address.
+    """The address; an IPv4-mapped IPv6 address, as dual-stack sockets give it, becomes IPv4.
 
     >>> unmapped("::ffff:192.0.2.1"), unmapped("2001:db8::1"), unmapped("testclient")
     ('192.0.2.1', '2001:db8::1', 'testclient')
     """
-    # COST: of IPv4 nothing is parsed.
+    # COST: IPv4 addresses are not parsed.
     if ":" not in address or not is_address(address):
         return address
     return str(getattr(ipaddress.ip_address(address), "ipv4_mapped", None) or address)
 
 
 def is_among(address: str, proxies: Sequence[Network]) -> bool:
-    """Whether the address is one of the proxies'."""
+    """Whether the address belongs to one of the proxies."""
     if not proxies or not is_address(address):
         return False
     parsed = ipaddress.ip_address(address)

@@ -1,9 +1,9 @@
-"""The connections of one process: how many there may be, and which are closed for new ones.
+"""The connections of one process: their limits, and which are closed to admit new ones.
 
-At the bound, in all or of one address, the connection goes that has been idle longest: one on
-which no request is under way, however it was opened. Where every one is busy, a few more are
-taken in reserve, on which nothing is answered but whether the server is well; beyond these a
-connection is refused. Proxies speak for many, so their addresses have no bound of their own.
+At the limit, in total or per address, the connection that has been idle longest is closed; idle
+means that no request is in progress on it, no matter how it was opened. If all are busy, a few more
+are accepted in reserve, which answer only probes of health and figures. Beyond these, connections
+are refused. Proxies connect for many callers, so their addresses have no limit of their own.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from lakewarden.app.client_address import Network, is_among, unmapped
 from lakewarden.service.client_site import site
 
 RESERVE: Final = 16
-"""Connections beyond the bound, for probes of health and for figures."""
+"""Connections beyond the limit, for probes of health and for figures."""
 
 LOG_SECONDS: Final = 10.0
-"""Within which the log tells at most once that connections are closed or refused."""
+"""The log reports closed or refused connections at most once within this time."""
 
 
 class Closable(Protocol):
@@ -92,7 +92,7 @@ class Connections:
         return len(self._open)
 
     def opened(self, connection: Closable, address: str) -> Admission:
-        """Takes a new connection, which is idle, in place of another one where that is needed."""
+        """Admits a new, idle connection; closes another one for it if necessary."""
         address = unmapped(address)
         is_proxy = is_among(address, self._proxies)
         address = address if is_proxy else site(address)
@@ -125,7 +125,7 @@ class Connections:
         return Admission.REFUSED
 
     def _close_first(self, idle: OrderedDict[Closable, None] | None, why: CloseReason) -> bool:
-        """Closes the one that has been idle longest; whether there was one."""
+        """Closes the connection that has been idle longest; returns whether there was one."""
         if not idle:
             return False
         connection = next(iter(idle))
@@ -135,18 +135,18 @@ class Connections:
         return True
 
     def busy(self, connection: Closable) -> None:
-        """A request is under way."""
+        """A request is in progress."""
         tracked = self._open.get(connection)
         if tracked is not None:
             self._forget_idle(connection, tracked)
 
     def idle(self, connection: Closable) -> None:
-        """No request is under way: from now on it is the last that is closed for another."""
+        """No request is in progress: it is now the last connection to be closed for another."""
         tracked = self._open.get(connection)
         if tracked is None:
             return
         idle = self._idle[tracked.is_reserve]
-        if connection in idle:  # a request was answered where it was parsed
+        if connection in idle:  # the request was answered while it was parsed
             idle.move_to_end(connection)
             if not tracked.is_reserve:
                 self._idle_of_address[tracked.address].move_to_end(connection)

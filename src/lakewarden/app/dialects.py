@@ -17,15 +17,15 @@ from lakewarden.registry import SystemDefinition, registry
 from lakewarden.ui.pages import Pages
 
 Dialects = Callable[[Settings], tuple[Dialect, ...]]
-"""What makes the dialects that a server has."""
+"""A function that creates the dialects of a server."""
 
 _PARAMETER: Final = re.compile(r"\{[^}]*\}")
 
 
 def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
-    """One of each; of two of ours that could have a path, the first one has it.
+    """One of each; if two of ours match a path, the first one serves it.
 
-    A dialect of another package that claims a path which somebody has is left out and logged.
+    A dialect of another package that claims a path of an existing dialect is skipped and logged.
     """
     server = settings or Settings()
     systems_registry = registry()
@@ -51,15 +51,15 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
 
 
 def iceberg_guard(settings: Settings) -> tuple[Dialect, ...]:
-    """The dialect of a guard in front of Iceberg REST catalogs, which has no other."""
-    # Here, because no other server needs the client of its catalogs.
+    """The dialect of a guard for Iceberg REST catalogs, which serves no other."""
+    # Imported here: only this server needs the client of the catalogs.
     from lakewarden.http.iceberg.dialect import Iceberg
 
     return (Iceberg(settings.iceberg),)
 
 
 def _clash(system: SystemDefinition, dialect: Dialect, others: Iterable[Dialect]) -> str:
-    """What the dialect claims that another one has, in a sentence; "" for nothing."""
+    """A sentence that names a route that both the dialect and another one claim; else ""."""
     owners = {
         (route.method, _PARAMETER.sub("{}", route.path)): dialect.name
         for dialect in others

@@ -1,8 +1,8 @@
-"""Handlers in threads, so that one caller cannot take them all.
+"""Runs handlers in threads that callers share fairly.
 
-A caller has at most its share of the threads; what it asks beyond that waits behind, and callers
-that wait take turns, whoever asked how much. Both the requests of one caller and those of all
-that wait are bounded: beyond that a request is refused, and may be sent again.
+A caller uses at most its share of the threads; its further requests wait. Waiting callers take
+turns, no matter how many requests each has. The waiting requests are limited per caller and in
+total; a request beyond these limits is refused, and the caller may retry it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from lakewarden.kernel.errors import Unavailable
 T = TypeVar("T")
 
 THREADS: Final = 16
-"""Handlers at work at the same time; writes wait for each other in any case."""
+"""Handlers that run at the same time; writes wait for each other anyway."""
 
 
 class TooManyWaiting(Unavailable):
-    """Too many requests wait already."""
+    """Too many requests are already waiting."""
 
     public: ClassVar[str] = "too many requests are waiting; try again later"
 
@@ -31,10 +31,10 @@ class TooManyWaiting(Unavailable):
 
 
 class FairQueue(Generic[T]):
-    """Runs work of callers in the threads of an executor. Belongs to one event loop.
+    """Runs callers' work in the threads of an executor. Belongs to one event loop.
 
-    `threads` at the same time, `share` of them for one caller; at most `waiting` requests wait,
-    `caller_waiting` of them of one caller.
+    At most `threads` jobs run at the same time, `share` of them for one caller; at most `waiting`
+    requests wait, `caller_waiting` of them for one caller.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class FairQueue(Generic[T]):
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of waiting requests."""
         return self._queued
 
     def submit(self, caller: str, work: Callable[[], T]) -> asyncio.Future[T]:
-        """The result of the work, once it was its turn; one that is cancelled before is not done.
+        """The future result of the work; work that is cancelled while it waits is not run.
 
         Raises `TooManyWaiting`.
         """
@@ -106,7 +106,7 @@ class FairQueue(Generic[T]):
             return
 
     def _leave(self, turn: _Turn[T]) -> None:
-        """A turn that is over before it came."""
+        """Removes a turn that ended before it started."""
         if turn in self._queues.get(turn.caller, ()):
             self._take(turn)
 

@@ -21,7 +21,7 @@ _STATM: Final = Path("/proc/self/statm")
 
 
 def figures(started: float, processes: int) -> ServerFigures:
-    """What was counted up to about a second ago."""
+    """The figures, up to about a second old."""
     samples: dict[str, list[Sample]] = defaultdict(list)
     for family in metrics.registry().collect():
         for sample in family.samples:
@@ -44,7 +44,7 @@ def figures(started: float, processes: int) -> ServerFigures:
 
 
 def plugins() -> Mapping[Plugin, float]:
-    """When each plugin last had the newest documents, up to about a second ago."""
+    """When each plugin last had the newest documents; up to about a second old."""
     return {
         (sample.labels["realm"], sample.labels["service"], sample.labels["plugin"]): sample.value
         for family in metrics.registry().collect()
@@ -58,10 +58,10 @@ def _sum(samples: Iterable[Sample]) -> int:
 
 
 def _buckets(samples: Iterable[Sample]) -> Mapping[float, float]:
-    """How many ordinary requests took at most so many seconds, whatever the wire.
+    """The number of ordinary requests by upper bound of their seconds, for all wires.
 
-    Bulk requests take seconds (a run of the checks, for one), and logins are slow on purpose: a
-    few of either would pass for a slow server.
+    Excluded are bulk requests, which take seconds (such as a run of the checks), and logins, which
+    are slow on purpose: a few of either would make the server look slow.
     """
     counts: dict[float, float] = defaultdict(float)
     for sample in samples:
@@ -71,10 +71,10 @@ def _buckets(samples: Iterable[Sample]) -> Mapping[float, float]:
 
 
 def quantile(buckets: Mapping[float, float], part: float, *, fewest: int) -> float | None:
-    """The value below which this part of the counts lies, on a straight line within its bucket.
+    """The value below which this part of the counts lies, interpolated linearly in its bucket.
 
-    None where there are fewer counts than `fewest`, since it would be one of the largest then,
-    and where it lies above the last bound.
+    None if there are fewer counts than `fewest`, since the value would then be one of the largest,
+    and None if the value lies above the last bound.
 
     >>> quantile({0.1: 98.0, 0.2: 100.0, math.inf: 100.0}, 0.99, fewest=100)
     0.15

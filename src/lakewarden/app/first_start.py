@@ -1,8 +1,8 @@
-"""What a database must hold before it serves: the realms, their defaults, the administrator.
+"""The required content of a database that serves: the realms, their defaults, the administrator.
 
-Runs at every start, and writes only what is missing; the administrator at the first start only
-(`lakewarden.app.administrator`). It is one write under the store's lock, so that of several
-processes that start at once one does it and the others find it done.
+Runs at every start, and writes only what is missing; the administrator only at the first start
+(`lakewarden.app.administrator`). It is one write under the store's lock: if several processes start
+at once, one does the write, and the others find it done.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def first_start(service: DecisionService, settings: Settings) -> bool:
-    """Writes what is missing; whether anything was. Raises what `DecisionService.write` raises."""
+    """Writes what is missing; returns if it did. Raises what `DecisionService.write` raises."""
     if _is_done(service.state, settings, service.clock()):
         return False
     service.write(SYSTEM, lambda transaction: _make(transaction, settings))
@@ -36,7 +36,7 @@ def first_start(service: DecisionService, settings: Settings) -> bool:
 
 
 def realms(settings: Settings) -> tuple[Realm, ...]:
-    """The realms that a fresh database gets."""
+    """The realms of a new database."""
     return tuple(
         configured(realm, settings)
         for _, start in registry().having("first_start")
@@ -54,7 +54,7 @@ def _is_done(state: State, settings: Settings, now: float) -> bool:
 def _make(transaction: WriteTransaction, settings: Settings) -> None:
     names = is_added(transaction.state, settings, transaction.now)
     if CONTROL not in transaction.state.realms:
-        # A database that has realms already lost them to somebody who dropped them.
+        # A database without realms that is not new: an administrator dropped them.
         is_fresh = not transaction.state.realms
         establish_control(transaction)
         for realm in realms(settings) if is_fresh else ():
@@ -79,7 +79,7 @@ def _make(transaction: WriteTransaction, settings: Settings) -> None:
 
 
 def _roles(system: System) -> list[Effect]:
-    """The roles that a system ships as principals of its own."""
+    """The effects that create the role principals that a system ships."""
     names = (name for name in sorted(system.model.role_names) if name.startswith("urn:li:"))
     return [PrincipalChanged(Principal(ROLE, name), True) for name in names]
 
@@ -89,7 +89,7 @@ def _missing(
 ) -> Iterator[tuple[str, list[Effect]]]:
     """The missing facts that the configuration requires, by scope.
 
-    With `names` that is the administrator too.
+    With `names`, this includes the administrator.
     """
     person = Principal(USER, settings.admin)
     people = state.people.get(DIRECTORY, People())
@@ -101,7 +101,7 @@ def _missing(
 
 
 def _powers(settings: Settings, *, names: bool) -> Mapping[str, list[tuple[str, Principal]]]:
-    """Who has built-in power where: those that a system names; with `names` the administrator."""
+    """The principals with built-in power by scope; with `names` the administrator too."""
     admin = settings.admin if names else None
     powers = {CONTROL: [] if admin is None else [(admin, SERVICE_ADMINS)]}
     for _, start in registry().having("first_start"):
@@ -124,7 +124,7 @@ def _changed(realm: Realm, settings: Settings) -> list[Effect]:
 
 
 def configured(realm: Realm, settings: Settings) -> Realm:
-    """The realm with the settings of its model that the configuration gives."""
+    """The realm with the model settings of the configuration."""
     settings_of_model = {
         key: value
         for _, start in registry().having("first_start")

@@ -1,9 +1,8 @@
-"""How new the state is that answers a request, and what proves it.
+"""The freshness of the state that answers a request, and its proof.
 
-Without a request to the contrary a request is decided on the newest state that there was when
-it arrived, or on a newer one. One question to the store proves it for a whole group: requests
-that arrive while a question is under way may have been preceded by a write that it did not see,
-so they wait for the next one.
+By default a request is decided on the newest state at the time it arrived, or on a newer one. One
+query to the store proves this for a whole group of requests. A request that arrives while a query
+is in progress may follow a write that this query did not see, so it waits for the next query.
 
 | asked for                          | answered from                                      |
 |------------------------------------|----------------------------------------------------|
@@ -30,13 +29,13 @@ from lakewarden.service.state import State
 from lakewarden.store.compatibility import Outgrown
 
 AT_LEAST: Final = "lakewarden-at-least"
-"""Request header: the revision that the answer must not be older than."""
+"""Request header: the oldest revision that may answer."""
 
 CONSISTENCY: Final = "lakewarden-consistency"
-"""Request header (and query parameter `consistency`): `fresh`, or seconds of age allowed."""
+"""Request header (and query parameter `consistency`): `fresh`, or the allowed age in seconds."""
 
 STALE: Final = "lakewarden-stale"
-"""Response header: how old, in seconds, the answer may be, the store being out of reach."""
+"""Response header: how old the answer may be, in seconds, while the store is unreachable."""
 
 MAX_AGE_SECONDS: Final = 3_600.0
 
@@ -57,7 +56,7 @@ NEWEST: Final = Consistency()
 
 @dataclass(frozen=True, slots=True)
 class FreshState:
-    """A state, and how old it may be, in seconds, where that could not be found out."""
+    """A state, and its possible age in seconds if the store could not confirm it."""
 
     state: State
     stale: float | None = None
@@ -115,11 +114,11 @@ class Freshness:
         self._is_asking = False
 
     def opened(self) -> None:
-        """The decision service was loaded just now: its state is proven."""
+        """The decision service was just loaded: its state is proven."""
         self._proven = self._clock()
 
     def at_once(self, wish: Consistency, now: float) -> State | None:
-        """A state that will do, where it takes no waiting."""
+        """A state that satisfies the request without waiting; else None."""
         state = self._service.current(now)
         if state is not None:
             self._proven = self._clock()
@@ -128,11 +127,11 @@ class Freshness:
         return state if state is not None and state.revision >= wish.at_least else None
 
     async def state(self, wish: Consistency = NEWEST) -> FreshState:
-        """A state that will do.
+        """A state that satisfies the request.
 
-        Raises `StaleRevision` for a revision that is not there within the time allowed,
-        `Unavailable` once the store has been out of reach for too long, and `Outgrown` at once
-        where a newer release shut this one out.
+        Raises `StaleRevision` for a revision that does not appear within the time allowed,
+        `Unavailable` once the store has been unreachable for too long, and `Outgrown` at once if a
+        newer release has locked this one out.
         """
         begun = self._clock()
         while True:
@@ -141,7 +140,7 @@ class Freshness:
                 return FreshState(ready)
             try:
                 state = await asyncio.wait_for(self._newest(), self._wait_seconds)
-            except Outgrown:  # the store is there, and its answer is no
+            except Outgrown:  # the store answers, and refuses this release
                 raise
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
                 last = self._last(wish)
@@ -160,13 +159,13 @@ class Freshness:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def _last(self, wish: Consistency) -> FreshState | None:
-        """The last proven state, while it may still be used (R-23)."""
+        """The last proven state, while its age is within the limit (R-23)."""
         state, age = self._service.state, self._clock() - self._proven
         good = state.covers(self._service.clock()) and state.revision >= wish.at_least
         return FreshState(state, stale=age) if good and age <= self._stale_seconds else None
 
     async def _newest(self) -> State:
-        """The newest state that there is from now on; asked for together with others."""
+        """The newest state from now on; one query serves all requests that wait."""
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
         waiting = self._next
@@ -174,7 +173,7 @@ class Freshness:
             self._is_asking = True
             reading = asyncio.create_task(self._ask_while_waited_for())
             reading.add_done_callback(_nothing)
-        # One waiting request that is given up must not take the answer from the others.
+        # Cancelling one waiting request must not cancel the query for the others.
         return await asyncio.shield(waiting)
 
     async def _ask_while_waited_for(self) -> None:
@@ -186,7 +185,7 @@ class Freshness:
                 metrics.QUESTIONS.inc()
                 try:
                     state = await loop.run_in_executor(self._executor, self._service.catch_up)
-                except Exception as error:  # noqa: BLE001 — each who waits gets to see it
+                except Exception as error:  # noqa: BLE001 — every waiting request gets it
                     group.set_exception(error)
                     group.exception()
                 else:
@@ -197,4 +196,4 @@ class Freshness:
 
 
 def _nothing(_: object) -> None:
-    """Keeps the task from being collected before its end."""
+    """Keeps a reference to the task until it ends, so it is not garbage-collected."""

@@ -1,7 +1,7 @@
-"""Whether the process lives, whether it can answer, and the figures: the routes that are ours.
+"""The server's own routes: whether the process lives, whether it is ready, and its figures.
 
-Strangers learn from them that the server is there, that it is ready, and whether somebody
-switched protection off (R-13); never names, versions or reasons. `/metrics` takes the privilege
+Anonymous callers learn that the server exists, whether it is ready, and whether a protection is
+switched off (R-13); never names, versions or reasons. `/metrics` requires the privilege
 `READ_SERVER` on the server, unless the operator opened it.
 """
 
@@ -37,21 +37,21 @@ STARTING: Final = "starting"
 """Status while the state is being read from the store."""
 
 AWAY: Final = "store unavailable"
-"""Status while the store cannot be reached."""
+"""Status while the store is unreachable."""
 
 UNWRITABLE: Final = "writes fail"
-"""Status while the store answers, and its disk is full or read-only."""
+"""Status while the store answers but its disk is full or read-only."""
 
 PATHS: Final = frozenset({*LIVE, *READY, METRICS})
 
 _REMEMBERED_SECONDS = 0.5
-"""How long the store is not asked again, whoever asks for readiness."""
+"""How long the result of a readiness query to the store is reused, for all callers."""
 
 _PATIENCE_SECONDS = 2.0
 
 
 class Health:
-    """The routes, and what they know of the process."""
+    """The routes, and the state of the process that they report."""
 
     def __init__(
         self, parts: Parts, weakened: Sequence[str], *, open_metrics: bool, writes: WriteWatch
@@ -86,7 +86,7 @@ class Health:
         return _json(200, {"status": "ready", "warnings": self._warnings()})
 
     def _warnings(self) -> list[str]:
-        """What the configuration and the realms have switched off."""
+        """The protections that the configuration and the realms have switched off."""
         if not self._parts.is_open:
             return self._weakened
         state = self._parts.service.state
@@ -110,7 +110,7 @@ class Health:
         return self._reached
 
     def _note(self, fault: str) -> None:
-        """Logs each change of why the store is not reached."""
+        """Logs each change of the reason why the store is unreachable."""
         if fault == self._fault:
             return
         self._fault = fault
@@ -130,7 +130,7 @@ class Health:
         return Response(metrics.page(), media_type=metrics.CONTENT_TYPE)
 
     async def _refused(self, request: Request) -> Reply | None:
-        """The refusal of a caller who may not; None for who may."""
+        """The refusal for a caller without permission; None for a caller with it."""
         values = [value for name, value in request.headers.raw if name == b"authorization"]
         names = request.scope.get("extensions", {}).get(tls.CERTIFICATE, ())
         credentials = tls.credentials(header.read(values), names, self._parts.principals)

@@ -1,4 +1,4 @@
-"""What the C heap of a process keeps of memory that was freed, under glibc."""
+"""How much freed memory the C heap of a process retains, under glibc."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 _ARENA_MAX: Final = -8
-"""The parameters of `mallopt`, as malloc.h numbers them."""
+"""The parameters of `mallopt`, numbered as in malloc.h."""
 _BLOCK_BYTES: Final = 1 << 20
 _WANTED: Final = (
     (_MMAP_THRESHOLD, _BLOCK_BYTES),
@@ -19,14 +19,14 @@ _WANTED: Final = (
 
 
 def return_freed_blocks() -> bool:
-    """Has blocks of 1 MiB and more mapped on their own and returned once they are freed.
+    """Has blocks from 1 MiB on mapped separately, and unmapped once they are freed.
 
-    By itself glibc raises that size to up to 32 MiB, by the blocks that it sees freed. Each write
-    frees large blocks between small ones that stay, so the heap of a worker grew for hours, and
-    half of it was free. Blocks from 128 KiB on would cost writes twice the processor time; those
-    from 1 MiB on cost a tenth.
+    By default glibc raises this threshold, up to 32 MiB, according to the blocks that it sees
+    freed. Each write frees large blocks between small ones that stay, so the heap of a worker grew
+    for hours, and half of it was free. A threshold of 128 KiB would double the processor time of
+    writes; 1 MiB adds a tenth.
 
-    Whether it did: not with another C library, nor where the environment has settings of its own.
+    Returns whether it did: not with another C library or if the environment sets its own values.
     """
     tunables = os.environ.get("GLIBC_TUNABLES", "")
     if "glibc.malloc" in tunables or any(name.startswith("MALLOC_") for name in os.environ):

@@ -26,7 +26,7 @@ async def read_body(
 ) -> bytes:
     """The whole body; raises `Refused` 413 or 408, and `Disconnected`.
 
-    `announced` is the `Content-Length` as it was sent.
+    `announced` is the `Content-Length` header as sent.
     """
     if announced.isdigit() and int(announced[:20]) > limit_bytes:
         raise _too_large(limit_bytes)

@@ -1,8 +1,8 @@
-"""The head of a request, read once and within its limits, before anything is looked up.
+"""The head of a request, read once and within its limits, before any lookup.
 
-Refused: an address over 8 KiB, headers over 32 KiB together, a header that decides something
-and occurs twice, a body that is compressed or of another content type than its route takes.
-Source: security reference, R-31, R-53, 5.6.
+Refused: an address over 8 KiB, headers over 32 KiB in total, a deciding header that occurs twice, a
+body that is compressed or of a content type that its route does not accept. Source: security
+reference, R-31, R-53, 5.6.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Pair = tuple[bytes, bytes]
 """A header: its name in lower case, and its value."""
 
 OF_ONE = frozenset({b"content-length", b"x-request-id", b"traceparent", b"tracestate"})
-"""Headers that differ between requests which are alike otherwise; handlers do not see them."""
+"""Headers that differ between otherwise equal requests; handlers do not see them."""
 
 _ONCE = frozenset(
     {
@@ -49,12 +49,12 @@ _ONCE = frozenset(
         ),
     }
 )
-"""Headers that decide something: two of them could be understood in two ways."""
+"""Headers that affect the decision: two of one name would be ambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Headers by lower-case name, apart from them all of `Authorization`, and all their bytes."""
+    """Headers by lower-case name, all `Authorization` headers separately, and the size in bytes."""
 
     headers: Mapping[str, str]
     authorization: Sequence[bytes]
@@ -62,7 +62,7 @@ class Head:
 
 
 def parted(raw: Iterable[Pair]) -> tuple[dict[bytes, bytes], list[Pair]]:
-    """The headers of this one request, and those that others may share; raises `Refused`.
+    """The headers of this request alone, and those that others may share; raises `Refused`.
 
     >>> parted([(b"host", b"h"), (b"x-request-id", b"1")])
     ({b'x-request-id': b'1'}, [(b'host', b'h')])
@@ -104,18 +104,18 @@ def read(raw: Sequence[Pair], limit_bytes: int) -> Head:
 
 
 def size_of(raw: Iterable[Pair]) -> int:
-    """The bytes that headers take on the wire."""
+    """The bytes of the headers on the wire."""
     return sum(len(name) + len(value) + _OVERHEAD for name, value in raw)
 
 
 def check_size(size: int, limit_bytes: int) -> None:
-    """Refuses headers that have too many bytes together."""
+    """Refuses headers that are too large in total."""
     if size > limit_bytes:
         raise Refused(431, f"the headers exceed {limit_bytes} bytes")
 
 
 def request_id(received: bytes | None) -> str:
-    """The id that the caller gave the request if it is a sound one, else a new one.
+    """The request id from the caller if it is valid, else a new one.
 
     >>> request_id(b"a-1"), len(request_id(b"no way"))
     ('a-1', 24)
@@ -138,7 +138,7 @@ def check_address(raw_path: bytes, query: bytes, limit_bytes: int) -> None:
 
 
 def query_of(raw: bytes) -> Mapping[str, tuple[str, ...]]:
-    """The query's fields, each decoded once; raises `BadInput`."""
+    """The fields of the query, each decoded once; raises `BadInput`."""
     if not raw:
         return {}
     try:
@@ -161,7 +161,7 @@ def query_of(raw: bytes) -> Mapping[str, tuple[str, ...]]:
 
 
 def is_accepted(headers: Mapping[str, str], route: Route) -> bool:
-    """Whether a body would be of a content type that the route takes."""
+    """Whether the route accepts the content type of a body."""
     if "*/*" in route.accepts:
         return True
     content_type = headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def compiled(places: Iterable[str], *, check: bool = True) -> dict[str, Compiled]:
-    """The realms that have an index at one of these paths or addresses, by name.
+    """The realms that have an index at one of these paths or URLs, by name.
 
-    Raises `BadInput` for a place that holds none that a store can go on from, for one made
-    under another model than this release has, with `check` for a damaged file, and for two of
-    one realm; `Unavailable` where what reads indexes is not installed.
+    Raises `BadInput` for a place without an index from which a store can continue, for an index
+    made under another model than this release has, with `check` for a damaged file, and for two
+    indexes of one realm; `Unavailable` if the reader of indexes is not installed.
     """
     places = tuple(places)
     if not places:

@@ -1,6 +1,6 @@
-"""Posts JSON to an address of the settings: no redirection, no proxy, a time limit.
+"""Posts JSON to a URL from the settings: no redirects, no proxy, a time limit.
 
-Addresses and headers may hold secrets, so that an error names the host alone.
+URLs and headers may hold secrets, so errors name only the host.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 
 
 def post_json(url: str, body: bytes, what: str, headers: Mapping[str, str] | None = None) -> None:
-    """Posts it; `what` it is stands in errors. Raises `Unavailable` unless it was accepted."""
+    """Posts it; errors call it `what`. Raises `Unavailable` unless it was accepted."""
     opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
     sent = {"Content-Type": "application/json", **(headers or {})}
-    # S310: the settings take https, or this machine.
+    # S310: the settings accept only https, or this machine.
     request = urllib.request.Request(url, body, sent, method="POST")  # noqa: S310
     parts = urlsplit(url)
     try:

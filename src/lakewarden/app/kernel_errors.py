@@ -1,7 +1,7 @@
-"""Counts the questions that the kernel could not judge; each of them was answered with a denial.
+"""Counts the requests that the kernel could not judge; each was answered with a denial.
 
-The kernel keeps the count beside its snapshot; here it is looked at by the clock and added to
-the figures, so that somebody notices.
+The kernel keeps the count beside its snapshot. A periodic look adds it to the figures, where
+operators notice it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from lakewarden.service.state import State
 
 
 class KernelErrors:
-    """What was counted already."""
+    """The counts seen so far."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[Mapping[str, int], int]] = {}
 
     def look(self, state: State) -> int:
-        """Adds what is new to the figures; how much that is."""
+        """Adds new errors to the figures; returns their number."""
         new = 0
         for name, realm in state.realms.items():
             errors = realm.matrix.errors
-            # A copy of the values: the kernel goes on counting meanwhile.
+            # A copy of the values: the kernel keeps counting meanwhile.
             count = sum(list(errors.values()))
             before = self._seen.get(name)
             counted = before[1] if before is not None and before[0] is errors else 0

@@ -1,8 +1,8 @@
 """The keys that seal secrets: the configured ones, or one stored next to a SQLite file.
 
-An embedded store gets a key of its own at its first start, in a file that only its owner may
-read; whoever copies the database alone has not copied the secrets. For any other store the
-operator configures keys, or no secret can be stored.
+An embedded store gets its own key at its first start, in a file that only its owner can read; a
+copy of the database alone does not reveal the secrets. For any other store the operator configures
+keys; without keys no secret can be stored.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from lakewarden.config.values import is_secret_key
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 KEYS: Final = f"{PREFIX}SECRET_KEYS"
-"""The variable that holds the keys."""
+"""The environment variable that holds the keys."""
 
 
 def secret_keys(settings: Settings) -> tuple[str, ...]:
-    """The keys, the one for new secrets first."""
+    """The keys; the first one seals new secrets."""
     configured = tuple(key.get_secret_value() for key in settings.secret_keys)
     file = sqlite_file(settings.database)
     if configured or file is None:
@@ -33,18 +33,18 @@ def secret_keys(settings: Settings) -> tuple[str, ...]:
 
 
 def keys_of(database: str) -> tuple[str, ...]:
-    """The keys where no settings were read: those of the variable, else of the key file.
+    """The keys without settings: those of the variable, else those of the key file.
 
-    Raises `BadInput` for a variable that holds no keys.
+    Raises `BadInput` if the variable holds no keys.
     """
     environment = {name: os.environ[name] for name in (KEYS,) if name in os.environ}
     return secret_keys(load(None, {"database": database}, environment))
 
 
 def _stored_keys(path: Path) -> str:
-    """The key in the file, which is created if it does not exist; of two writers one wins.
+    """The key in the file, which is created if missing; of concurrent writers one wins.
 
-    Raises `BadInput` for a file that holds none, `Unavailable` where it cannot be made.
+    Raises `BadInput` for a file without a key, `Unavailable` if it cannot be created.
     """
     with suppress(FileNotFoundError):
         return _read(path)
@@ -64,7 +64,7 @@ def _read(path: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    # By no number of a process: in a container that was killed here, the next has the same one.
+    # Not named after the process id: after a kill, the next process in a container has the same id.
     file, name = mkstemp(prefix=f"{path.name}-", dir=path.parent)
     fresh = Path(name)
     try:

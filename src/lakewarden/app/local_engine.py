@@ -1,8 +1,8 @@
-"""Engines of this machine that ask without credentials, where the settings say so.
+"""Engines on this machine that send no credentials, if the settings allow it.
 
-Whoever has an account on the machine can do so, and so can whatever forwards requests to it. So a
-request that was forwarded is none of this machine, and neither is one under another name of the
-server, which a page on the web could have chosen.
+Any account on the machine can do this, and so can any process that forwards requests to it.
+Therefore a forwarded request does not count as local, and neither does a request under another name
+of the server, which a web page could have chosen.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _FORWARDED: Final = frozenset(
 def credentials(
     presented: Credentials, user: str | None, peer: str, headers: Mapping[str, str]
 ) -> Credentials:
-    """The credentials of a request of an engine; without any, the user for this machine's."""
+    """The credentials of an engine's request; without any, the configured user if it is local."""
     if user is None or not isinstance(presented, Nothing) or not _is_local(peer, headers):
         return presented
     return Local(user)
 
 
 def _is_local(peer: str, headers: Mapping[str, str]) -> bool:
-    """Whether a request comes from this machine, by one of its own names.
+    """Whether a request comes from this machine, addressed by one of its own names.
 
     >>> _is_local("127.0.0.1", {"host": "localhost:8787"})
     True

@@ -1,7 +1,7 @@
-"""Logs: one JSON object a line on standard error, with nothing in it that should not be there.
+"""Logs: one JSON object a line on standard error, with secrets masked.
 
-Values are escaped by JSON itself, line breaks and control characters included. A value whose
-name says that it is a secret, and whatever looks like a token of ours or a JWT, is masked.
+JSON escapes the values, including line breaks and control characters. A value is masked if its name
+marks it as a secret, or if it looks like one of our tokens or a JWT.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Logger = structlog.typing.FilteringBoundLogger
 
 
 def configure(level: str) -> None:
-    """Sets up logs for this process; those of the libraries go the same way."""
+    """Configures logging for this process, including that of the libraries."""
     number = logging.getLevelNamesMapping()[level.upper()]
     _least[0] = number
     structlog.configure(
@@ -43,7 +43,7 @@ def configure(level: str) -> None:
             structlog.processors.JSONRenderer(ensure_ascii=True),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        # What standard error is may change: it is looked up for each line.
+        # Standard error may be replaced: look it up for each line.
         logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
@@ -53,7 +53,7 @@ def configure(level: str) -> None:
 
 
 def is_enabled(level: int) -> bool:
-    """Whether lines of this level are written; asked for every request."""
+    """Whether lines of this level are written; called for every request."""
     return level >= _least[0]
 
 
@@ -64,7 +64,7 @@ def get() -> Logger:
 
 
 class _Forward(logging.Handler):
-    """What libraries log, as one of our lines."""
+    """Writes the log records of libraries as our lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info:
@@ -74,7 +74,7 @@ class _Forward(logging.Handler):
 
 
 def mask(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Masks secrets, by the names of values and by what their texts look like.
+    """Masks secrets, by the names of values and by the form of their texts.
 
     >>> mask(None, "", {"event": "got Bearer abc", "token": "x", "port": 1})
     {'event': 'got ***', 'token': '***', 'port': 1}

@@ -1,9 +1,9 @@
 """Figures for Prometheus: how many requests came, how they ended, how long they took.
 
 Labels are wire, operation, outcome and model only, and plugins of engines by the names that they
-give themselves: never a subject or an object. With several
-workers each process counts in a file of its own, and whoever is asked adds them up; for that
-`PROMETHEUS_MULTIPROC_DIR` has to be set before this module is imported.
+give themselves: never a subject or an object. With several workers each process counts in its own
+file, and the process that serves the figures adds the files up; this requires
+`PROMETHEUS_MULTIPROC_DIR` to be set before this module is imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from lakewarden.app.readiness import is_alive
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable with the directory in which all processes count."""
+"""The environment variable that names the directory with the counts of all processes."""
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
@@ -75,10 +75,10 @@ PLUGINS = Gauge(
     ["realm", "service", "plugin"],
     multiprocess_mode="max",
 )
-"""The age of its documents is `time()` without this."""
+"""The age of a plugin's documents is `time()` minus this."""
 
 MOST_PLUGINS: Final = 10_000
-"""Names of plugins that have figures in a process: they give them themselves, ever other ones."""
+"""The most plugin names with figures in a process: plugins choose names, and may change them."""
 
 CONNECTIONS = Gauge("lakewarden_connections", "Open connections", multiprocess_mode="livesum")
 CONNECTIONS_CLOSED = Counter(
@@ -93,7 +93,7 @@ _OUTCOMES = {401: "unauthenticated", 403: "denied", 404: "missing", 409: "confli
 
 
 def outcome_of(status: int) -> str:
-    """How a request ended, in a word.
+    """The outcome of a request as a word.
 
     >>> outcome_of(200), outcome_of(403), outcome_of(422), outcome_of(503)
     ('done', 'denied', 'refused', 'unavailable')
@@ -108,7 +108,7 @@ def outcome_of(status: int) -> str:
 
 
 _counts: dict[tuple[str, str, str, int, str], list[float]] = {}
-"""What was counted since it was last written: writing costs more than deciding does."""
+"""Counts since the last write: writing costs more than deciding."""
 
 
 _plugins: set[tuple[str, str, str]] = set()
@@ -124,7 +124,7 @@ def plugin_polled(plugin: tuple[str, str, str], newest: float) -> None:
 def count(
     wire: str, rate_class: str, operation: str, status: int, model: str, seconds: float
 ) -> None:
-    """One request that was answered. Only from the event loop, as `write` is."""
+    """Counts one answered request. Only on the event loop, like `write`."""
     key = (wire, rate_class, operation, status, model)
     durations = _counts.get(key)
     if durations is None:
@@ -135,7 +135,7 @@ def count(
 
 
 def write() -> None:
-    """Writes what was counted to where it is read from."""
+    """Writes the counts to where they are read from."""
     for (wire, rate_class, operation, status, model), durations in _counts.items():
         REQUESTS.labels(wire, operation, outcome_of(status), model).inc(len(durations))
         _observe(DURATION.labels(wire, rate_class), durations)
@@ -143,7 +143,7 @@ def write() -> None:
 
 
 def _observe(histogram: Histogram, durations: list[float]) -> None:
-    """All of them at once; the library's own way takes them one by one, ten times as long."""
+    """Adds all of them at once; one at a time, as the library does, takes ten times as long."""
     for bucket, number in Counts(bisect_left(_SECONDS, each) for each in durations).items():
         histogram._buckets[bucket].inc(number)
     histogram._sum.inc(sum(durations))
@@ -159,17 +159,17 @@ def page() -> bytes:
 
 
 def registry() -> CollectorRegistry:
-    """The figures of all processes together, as far as they were written."""
+    """The figures of all processes together, as far as they have been written."""
     if os.environ.get(SHARED) is None:
         return REGISTRY
     together = CollectorRegistry()
-    MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # theirs has none
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # untyped there
     return together
 
 
 def _forget_dead(folder: Path) -> None:
-    """Removes gauges of processes that ended."""
+    """Removes the gauges of ended processes."""
     for file in folder.glob("gauge_live*_*.db"):
         number = file.stem.rpartition("_")[2]
         if number.isdigit() and not is_alive(int(number)):
-            mark_process_dead(int(number))  # type: ignore[no-untyped-call]  # theirs has none
+            mark_process_dead(int(number))  # type: ignore[no-untyped-call]  # untyped there

@@ -1,4 +1,4 @@
-"""How many files, connections included, a process may have open."""
+"""The number of files, including connections, that a process may have open."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from contextlib import suppress
 from typing import Final
 
 OWN_FILES: Final = 128
-"""Files beside connections within their bound: those in reserve, the store's, figures, the log."""
+"""Files beyond the limited connections: reserve connections, the store, figures, the log."""
 
 
 def raise_limit(connections: int) -> None:
-    """Raises the soft limit as far as so many connections need and the hard one allows."""
+    """Raises the soft limit to what so many connections need, within the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + OWN_FILES
     if hard != resource.RLIM_INFINITY:
         needed = min(needed, hard)
     if soft == resource.RLIM_INFINITY or needed <= soft:
         return
-    with suppress(OSError, ValueError):  # a sandbox may forbid it: then fewer are taken
+    with suppress(OSError, ValueError):  # a sandbox may forbid it: then fewer are accepted
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def connections_within(limit: int) -> int:
-    """So many of the connections as the soft limit has room for; at least one."""
+    """The number of connections, up to `limit`, that the soft limit allows; at least one."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit if soft == resource.RLIM_INFINITY else max(1, min(limit, soft - OWN_FILES))

@@ -1,7 +1,7 @@
-"""A store with its decision service and its shared revision: what every process that writes opens.
+"""A store with its decision service and shared revision: every writing process opens this.
 
-The other processes of a host do not see a write that does not raise the shared revision. So
-nobody makes a decision service over a stored database but through here.
+The other processes of a host do not see a write that does not raise the shared revision. So every
+decision service over a stored database is created here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lakewarden.store import SqlStore, StoreLimits, open_store
 
 
 class OpenStore:
-    """An open store. The decision service is not loaded yet: `service.open()` does that."""
+    """An open store. The decision service is not loaded yet: `service.open()` loads it."""
 
     def __init__(self, store: SqlStore, shared_revision: MappedRevision | None) -> None:
         self.store = store
@@ -39,12 +39,11 @@ def open_for_writing(
     limits: StoreLimits | None = None,
     keys: Sequence[str] | None = None,
 ) -> OpenStore:
-    """The store at a URL, its schema brought up to date.
+    """The store at a URL, with its schema upgraded.
 
-    `host_only`: no other host writes to it. Unless it `makes` the schema of a database that has
-    none, such a one is refused. `limits`: see `open_store`. The audit
-    trail is sealed with the first of the `keys`, by default those of `keys_of`. Raises `BadInput`
-    and `Unavailable`.
+    `host_only`: no other host writes to it. `makes`: create the schema of a database that has none;
+    otherwise such a database is refused. `limits`: see `open_store`. The audit trail is sealed with
+    the first of the `keys`, by default those of `keys_of`. Raises `BadInput` and `Unavailable`.
     """
     store = open_store(database, makes=makes, limits=limits or StoreLimits())
     try:
@@ -59,7 +58,7 @@ def open_for_writing(
 def opened_service(
     database: str, *, host_only: bool = False, makes: bool = True
 ) -> Iterator[DecisionService]:
-    """The loaded decision service of a store, for as long as a command takes."""
+    """The loaded decision service of a store, for the duration of a command."""
     opened = open_for_writing(database, host_only=host_only, makes=makes)
     try:
         opened.service.open()

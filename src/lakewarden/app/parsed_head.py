@@ -1,9 +1,9 @@
 """Parsed request heads, cached for requests with the same head.
 
-A caller sends the same head over and over: only its length, its id and its trace differ. What
-the rest means (route, credentials as they were sent, how new an answer has to be) depends on
-nothing but its very bytes and the realms that there are; so it is kept by these bytes for as
-long as a state is the newest. Whether the caller is believed is never kept.
+A caller sends the same head repeatedly: only its length, id and trace differ. The meaning of the
+rest (route, credentials as sent, required freshness) depends only on its bytes and on the existing
+realms. So the parsed head is cached by these bytes while a state is the newest. Whether the caller
+is authenticated is never cached.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from lakewarden.service.state import State
 from lakewarden.service.token import PREFIX
 
 MOST_KEPT: Final = 4_096
-"""Heads that are kept; then all are forgotten."""
+"""The most cached heads; at this number the cache is cleared."""
 
 ADMIN: Final = "admin"
 """The name of our own API among the dialects."""
 
 MOST_BYTES: Final = 4_096
-"""A larger head is not kept."""
+"""A larger head is not cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedHead:
     """The parsed head of a request.
 
-    `size` are the bytes of the headers that are kept, `path` what lies below the realm's prefix,
-    `body_limit` is in bytes; `takes_body`: its content type is one of the route's; `rate_class` is
-    what it counts as.
+    `size` is the bytes of the cached headers, `path` the path below the realm's prefix,
+    `body_limit` is in bytes; `takes_body`: the route accepts its content type; `rate_class` is its
+    class for rate limits.
     """
 
     match: RouteMatch
@@ -66,7 +66,7 @@ class ParsedHead:
 
 
 class HeadCache:
-    """The heads that were read, for one state. Belongs to one event loop."""
+    """The parsed heads for one state. Belongs to one event loop."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class HeadCache:
     def known(
         self, method: str, path: bytes, query: bytes, headers: Sequence[Pair], state: State
     ) -> ParsedHead | None:
-        """What is known of a head that was read before, at the same state."""
+        """The cached parsed head at the same state; None if there is none."""
         if self._state is not state:
             self._kept.clear()
             self._state = state
@@ -94,7 +94,7 @@ class HeadCache:
     def read(
         self, method: str, path: bytes, query: bytes, headers: Sequence[Pair], state: State
     ) -> ParsedHead | NoRoute:
-        """Reads a head; raises `Refused` and `BadInput`."""
+        """Parses a head; raises `Refused` and `BadInput`."""
         limits = self._limits
         heads.check_address(path, query, limits.url_bytes)
         head = heads.read(headers, limits.header_bytes)
@@ -128,11 +128,11 @@ class HeadCache:
         return parsed
 
     def _session(self, method: str, match: RouteMatch, headers: Mapping[str, str]) -> Credentials:
-        """The session that a cookie carries, on the routes that take one.
+        """The session in a cookie, on the routes that accept one.
 
-        That of the pages counts for our own API and, below `/r/REALM`, for the dialects of the
-        systems; but for reading our own API a request has to confirm it. Where one signs in,
-        what is left of an old session does not count.
+        The session of the pages counts for our own API and, below `/r/REALM`, for the dialects of
+        the systems. A request must confirm it, except when it reads our own API. On the login
+        routes, an unconfirmed old session is ignored.
         """
         route, is_own = match.route, match.dialect.name == ADMIN
         of_pages: Credentials = Nothing()
@@ -163,9 +163,9 @@ class HeadCache:
 
 
 def _of_engine(credentials: Credentials, query: Mapping[str, tuple[str, ...]]) -> Credentials:
-    """The token of an engine: that of the header, or the query's where there is no header.
+    """The token of an engine: from the header, or from the query if there is no header.
 
-    Clients that have nothing but a user and a password send it as the password.
+    Clients that support only a user and a password send it as the password.
     """
     if isinstance(credentials, Bearer):
         return EngineToken(credentials.text)
@@ -180,7 +180,7 @@ def _of_engine(credentials: Credentials, query: Mapping[str, tuple[str, ...]]) -
 
 
 def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Consistency:
-    """The required freshness of the answer, by a header or the query."""
+    """The required freshness of the answer, from a header or the query."""
     at_least, consistency = headers.get(AT_LEAST), headers.get(CONSISTENCY)
     if consistency is None and "consistency" in query:
         consistency = query["consistency"][0]

@@ -1,4 +1,4 @@
-"""What is looked at before the server starts, so that a mistake is an error at once."""
+"""Checks before the server starts, so a mistake fails at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lakewarden.store import open_store
 
 
 class Preflight(NamedTuple):
-    """The settings with the store's administrator, and what the operator should know."""
+    """The settings with the store's administrator, and warnings for the operator."""
 
     settings: Settings
     remarks: tuple[str, ...]
@@ -29,10 +29,10 @@ class Preflight(NamedTuple):
 def preflight(settings: Settings) -> Preflight:
     """Migrates the store's schema, and checks its administrators.
 
-    Raises `BadInput` for certificates that cannot be used, for a store that cannot be one, for an
-    administrator that it does not have, and for an index that the server cannot start from;
-    `Unavailable` where what reads indexes is not installed. A store that does not answer is no
-    error: the server starts, denies everything, and is ready once the store is there.
+    Raises `BadInput` for unusable certificates, for a database that cannot be a store, for an
+    administrator that the store does not have, and for an index that the server cannot start from;
+    `Unavailable` if the reader of indexes is not installed. A store that does not answer is no
+    error: the server starts, denies everything, and is ready once the store answers.
     """
     if settings.tls_cert is not None:
         context(settings)

@@ -1,4 +1,4 @@
-"""Errors at addresses that no dialect has: problem details (RFC 9457)."""
+"""Errors at addresses without a dialect: problem details (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lakewarden.service.decision_service import StaleRevision
 CONTENT_TYPE = "application/problem+json"
 
 STARTING = "urn:lakewarden:problem:starting"
-"""The type of the problem that the server has not loaded its state yet."""
+"""The problem type for a server that has not loaded its state yet."""
 
 _STATUSES: Mapping[type[Exception], int] = {
     BadInput: 400,
@@ -34,7 +34,7 @@ _STATUSES: Mapping[type[Exception], int] = {
 
 
 class Problem:
-    """The dialect of unknown paths: it has no routes and answers errors only."""
+    """The dialect of unknown paths: it has no routes and only returns errors."""
 
     name = "none"
     models: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Problem:
 
 
 def problem(status: int, detail: str, type: str = "about:blank") -> Reply:
-    """An answer in the form of RFC 9457."""
+    """A response in the form of RFC 9457."""
     title = HTTPStatus(status).phrase
     body = {"type": type, "title": title, "status": status, "detail": detail}
     return Reply(status, msgspec.json.encode(body), CONTENT_TYPE)

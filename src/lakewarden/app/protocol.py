@@ -1,14 +1,14 @@
-"""HTTP/1.1 on a connection: limits before a request is complete, and immediate answers.
+"""HTTP/1.1 on a connection: limits on incomplete requests, and immediate responses.
 
-Whoever sends a head that does not end, or sends it slowly, is cut off: the pipeline in front of the
-dialects sees a request only when its head is complete.
+A caller that sends an endless or slow head is cut off: the pipeline in front of the dialects sees a
+request only when its head is complete.
 
-A request that came in one piece is offered to the application before a task is made of it
-(`AtOnce`). What it answers there goes out in one piece too; what it does not, goes the usual
-way, as if nothing had been held.
+A request that arrived in one piece is offered to the application before a task is created for it
+(`AtOnce`). If the application answers it there, the response is also sent in one piece. Otherwise
+the request takes the regular path, as if it had not been held.
 
-Connections are bounded in number (`connections`) and in time: for a head, for the rest of a body
-that nobody reads any more, and for taking an answer.
+Connections are limited in number (`connections`) and in time: for sending a head, for sending the
+unread rest of a body, and for receiving a response.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from lakewarden.app.connections import Admission, Connections
 from lakewarden.app.tls import CERTIFICATE, names_in
 
 MAX_HEAD_BYTES: Final = 128 * 1024
-"""Bytes of a head that is not complete; the exact limits are those of the pipeline."""
+"""The most bytes of an incomplete head; the exact limits are those of the pipeline."""
 
 HEAD_SECONDS: Final = 10.0
-"""Within which a head has to be complete once it began, and to begin once connected."""
+"""A head must begin within this time after connecting, and be complete within it once begun."""
 
 WRITE_SECONDS: Final = 30.0
-"""Within which a caller has to take something of an answer that waits to be sent."""
+"""A caller must accept part of a waiting response within this time."""
 
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -39,7 +39,7 @@ _TOO_LARGE = (
 )
 
 _GOODBYE = b"CLOSE / HTTP/1."
-"""What Gravitino's Python client sends when it is closed: a method that no parser knows.
+"""Sent by Gravitino's Python client when it is closed: a method that no parser knows.
 SOURCE: gravitino reference 5.1."""
 
 _GOODBYE_REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -76,14 +76,14 @@ class AtOnce(Protocol):
 
 @runtime_checkable
 class Bounding(Protocol):
-    """An application that bounds its connections; on those in reserve it answers some paths."""
+    """An application that limits its connections; reserve connections answer only some paths."""
 
     connections: Connections
     reserve_paths: frozenset[str]
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """The protocol of the server library, with a bound on the head."""
+    """The protocol of the server library, with limits on the head."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -121,7 +121,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def end(self) -> None:
-        """Closes the connection now, with what was not sent yet."""
+        """Closes the connection now, without sending the rest."""
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -164,7 +164,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _set_host(self) -> None:
         """Sets `Host` from an absolute request target, which takes precedence.
 
-        An absolute target names the host, whatever the header says (RFC 9112, 3.2.2). HTTP/1.1
+        An absolute target names the host, and overrides the header (RFC 9112, 3.2.2). HTTP/1.1
         without the header gets an empty one, which is refused (3.2).
         """
         is_absolute = not self.url.startswith((b"/", b"*"))
@@ -175,7 +175,7 @@ class GuardedProtocol(HttpToolsProtocol):
             host = b""
         else:
             return
-        # The scope has this very list.
+        # The scope references this list, so change it in place.
         self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
         self.headers.append((b"host", host))
 
@@ -211,15 +211,15 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _may_hold(self) -> bool:
-        """Whether the request can wait for the rest of what has just been read."""
+        """Whether the request can be held until the data just read is processed."""
         if self._at_once is None or self.expect_100_continue or self.parser.should_upgrade():
             return False
-        # There is none before the first request that went the usual way.
+        # None before the first request on the regular path.
         before: object = self.cycle
         return before is None or self.cycle.response_complete
 
     def _release(self) -> None:
-        """Lets the held request go the usual way."""
+        """Sends the held request on the regular path."""
         bodies, self._held = self._held or [], None
         self._begin()
         for body in bodies:
@@ -254,7 +254,7 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle: Any = self.cycle
         is_idle = cycle is None or cycle.response_complete
         if cycle is not None and is_idle and cycle.more_body and self._head_timer is None:
-            # Answered before all of it came: the rest has no more time than a head.
+            # Answered before the whole body arrived: the rest gets no more time than a head.
             self._start_timer()
         if self._bounding is not None and is_idle and not self.pipeline:
             self._bounding.connections.idle(self)
@@ -268,7 +268,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        # Closing waits until everything is sent, which may be never.
+        # A regular close waits until everything is sent, which may never happen.
         if self.transport.get_write_buffer_size():
             self.end()
         else:
@@ -304,7 +304,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
 
 def _authority(url: bytes) -> bytes:
-    """The host, and the port where there is one, of an absolute target; empty without a host."""
+    """The host of an absolute target, with its port if present; empty without a host."""
     try:
         parsed = httptools.parse_url(url)
     except httptools.HttpParserInvalidURLError:

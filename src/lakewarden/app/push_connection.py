@@ -1,4 +1,4 @@
-"""How targets of a push are reached: the client of a database is loaded when one is."""
+"""Connections to the targets of a push; the client of a database is loaded on first use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def connect_target(
     target: PushTarget, url: str, store: str, reading: Reads, lock: StoreLock
 ) -> AbstractContextManager[TargetSession[Any]]:
-    """A session with a target; `reading` reads the store of the realm, `store` is the id of it.
+    """A session with a target; `reading` reads the store of the realm, `store` is its id.
 
-    The `lock` is for a target that has none.
+    The `lock` serves targets without a lock of their own.
 
-    Raises `Unavailable`, also without the client of its database.
+    Raises `Unavailable`, also if the client of the database is missing.
     """
     try:
         if target.kind == RANGER:

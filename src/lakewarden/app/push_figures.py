@@ -1,4 +1,4 @@
-"""Figures of whoever watches targets for Prometheus, by realm and name of the target."""
+"""Prometheus figures of the process that watches targets, by realm and target name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TARGET = ["realm", "target"]
 
 
 def _gauge(name: str, title: str, *labels: str) -> Gauge:
-    """One of several processes looks: what was seen last counts."""
+    """A gauge that one of several processes sets: the most recent value counts."""
     return Gauge(name, title, [*_TARGET, *labels], multiprocess_mode="mostrecent")
 
 
@@ -29,7 +29,7 @@ FAILURES = Counter("lakewarden_push_failures", "Looks at a target that failed", 
 
 
 def count(look: Look, now: float) -> None:
-    """One look. What was found before stays as it was while the target is away."""
+    """Counts one look. Earlier findings stay while the target is unavailable."""
     labels = look.target.realm, look.target.name
     PUSHED.labels(*labels).set(look.target.pushed_at)
     FAILURES.labels(*labels).inc(bool(look.error))

@@ -1,4 +1,4 @@
-"""`lakewarden push watch` in the server: one process of all of them looks, until it is gone."""
+"""`lakewarden push watch` in the server: one process watches; if it ends, another takes over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lakewarden.service.push_watch import ADDED, DENIED, FOREIGN, MISSING, Look,
 
 TICK_SECONDS: Final = 5.0
 HELD_SECONDS: Final = 60.0
-"""After so long without a sign of the process that looks another one takes over."""
+"""After this time without a sign of the watching process, another one takes over."""
 
 _HELD: Final = ("push watch",)
 _STOP_SECONDS: Final = 5.0
@@ -29,7 +29,7 @@ _STOP_SECONDS: Final = 5.0
 def drift_events(
     push: Push, pushing: Pushing, interval: float, stop: threading.Event
 ) -> DriftEvents | None:
-    """What posts events; None without a webhook."""
+    """The sender of drift events; None without a webhook."""
     if push.webhook_url is None or not push.webhook_url.get_secret_value():
         return None
     webhook = Webhook(push.webhook_url.get_secret_value(), push.webhook_token_file, stop.wait)
@@ -37,9 +37,9 @@ def drift_events(
 
 
 class PushWatcher:
-    """Looks at all targets while this process holds that, until it is stopped.
+    """Watches all targets while this process holds the watch, until it is stopped.
 
-    `failed` hears of what is no error of a target.
+    `failed` receives errors that no target caused.
     """
 
     def __init__(self, pushing: Pushing, push: Push, failed: Callable[[Exception], None]) -> None:
@@ -51,11 +51,11 @@ class PushWatcher:
         self._thread = threading.Thread(target=self._run, name="push watch", daemon=True)
 
     def start(self) -> None:
-        """Looks from now on."""
+        """Starts watching."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends, and lets another process look; a look under way is waited for, but not for long."""
+        """Stops, and releases the watch; waits for a look in progress, but not for long."""
         self._stop.set()
         until = time.monotonic() + _STOP_SECONDS
         if self._thread.is_alive():
@@ -65,9 +65,9 @@ class PushWatcher:
             self._hold(0.0)
 
     def look(self, seconds: float = 0.0) -> None:
-        """Looks at what is due, if no other process does, and says what was found by now.
+        """Looks at the due targets, if no other process watches, and reports what was found so far.
 
-        It waits so many seconds at most for what is under way.
+        It waits at most so many seconds for looks in progress.
         """
         if self._hold(HELD_SECONDS):
             self._looks.begin()
@@ -89,7 +89,7 @@ class PushWatcher:
             try:
                 self.look()
             except WardenError:
-                continue  # the store is away
+                continue  # the store is unavailable
             except Exception as error:  # noqa: BLE001 — none of this may end the watch
                 self._failed(error)
 
@@ -100,7 +100,7 @@ class PushWatcher:
 
 
 def log_look(look: Look) -> None:
-    """Writes what is new to the log."""
+    """Logs new findings."""
     name, realm, found = look.target.name, look.target.realm, look.counts
     if not look.is_new:
         return

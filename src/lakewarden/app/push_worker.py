@@ -1,7 +1,7 @@
-"""Tells followed targets what changed, beside the requests: one thread looks, others deliver.
+"""Delivers changes to followed targets in threads: one finds due targets, others deliver.
 
-A target that hangs keeps its own thread busy and nobody else. Each process of the server has such
-a worker; the entry of a target is held by one of them at a time.
+A target that hangs blocks only its own thread. Each process of the server has such a worker; the
+entry of a target is held by one of them at a time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from lakewarden.service.push_target import PushTarget
 
 LOOK_SECONDS: Final = 0.5
 _STOP_SECONDS: Final = 5.0
-"""A delivery that takes longer is given up at the end: its target keeps nothing of it."""
+"""After this time, stopping abandons a delivery: its target keeps nothing of it."""
 
 
 def log_delivery(target: PushTarget, statements: int, error: str) -> None:
-    """Writes a delivery to the log."""
+    """Logs a delivery."""
     name, realm = target.name, target.realm
     if error:
         log.get().warning("target not told", target=name, realm=realm, why=error)
@@ -34,7 +34,7 @@ def log_delivery(target: PushTarget, statements: int, error: str) -> None:
 class PushWorker:
     """Delivers until it is stopped.
 
-    `failed` hears of what is no error of a target, `away` that our own store is away.
+    `failed` receives errors that no target caused, `away` those of our own unavailable store.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class PushWorker:
         self._looking = threading.Thread(target=self._look, name="push", daemon=True)
 
     def start(self) -> None:
-        """Looks from now on."""
+        """Starts delivering."""
         self._looking.start()
 
     def stop(self) -> None:
-        """Ends; a delivery under way is waited for, but not for long."""
+        """Stops; waits for a delivery in progress, but not for long."""
         self._stop.set()
         until = time.monotonic() + _STOP_SECONDS
         self._looking.join(_STOP_SECONDS)
@@ -77,6 +77,6 @@ class PushWorker:
         try:
             self._delivery.deliver(target)
         except WardenError:
-            return  # the store is away; the entry is there when it is back
-        except Exception as error:  # noqa: BLE001 — it is said with the target too
+            return  # the store is unavailable; the entry remains until it is back
+        except Exception as error:  # noqa: BLE001 — the target's status shows it too
             self._failed(error)

@@ -1,10 +1,10 @@
 """Rate limits: a token bucket for each caller and kind of request.
 
-A bucket is one number: the time at which it would be full again. A request moves that time on by
-what it costs; while it lies further ahead than the bucket is deep, the caller waits. (The generic
-cell rate algorithm, the same as a token bucket.)
+A bucket is one number: the time at which it would be full again. A request moves that time forward
+by its cost; while the time lies further ahead than the depth of the bucket, the caller waits. (The
+generic cell rate algorithm, the same as a token bucket.)
 
-Each process counts for itself.
+Each process counts separately.
 
 Source: ITU-T I.371, annex A; RFC 6585, 4 (429).
 """
@@ -20,7 +20,7 @@ from lakewarden.http.exchange import BULK, LOGINS, READS, WRITES, Refused
 CLASSES: Final = (READS, WRITES, LOGINS, BULK)
 
 MOST_CALLERS: Final = 65_536
-"""Callers that are remembered of each class; those who waited longest are forgotten first."""
+"""The most callers remembered per class; the fullest buckets are forgotten first."""
 
 
 class RateLimited(Refused):
@@ -33,7 +33,7 @@ class RateLimited(Refused):
 
 
 class Buckets:
-    """The buckets of one class: `rate` requests in a second, `burst` at once."""
+    """The buckets of one class: `rate` requests per second, `burst` at once."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self._cost = 1.0 / rate
@@ -42,8 +42,8 @@ class Buckets:
         self._now = 0.0
 
     def wait(self, caller: str, now: float) -> float:
-        """Takes one from the caller's bucket: 0; or the seconds until there is one to take."""
-        # A request that was held up counts later than others that began after it.
+        """Takes a token from the caller's bucket, else returns the seconds until there is one."""
+        # A delayed request may be counted after requests that began later.
         now = self._now = max(now, self._now)
         full_at = self._full_at.get(caller, 0.0)
         if full_at > now:
@@ -57,7 +57,7 @@ class Buckets:
         return 0.0
 
     def _forget(self, now: float) -> None:
-        """Forgets full buckets, and then the half that will be full first."""
+        """Forgets full buckets, then the half that will be full first."""
         pending = {caller: at for caller, at in self._full_at.items() if at > now}
         if len(pending) > MOST_CALLERS // 2:
             emptiest = sorted(pending, key=pending.__getitem__)[-MOST_CALLERS // 2 :]

@@ -1,8 +1,8 @@
-"""Which processes of a server are ready, as all of them and the one that started them see it.
+"""The ready processes of a server, visible to all of them and to the process that started them.
 
-A folder with a file for each ready process, named by its number. A worker that starts later
-leaves connections to those that are ready; whoever started the server says that it listens once
-all of them are.
+A folder with one file per ready process, named by its process id. A worker that starts later leaves
+connections to the ready ones; the process that started the server reports that it listens once all
+of them are ready.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class Readiness:
         self._unwritable = folder / "writes-fail"
 
     def announce(self) -> None:
-        """This process is ready."""
+        """Marks this process as ready."""
         (self._folder / f"{_PREFIX}{os.getpid()}").touch()
 
     def withdraw(self) -> None:
-        """This process is not ready any more."""
+        """Marks this process as no longer ready."""
         with suppress(OSError):
             (self._folder / f"{_PREFIX}{os.getpid()}").unlink(missing_ok=True)
 
     def note_writes(self, *, fail: bool) -> None:
-        """Writes fail, as this process found; or they do not, for all of them."""
+        """Records that writes fail in this process; or, for all processes, that they work."""
         with suppress(OSError):
             if fail:
                 self._unwritable.touch()
@@ -40,11 +40,11 @@ class Readiness:
                 self._unwritable.unlink(missing_ok=True)
 
     def writes_fail(self) -> bool:
-        """Whether some process found that writes fail, and none since that they do not."""
+        """Whether a process found that writes fail, and none has since found that they work."""
         return self._unwritable.exists()
 
     def count(self) -> int:
-        """How many processes are ready; those that died are not."""
+        """The number of ready processes, without those that died."""
         with suppress(OSError):
             return sum(_is_ready(each.name) for each in self._folder.iterdir())
         return 0
@@ -56,7 +56,7 @@ def _is_ready(name: str) -> bool:
 
 
 def is_alive(process: int) -> bool:
-    """Whether there is a process of that number, of ours."""
+    """Whether there is a process of ours with that id."""
     try:
         os.kill(process, 0)
     except OSError:

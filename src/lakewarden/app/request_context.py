@@ -1,4 +1,4 @@
-"""What is known of a request so far, and the head of its answer."""
+"""The state of a request in progress, and the head of its response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.steps import Steps
 
 REVISION: Final = "lakewarden-revision"
-"""Response header: the revision of the state that the answer was taken from."""
+"""Response header: the revision of the state that answered."""
 
 _TOLD_BYTES = 256
 _JSON = (b"content-type", JSON.encode())
@@ -28,8 +28,9 @@ _REQUEST_ID, _REVISION, _STALE = heads.REQUEST_ID.encode(), REVISION.encode(), S
 class RequestContext:
     """One request on its way.
 
-    `begun` is of `time.perf_counter`; `certificate` are the names in that of the connection; `own`
-    are the headers that are of this request alone; `steps` are recorded where requests are traced.
+    `begun` is a time of `time.perf_counter`; `certificate` are the names in the connection's
+    certificate; `own` are the headers of this request alone; `steps` are recorded if requests are
+    traced.
     """
 
     method: str
@@ -55,19 +56,19 @@ class RequestContext:
     steps: Steps | None = None
 
     def identify(self, own: Mapping[bytes, bytes]) -> None:
-        """Takes what says which request it is."""
+        """Reads the headers that identify the request."""
         self.own = own
         self.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
 
     def shown(self, reply: Reply) -> Reply:
-        """What is sent of a reply: another one where its status would disclose a token."""
+        """The reply that is sent: a different one if its status would disclose a token."""
         if self.concealed is None or reply.status == HTTPStatus.OK:
             return reply
         return self.concealed(reply)
 
     @property
     def path(self) -> str:
-        """The path for logs: its beginning, as it was sent."""
+        """The beginning of the path as sent, for logs."""
         return self.raw_path[:_TOLD_BYTES].decode("latin-1")
 
     @property
@@ -76,7 +77,7 @@ class RequestContext:
         return "none" if self.dialect is None else self.dialect.name
 
     def head(self, reply: Reply) -> list[Pair]:
-        """The headers of the answer; raises `ValueError` for one that cannot be sent."""
+        """The headers of the response; raises `ValueError` for one that cannot be sent."""
         kind = reply.content_type
         head: list[Pair] = []
         if reply.status != 204:

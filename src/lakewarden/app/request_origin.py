@@ -1,9 +1,9 @@
-"""Under which name the server was addressed, and from which page: refused before anything else.
+"""Checks the host name of a request and the page that sent it, before all other checks.
 
-A page on the web can make its own name resolve to this machine (DNS rebinding): the browser then
-takes the server for the page's own, and only `Host` tells. A page can also send some requests to
-a foreign server without asking it first: then `Origin` and `Sec-Fetch-Site` tell. Programs send
-neither, and are not concerned.
+A web page can make its own name resolve to this machine (DNS rebinding). The browser then treats
+the server as the page's own, and only `Host` reveals it. A page can also send some requests to a
+foreign server without a preflight; then `Origin` and `Sec-Fetch-Site` reveal it. Programs send
+neither, and are not affected.
 
 Source: RFC 9110, 7.4 (421); RFC 9112, 3.2; security reference, R-57; `docs/security.md`.
 """
@@ -19,7 +19,7 @@ from lakewarden.authn.origin import is_own
 from lakewarden.http.exchange import Refused
 
 ANY: Final = "*"
-"""In `allowed_hosts`: every name."""
+"""In `allowed_hosts`: any name."""
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{0,5})?")
@@ -29,8 +29,8 @@ _TOLD_CHARACTERS: Final = 80
 class RequestOrigin:
     """Checks `Host`, `Origin` and `Sec-Fetch-Site`.
 
-    `hosts` are names, each of any port unless it says one; empty: every name is ours. With
-    `addresses` every numeric address is ours too: no name service can hand one out.
+    `hosts` are names, each for any port unless it names one; empty: every name is accepted. With
+    `addresses` every numeric address is accepted too: no name service controls those.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RequestOrigin:
             raise Refused(403, "changes are not accepted from pages of other sites")
 
     def check_host(self, host: str | None) -> None:
-        """Refuses a name that is not ours. Without one, it is a program of HTTP/1.0."""
+        """Refuses a name that is not ours. A request without one is from an HTTP/1.0 program."""
         if host is None:
             return
         match = _HOST.fullmatch(host)

@@ -1,4 +1,4 @@
-"""One request from its first byte to its answer, in front of every dialect.
+"""One request from its first byte to its response, in front of every dialect.
 
 | step | refused with                                                          |
 |------|-----------------------------------------------------------------------|
@@ -11,12 +11,12 @@
 | 6    | the handler: on the loop where it is inline, else in a worker thread,  |
 |      | where the caller has a share of the threads: 503                       |
 
-A complete request whose head is known, and that waits for nothing, is answered at once
-(`RequestPipeline.at_once`), without a task of its own; every other one by the same steps as a
+A complete request with a cached head that need not wait is answered immediately
+(`RequestPipeline.at_once`), without its own task. Every other request passes the same steps as a
 coroutine.
 
-Each refusal has the form of the dialect whose path it is. Whatever goes wrong unforeseen ends
-in that dialect's 500, which tells nothing; no error of any kind ends in an allow.
+Each refusal has the form of the dialect that owns the path. Every unexpected error becomes that
+dialect's 500, which discloses nothing; no error of any kind ends in an allow.
 """
 
 from __future__ import annotations
@@ -83,12 +83,11 @@ _TRIES: Final = 3
 
 @dataclass(slots=True)
 class Parts:
-    """What the pipeline works with. `is_open` turns true once the state was loaded.
+    """The parts of the pipeline. `is_open` becomes true once the state is loaded.
 
-    `is_away`: it was not, since the store could not be reached.
-    `local_engine`: the user of engines of this machine, which send no credentials.
-    `trusted_proxies`: the proxies that are believed when they name the caller, by dialect;
-    `principals`: the users of certificates, by names in these.
+    `is_away`: it is not loaded, since the store could not be reached. `local_engine`: the user for
+    engines on this machine, which send no credentials. `trusted_proxies`: the proxies that may name
+    the caller, by dialect; `principals`: the users of certificates, by names in the certificates.
     """
 
     table: Table
@@ -109,12 +108,12 @@ class Parts:
     is_away: bool = False
 
     def closed(self) -> Unavailable:
-        """Why nothing is answered before the state was loaded."""
+        """Why nothing is answered before the state is loaded."""
         return Unavailable("the store cannot be reached yet") if self.is_away else Starting()
 
 
 class RequestPipeline:
-    """The dialects as an ASGI application; it answers every request under its routes."""
+    """The dialects as an ASGI application; it answers all requests."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -143,7 +142,7 @@ class RequestPipeline:
             head = context.head(shown)
         except Disconnected:
             return
-        except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error can only deny
             reply = self._failed(context, error)
             shown = context.shown(reply)
             head = context.head(shown)
@@ -161,10 +160,10 @@ class RequestPipeline:
         peer: str,
         certificate: tuple[str, ...] = (),
     ) -> Answer | None:
-        """The answer to a complete request that waits for nothing; None: it takes the usual way.
+        """The response to a complete request that need not wait; None: use the regular path.
 
-        Only for a head that came that way before, and a handler that runs inline. `url` is as
-        it was sent, names of headers are in lower case. Not for HEAD.
+        Only for a head that was parsed on the regular path before, and a handler that runs inline.
+        `url` is as sent, header names are in lower case. Not for HEAD.
         """
         parts = self._parts
         context = RequestContext(
@@ -189,7 +188,7 @@ class RequestPipeline:
             head = context.head(shown)
         except TakesTime:
             return None
-        except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error can only deny
             reply = self._failed(context, error)
             shown = context.shown(reply)
             head = context.head(shown)
@@ -206,8 +205,8 @@ class RequestPipeline:
             return self._missing(context, parsed)
         limit = parsed.body_limit
         if limit > limits.body_bytes:
-            # Large bodies are read for callers only that would be believed as things are; what
-            # this process knew last may lack their token.
+            # Large bodies are read only for callers that authenticate on the current state; the
+            # last state that this process knew may lack their token.
             current, now = await self._fresh(context, parsed.wish)
             early = self._authenticated(context, parsed, current.state, now)
             if isinstance(early, Unauthenticated):
@@ -231,7 +230,7 @@ class RequestPipeline:
     def _known(
         self, context: RequestContext, query: bytes, headers: Sequence[Pair]
     ) -> ParsedHead | None:
-        """What is known of the head, if it was read before."""
+        """The cached parsed head, if there is one."""
         own, shared = heads.parted(headers)
         parsed = self._arrivals.known(
             context.method, context.raw_path, query, shared, self._parts.service.state
@@ -276,7 +275,7 @@ class RequestPipeline:
             context.identify(own)
 
     async def _fresh(self, context: RequestContext, wish: Consistency) -> tuple[FreshState, float]:
-        """The state that answers, and the moment for which it does."""
+        """The state that answers, and the time for which it answers."""
         if not self._parts.is_open:
             raise self._parts.closed()
         now = self._parts.service.clock()
@@ -301,7 +300,7 @@ class RequestPipeline:
         fresh: FreshState,
         now: float,
     ) -> Exchange | Reply:
-        """The request as its handler gets it, or why it does not get there."""
+        """The request for its handler, or the reply that refuses it."""
         state = fresh.state
         context.stale, context.revision = fresh.stale, state.revision
         actor = self._authenticated(context, parsed, state, now)
@@ -334,12 +333,12 @@ class RequestPipeline:
     def _authenticated(
         self, context: RequestContext, parsed: ParsedHead, state: State, now: float
     ) -> Actor | Unauthenticated:
-        """The caller, and which realm it reaches; both on the same state."""
+        """The caller, and the realm that it reaches; both on the same state."""
         match = parsed.match
         context.realm = name = match.realm or top_realm(match.dialect, state)
         realm = None if name is None else state.realms.get(name)
         context.model = "" if realm is None else realm.realm.model
-        # A dialect that speaks for all realms looks at the realm that the body names.
+        # A dialect that serves all realms checks the realm that the body names.
         is_open = match.realm is None and not match.dialect.models
         trusted_proxies = self._parts.trusted_proxies.get(match.dialect.name)
         credentials = parsed.credentials
@@ -367,7 +366,7 @@ class RequestPipeline:
                 return actor
             actor = self._parts.authenticator.stranger
         if match.realm is not None and realm is None:
-            # As for a realm of strangers, so that nobody learns which of the two it is.
+            # The same as for an unknown realm, so callers cannot tell the two apart.
             return Unauthenticated(NOT_GOOD_HERE)
         return named(actor, context.request_id, match.dialect.name)
 
@@ -396,7 +395,7 @@ class RequestPipeline:
     async def _aside(
         self, context: RequestContext, parsed: ParsedHead, exchange: Exchange, receive: Receive
     ) -> Reply:
-        """The reply of the handler, in a worker thread; cancelled if the client disconnects."""
+        """The reply of the handler, from a worker thread; cancelled if the client disconnects."""
         cancellation = Cancellation()
         handled = partial(
             _handled,
@@ -420,7 +419,7 @@ class RequestPipeline:
             if not work.done():
                 cancellation.cancel()
                 work.cancel()
-                with suppress(RuntimeError):  # no more threads while the server stops
+                with suppress(RuntimeError):  # no new threads while the server stops
                     self._parts.workers.submit(cancellation.interrupt)
         if work in done:
             reply = work.result()
@@ -455,7 +454,7 @@ class RequestPipeline:
         dialect = context.dialect or PROBLEM
         try:
             return dialect.failed(context.exchange, error)
-        except Exception as second:  # noqa: BLE001 — a dialect that fails to tell an error
+        except Exception as second:  # noqa: BLE001 — a dialect that fails to report an error
             log.get().error(
                 "error while reporting an error", request_id=context.request_id, exc_info=second
             )
@@ -463,10 +462,10 @@ class RequestPipeline:
 
 
 def _inline(context: RequestContext, parsed: ParsedHead, exchange: Exchange) -> Reply:
-    """What the handler answers, on the event loop."""
+    """The reply of the handler, on the event loop."""
     exchange.on_loop = True
     handler, steps = parsed.match.route.handler, context.steps
-    if steps is None:  # COST: a request that is not traced does not enter and leave anything
+    if steps is None:  # COST: an untraced request enters no context manager
         reply = handler(exchange)
     else:
         with recording(steps):
@@ -482,7 +481,7 @@ def _handled(
     steps: Steps | None,
     submitted: float,
 ) -> Reply:
-    """What the handler answers, unless it is given up before its turn or on the way."""
+    """The reply of the handler, unless it is cancelled before or during its turn."""
     if steps is not None:
         steps.waited("wait for a thread", submitted)
     with working(cancellation), recording(steps):
@@ -491,7 +490,7 @@ def _handled(
 
 
 def _queued_as(exchange: Exchange) -> str:
-    """The caller by whom threads are shared; unauthenticated ones by address."""
+    """The caller for whom threads are shared; the address of unauthenticated ones."""
     actor = exchange.actor
     if actor.credential == ANONYMOUS:
         return f"address {exchange.address}"

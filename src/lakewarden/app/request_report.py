@@ -1,4 +1,4 @@
-"""The record of an answered request: in the metrics, the traces and the log."""
+"""Reports an answered request to the metrics, the traces and the log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.app.traces import Tracing
 def report(
     context: RequestContext, status: int, proxies: Sequence[Network], tracing: Tracing | None
 ) -> None:
-    """Counts, traces and logs the request, once it was answered."""
+    """Counts, traces and logs an answered request."""
     seconds = time.perf_counter() - context.begun
     metrics.count(
         context.wire, context.rate_class, context.operation, status, context.model, seconds

@@ -1,8 +1,8 @@
-"""Which dialect, realm and route a path belongs to.
+"""The dialect, realm and route of a path.
 
-A path is split before it is decoded, and its segments are matched whole: nothing that a segment
-holds can become a separator. Below `/r/NAME` a path belongs to the realm of that name, else to
-the realm that its dialect has at the top.
+A path is split before it is decoded, and whole segments are matched: no content of a segment can
+become a separator. A path below `/r/NAME` belongs to the realm of that name, any other path to the
+default realm of its dialect.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 
 REALMS: Final = "r"
-"""First segment of the paths that name their realm."""
+"""First segment of paths that name their realm."""
 
 _HEAD = "HEAD"
 
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """A route, the parameters that its path names, and the segments that are below the realm."""
+    """A route, the parameters in its path, and the segments below the realm."""
 
     dialect: Dialect
     route: Route
@@ -43,7 +43,7 @@ class NoRoute:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A route's path in segments; None is a parameter. `rest` matches all that follows."""
+    """The segments of a route's path; None is a parameter. `rest` matches all that follow."""
 
     dialect: Dialect
     route: Route
@@ -81,8 +81,8 @@ class Table:
     def find(self, method: str, segments: tuple[str, ...], state: State) -> RouteMatch | NoRoute:
         """The route of a decoded path.
 
-        Below a realm the dialects come first that speak for it. The others follow: whether a
-        realm is there, and what it is, is said only to callers that were believed.
+        Below a realm, the dialects that serve it come first. The others follow: only authenticated
+        callers learn whether a realm exists, and of which system it is.
         """
         realm, segments = _realm(segments)
         if realm is not None:
@@ -119,7 +119,7 @@ class Table:
         return NoRoute(last, tuple(dict.fromkeys(allowed)), realm)
 
     def guess(self, path: str, dialects: Sequence[Dialect] | None = None) -> Dialect | None:
-        """The dialect whose paths begin as this one, the one that agrees longest."""
+        """The dialect with the longest literal beginning in common with this path."""
         segments = [segment for segment in path.split("/") if segment]
         if segments[:1] == [REALMS]:
             segments = segments[2:]
@@ -143,12 +143,12 @@ def _pattern(dialect: Dialect, route: Route) -> _Pattern:
 
 
 def _vagueness(pattern: _Pattern) -> tuple[bool, ...]:
-    """Sorts literal words before parameters, so that the closest pattern comes first."""
+    """Sort key: literal segments before parameters, so the closest pattern comes first."""
     return tuple(literal is None for literal in pattern.literals)
 
 
 def _prefixes(patterns: Iterable[_Pattern]) -> Mapping[tuple[str, ...], list[Dialect]]:
-    """The dialects, by what the literal beginnings of their paths begin with."""
+    """The dialects, by the literal prefixes of their paths."""
     by_prefix: dict[tuple[str, ...], list[Dialect]] = {}
     for pattern in patterns:
         start: list[str] = []
@@ -174,7 +174,7 @@ def dialects_of(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[
 
 
 def speaks_for(dialect: Dialect, realm: RealmState | None) -> bool:
-    """Whether the dialect speaks for the realm; for an unknown one, whether for all."""
+    """Whether the dialect serves the realm; for an unknown realm, whether it serves all."""
     if not dialect.models or realm is None:
         return not dialect.models
     is_own = realm.realm.text is not None
@@ -184,8 +184,8 @@ def speaks_for(dialect: Dialect, realm: RealmState | None) -> bool:
 def top_realm(dialect: Dialect, state: State) -> str | None:
     """The default realm of a dialect, for paths without a realm.
 
-    The one that bears the dialect's name, else the first by name; of a dialect that speaks for
-    all realms `_server`.
+    The realm with the dialect's name, else the first by name; for a dialect that serves all realms,
+    `_server`.
     """
     if not dialect.models:
         return CONTROL

@@ -1,10 +1,9 @@
-"""The server processes: one socket, one or several workers that share it.
+"""The server processes: one socket, shared by one or several workers.
 
-The socket is bound before anything else, so that a port that is taken is an error at once and
-`--port 0` finds a free one. Nobody listens on it before a worker has loaded its state: until then
-the kernel refuses connections, and none has to wait or gets an answer that says nothing. Workers
-are processes that the library starts anew when they die; each loads its own state. Decision 0010
-says why this library.
+The socket is bound first, so a port in use is an error at once, and `--port 0` finds a free one. It
+does not listen before a worker has loaded its state: until then the kernel refuses connections, and
+no client waits or gets an empty answer. Workers are processes that the library restarts when they
+die; each loads its own state. Decision 0010 explains the choice of this library.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ _SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The listening socket; raises `Unavailable` where the address cannot be had."""
+    """The bound socket; raises `Unavailable` if the address is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         _set_reusable(sock, True)
         sock.bind((host, port))
-        # Two sockets that may both be reused could be bound to one address, and the second
-        # server would learn of the first only once it had loaded its state.
+        # Two reusable sockets could be bound to one address, and the second server would learn of
+        # the first only after loading its state.
         _set_reusable(sock, False)
     except OSError as error:
         sock.close()
@@ -62,7 +61,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _set_reusable(sock: socket.socket, value: bool) -> None:
-    """Whether an address may be bound to of which connections are left from before."""
+    """Sets whether an address with leftover connections may be bound."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, value)
 
 
@@ -75,8 +74,8 @@ def run(
 ) -> None:
     """Serves on the bound socket until a signal; pending requests are finished.
 
-    `ready` is called once, when all workers have loaded their state and listen; in a thread.
-    `dialects` makes what is served, in each worker; traces are of the service `service_name`.
+    `ready` is called once, in a thread, when all workers have loaded their state and listen.
+    `dialects` creates the dialects in each worker; traces name the service `service_name`.
     """
     raise_limit(settings.limits.connections)
     counts = Path(tempfile.mkdtemp(prefix="lakewarden-metrics-"))
@@ -102,7 +101,7 @@ def _when_ready(
     while not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         if done.wait(_LOOK_SECONDS):
             return
-    _set_reusable(sock, True)  # connections of this server are nothing for the next to wait for
+    _set_reusable(sock, True)  # the next server need not wait for connections of this one
     readiness = Readiness(workers)
     while readiness.count() < settings.workers:
         if done.wait(_LOOK_SECONDS):
@@ -111,14 +110,14 @@ def _when_ready(
 
 
 class _Workers(Multiprocess):
-    """The workers, of which one that died is replaced at once.
+    """The workers; one that dies is replaced at once.
 
-    The library keeps the worker's end of the pipe open here too. So a ping to a worker that dies
-    before it answers would be waited for until its whole time is over, and nobody served.
+    The library keeps the worker's end of the pipe open here too. A ping to a worker that dies
+    before it answers would then wait for its full timeout, and nobody would be served.
     """
 
     def handle_signals(self) -> None:
-        """Called before each round of pings; the workers have had their ends since their start."""
+        """Called before each round of pings; the workers have had their ends since they started."""
         for process in self.processes:
             process.child_conn.close()
         super().handle_signals()
@@ -126,7 +125,7 @@ class _Workers(Multiprocess):
 
 def _run(config: uvicorn.Config, sock: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
-        # The library passes on the signal once it has stopped; that is no reason to die of it.
+        # The library re-raises the signal after it has stopped; it must not kill the process.
         signal.signal(number, lambda *_: None)
     if config.workers > 1:
         _Workers(config, sockets=[sock]).run()
@@ -173,7 +172,7 @@ def _tls(settings: Settings, *_: object) -> ssl.SSLContext:
 
 def _has_uvloop() -> bool:
     with suppress(ImportError):
-        import uvloop  # noqa: F401 — whether it is there
+        import uvloop  # noqa: F401 — checks that it is installed
 
         return True
     return False
@@ -186,13 +185,13 @@ def make(
     dialects: Dialects = all_dialects,
     service_name: str = SERVER,
 ) -> object:
-    """The application of one worker, in its process. `starter` started the server.
+    """The application of one worker, in its process; process `starter` started the server.
 
-    The worker cannot ask who that was: it may be dead before the worker has come so far. In the
-    folder `workers` it says when it is ready.
+    The worker cannot query it: the starter may be dead before the worker gets that far. The worker
+    announces its readiness in the folder `workers`.
     """
     return_freed_blocks()
-    # Only now, since the figures ask where to count while they are imported.
+    # Imported only now: importing the figures reads where to count.
     from lakewarden.app.build import Application
 
     log.configure(settings.log_level)

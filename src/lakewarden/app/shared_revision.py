@@ -1,11 +1,11 @@
 """The shared revision: the newest revision in shared memory, for all processes of one host.
 
-A file of eight bytes that every process maps. Whoever writes to the store raises it after the
-commit and before it answers, so a reader that finds its own revision there has proven, without
-asking the store, that it missed nothing that was answered.
+A file of eight bytes that every process maps. A writer to the store raises it after the commit and
+before it responds. A reader that finds its own revision there has proven, without a query to the
+store, that it missed no acknowledged write.
 
-One that is higher than its store would send every reader to the store for ever. So whoever finds
-that no other process has the file open starts it anew from 0.
+A value higher than the store's would send every reader to the store forever. So a process that
+finds that no other process has the file open resets it to 0.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class MappedRevision:
         self.path = path
         self._threads = threading.Lock()
         self._file = _open_private(path)
-        # Raising takes a lock of its own; that of the file itself is held for as long as it is
-        # open, and tells others that somebody is there.
+        # Raising takes a separate lock; the lock of the file itself is held while it is open, and
+        # tells other processes that it is in use.
         self._lock = _open_private(path.with_name(f"{path.name}-lock"))
         self._claim()
         self._map = mmap.mmap(self._file, _BYTES)
         self.cells = memoryview(self._map).cast("Q")
-        """The only one is the revision; eight aligned bytes, which are never torn."""
+        """The single cell is the revision; eight aligned bytes, which are never torn."""
 
     def _claim(self) -> None:
         with _locked(self._lock):
@@ -53,7 +53,7 @@ class MappedRevision:
             fcntl.flock(self._file, fcntl.LOCK_SH)
 
     def raise_to(self, revision: int) -> None:
-        """Raises it to at least this, also concurrently."""
+        """Raises it to at least this revision; safe for concurrent calls."""
         with self._threads, _locked(self._lock):
             self.cells[0] = max(self.cells[0], revision)
 
@@ -65,7 +65,7 @@ class MappedRevision:
         os.close(self._lock)
 
 
-class _locked:  # noqa: N801 — reads as a word of the `with` statement
+class _locked:  # noqa: N801 — reads like a keyword after `with`
     def __init__(self, file: int) -> None:
         self._file = file
 
@@ -87,10 +87,10 @@ def _open_private(path: Path) -> int:
 
 
 def shared_revision_of(database: str, *, host_only: bool = False) -> MappedRevision | None:
-    """The word of a store; None where other hosts may write to it.
+    """The shared revision of a store; None if other hosts may write to it.
 
-    Beside a SQLite file, whose writers are all on this host; for another store only if the
-    operator says that all writers are here (`host_only`).
+    It lies beside a SQLite file, whose writers are all on this host; another store has one only if
+    the operator declares that all writers are on this host (`host_only`).
     """
     place = place_of(database, host_only=host_only)
     return None if place is None else MappedRevision(place)

@@ -1,4 +1,4 @@
-"""Looks of a watch at several targets at once; whoever asks gets what was found, in one thread."""
+"""Looks of a watch at several targets at once; one thread receives the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAIT_SECONDS: Final = 1.0
 
 
 class TargetLooks:
-    """Looks at the targets that are due, and counts that, until it is dropped."""
+    """Looks at the due targets and counts the looks, until it is dropped."""
 
     def __init__(self, watching: PushWatch) -> None:
         self._watching = watching
@@ -26,7 +26,7 @@ class TargetLooks:
         self._awaited = 0
 
     def begin(self) -> bool:
-        """Begins with what is due, as far as there is room; whether anything is due.
+        """Starts looks at due targets, up to the thread limit; returns whether any is due.
 
         Raises `Unknown` for a name that no target has.
         """
@@ -37,9 +37,9 @@ class TargetLooks:
         return bool(due)
 
     def found(self, seconds: float = 0.0) -> Iterator[Look]:
-        """The looks that are done; of those under way it waits for some, not longer than that.
+        """The finished looks; waits at most `seconds` for those in progress.
 
-        Raises what a look raised, such as `Unavailable` where our own store is away.
+        Raises the error of a look, such as `Unavailable` if our own store is unavailable.
         """
         until = time.monotonic() + seconds
         while self._awaited:
@@ -53,17 +53,17 @@ class TargetLooks:
             yield found
 
     def some(self) -> Iterator[Look]:
-        """Begins with what is due, and yields what is found soon, of looks from before too."""
+        """Starts due looks, and yields looks that end soon, including earlier ones."""
         self.begin()
         yield from self.found(_WAIT_SECONDS)
 
     def all_due(self, stop: threading.Event) -> Iterator[Look]:
-        """A look at each target that is due, until it is told to stop."""
+        """A look at each due target, until `stop` is set."""
         while not stop.is_set() and (self.begin() or self._awaited):
             yield from self.found(_WAIT_SECONDS)
 
     def join(self, seconds: float) -> None:
-        """Waits for the looks under way, but not longer."""
+        """Waits at most `seconds` for the looks in progress."""
         self._threads.join(seconds)
 
     def _look(self, target: PushTarget) -> None:
@@ -71,7 +71,7 @@ class TargetLooks:
             now = self._watching.pushing.service.clock()
             look = self._watching.look(target, now)
             count(look, now)
-        except Exception as error:  # noqa: BLE001 — whoever asks for the looks hears of it
+        except Exception as error:  # noqa: BLE001 — `found` raises it
             self._found.put(error)
         else:
             self._found.put(look)

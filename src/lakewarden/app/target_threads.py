@@ -1,4 +1,4 @@
-"""Work on targets, each in a thread of its own: one that hangs keeps no other one waiting."""
+"""Work on targets, each in its own thread: one that hangs does not delay others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 from lakewarden.service.push_target import PushTarget
 
 MOST: Final = 4
-"""So many targets are worked on at once by a process."""
+"""The most targets that a process works on at once."""
 
 MOST_AGAIN: Final = 2
-"""So many of them are targets that failed last: however many hang, there is room for others."""
+"""The most of them whose last run failed; hanging targets always leave room for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Running:
 
 
 class TargetThreads:
-    """Threads of one process, called after what they do. One thread starts them."""
+    """The threads of one process, named after their work. One thread starts them."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,9 +33,10 @@ class TargetThreads:
     def start(
         self, target: PushTarget, work: Callable[[PushTarget], object], *, is_again: bool
     ) -> bool:
-        """Does the work on the target, `is_again` after it failed; whether that was begun.
+        """Does the work on the target, `is_again` after a failure; returns whether it started.
 
-        It is not where the target is worked on already, or too many are. The work raises nothing.
+        It does not start if the target is already worked on, or too many are. The work raises
+        nothing.
         """
         key = target.realm, target.name
         self._running = {at: one for at, one in self._running.items() if one.thread.is_alive()}
@@ -51,7 +52,7 @@ class TargetThreads:
         return True
 
     def join(self, seconds: float) -> None:
-        """Waits for all of them, so long together."""
+        """Waits for all of them, at most `seconds` in total."""
         until = time.monotonic() + seconds
         for one in self._running.values():
             one.thread.join(max(0.0, until - time.monotonic()))

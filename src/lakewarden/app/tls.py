@@ -1,8 +1,8 @@
-"""TLS: the server's certificate, and callers who prove who they are by one of their own.
+"""TLS: the server's certificate, and callers who authenticate with a certificate.
 
-A certificate of a caller counts only if an authority of `tls_client_ca` signed it, and only for
-the user that `tls_principals` has for one of its names. A caller without one, or with one that no
-user has, brings a token as ever.
+A caller's certificate counts only if an authority of `tls_client_ca` signed it, and only for the
+user that `tls_principals` assigns to one of its names. A caller with no certificate, or with one
+that no user has, sends a token as usual.
 
 Source: RFC 8446; RFC 9525 (names of services); security reference, R-53.
 """
@@ -18,20 +18,20 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import BadInput
 
 CERTIFICATE: Final = "lakewarden.certificate"
-"""Extension of a scope: the names in the certificate that the caller's connection proved."""
+"""Extension of a scope: the names in the verified certificate of the connection."""
 
 _KINDS: Final = frozenset({"DNS", "URI", "email"})
 
 
 def context(settings: Settings) -> ssl.SSLContext:
-    """The server's side of TLS, 1.2 and later; raises `BadInput` for files that cannot be used."""
+    """The server's TLS context, 1.2 and later; raises `BadInput` for unusable files."""
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.minimum_version = ssl.TLSVersion.TLSv1_2
     certificate, key, authority = settings.tls_cert, settings.tls_key, settings.tls_client_ca
     if certificate is None:
         raise BadInput("`tls_cert` does not exist")
     try:
-        # A key that is encrypted gets an empty password: nobody is there to be asked for one.
+        # An encrypted key gets an empty password: there is nobody to prompt.
         server.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         raise BadInput(
@@ -54,7 +54,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def names_in(certificate: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names in a certificate that was verified, as `tls_principals` has them.
+    """The names in a verified certificate, in the form of `tls_principals`.
 
     >>> names_in({"subject": ((("commonName", "trino"),),), "subjectAltName": (("DNS", "a.b"),)})
     ('CN=trino', 'DNS:a.b')
@@ -75,7 +75,7 @@ def _names(certificate: Mapping[str, Any]) -> Iterator[str]:
 def credentials(
     presented: Credentials, names: tuple[str, ...], principals: Mapping[str, str]
 ) -> Credentials:
-    """The credentials of a request; without any, those of the client certificate."""
+    """The credentials of a request; without any, the user of the client certificate."""
     if not isinstance(presented, Nothing):
         return presented
     users = {principals[name] for name in names if name in principals}

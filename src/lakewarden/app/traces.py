@@ -1,7 +1,7 @@
 """Requests as spans of OpenTelemetry.
 
-A span is made once its request was answered, from what metrics and log are told of it. It names
-the route by its template, never the path: names of objects and tokens are in paths and queries.
+A span is created after its request is answered, from the same data as metrics and log. It names the
+route by its template, never the path: paths and queries contain names of objects and tokens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SERVER_ERROR: Final = 500
 
 
 def span_sender(service: str) -> SpanSender | None:
-    """What sends the spans of this process; the log says why there is none that is asked for."""
+    """The sender of this process's spans; logs why a configured one is missing."""
 
     def warn(why: str) -> None:
         log.get().warning("traces are not sent", why=why)
@@ -33,7 +33,7 @@ def span_sender(service: str) -> SpanSender | None:
 
 
 def tracing(service: str) -> Tracing | None:
-    """What records requests as spans in this process; None where nothing asks for it."""
+    """The tracing of requests in this process; None if nothing configures it."""
     sender = span_sender(service)
     return None if sender is None else Tracing(sender)
 
@@ -45,7 +45,7 @@ class Tracing:
         self._sender = sender
 
     def record(self, context: RequestContext, status: int) -> SpanIds | None:
-        """Records an answered request; None where the library failed, which the log says."""
+        """Records an answered request; None if the library failed, which is logged."""
         own = context.own or {}
         try:
             return self._sender.record(
@@ -55,12 +55,12 @@ class Tracing:
                 context.begun,
                 context.steps,
             )
-        except Exception as error:  # noqa: BLE001 — the request was answered, that is what counts
+        except Exception as error:  # noqa: BLE001 — the request is already answered
             log.get().error("request not traced", request_id=context.request_id, exc_info=error)
             return None
 
     def close(self) -> None:
-        """Sends what is left; see `SpanSender.close`."""
+        """Sends the remaining spans; see `SpanSender.close`."""
         self._sender.close()
 
 
@@ -82,13 +82,13 @@ def _name(context: RequestContext) -> str:
 
 
 def _operation(context: RequestContext) -> str:
-    """The operation of the route; of one that has none, what was denied last."""
+    """The operation of the route; without one, the operation that was denied last."""
     exchange = context.exchange
     return context.operation or ("" if exchange is None else exchange.denied_operation)
 
 
 def _attributes(context: RequestContext, status: int) -> dict[str, str | int]:
-    """What is told of a request, by the semantic conventions where these have a name for it."""
+    """The attributes of a request, named by the semantic conventions where these have a name."""
     attributes: dict[str, str | int] = {
         "http.request.method": _method(context),
         "http.response.status_code": status,
@@ -99,7 +99,7 @@ def _attributes(context: RequestContext, status: int) -> dict[str, str | int]:
     if context.match is not None:
         attributes["http.route"] = _route(context)
         attributes["lakewarden.operation"] = _operation(context)
-    if context.model and context.realm is not None:  # else nobody knows whether there is such a one
+    if context.model and context.realm is not None:  # else it may not exist
         attributes["lakewarden.realm"] = context.realm
         attributes["lakewarden.model"] = context.model
     if context.revision is not None:

@@ -1,8 +1,8 @@
-"""Proxies that may name the caller, in a header of their own.
+"""Proxies that may name the caller in a header.
 
-For dialects whose contract has such a header, and only for requests that come straight from one
-of the configured networks; from anywhere else the header is ignored. Readable credentials
-of the caller come first.
+This applies to dialects whose contract has such a header, and only to requests that come directly
+from one of the configured networks; from anywhere else the header is ignored. Readable credentials
+of the caller take precedence.
 SOURCE: security reference, R-53.
 """
 
@@ -19,7 +19,7 @@ from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_text
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxy:
-    """The header, in lower case, and the proxies that may send it."""
+    """The header name, in lower case, and the proxies that may send it."""
 
     header: str
     proxies: tuple[Network, ...]
@@ -27,7 +27,7 @@ class TrustedProxy:
     def credentials(
         self, presented: Credentials, headers: Mapping[str, str], peer: str
     ) -> Credentials:
-        """What counts: the user that a proxy names, or what was sent."""
+        """The effective credentials: the user that a proxy names, or the credentials sent."""
         user = headers.get(self.header)
         if user is None or not is_among(peer, self.proxies):
             return presented

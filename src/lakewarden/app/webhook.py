@@ -1,4 +1,4 @@
-"""Posts events to the webhook of the settings, a bounded number of times, and signs them."""
+"""Posts signed events to the webhook of the settings, with a limited number of retries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.app.json_post import post_json
 from lakewarden.kernel.errors import Unavailable
 
 PAUSES_SECONDS: Final = (1.0, 2.0)
-"""How long is waited before each further try."""
+"""The pauses before each retry."""
 
 SIGNATURE: Final = "Lakewarden-Signature"
 """The header of a signed event."""
@@ -23,9 +23,9 @@ SIGNATURE: Final = "Lakewarden-Signature"
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """An address that takes events, with the bearer token of a file, which is read anew each time.
+    """A URL for events; its bearer token is read from a file for each event.
 
-    `sleep` waits between tries, and says whether to give up.
+    `sleep` waits between retries, and returns whether to give up.
     """
 
     url: str
@@ -36,7 +36,7 @@ class Webhook:
     def __call__(self, event: Mapping[str, Any], secret: str = "") -> None:
         """Posts an event, signed with the secret if there is one.
 
-        Raises `Unavailable` where it was not accepted at any try.
+        Raises `Unavailable` if no try succeeded.
         """
         body = msgspec.json.encode(event)
         for pause in (*PAUSES_SECONDS, None):
@@ -67,10 +67,10 @@ class Webhook:
 
 
 def signature(secret: str, body: bytes, seconds: int) -> str:
-    """The header of a body that is sent at a moment, in seconds since the epoch.
+    """The signature header of a body that is sent at `seconds` since the epoch.
 
-    `v1` is the HMAC-SHA256 of the moment in digits, a dot and the body: who hears an event cannot
-    send it again later, nor another one.
+    `v1` is the HMAC-SHA256 of the time in digits, a dot and the body: a third party that sees an
+    event cannot replay it later, or forge another one.
 
     >>> signature("secret", b"{}", 7)[:20]
     't=7,v1=76aad9429f417'

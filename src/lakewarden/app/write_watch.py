@@ -1,8 +1,7 @@
 """Watches whether writes fail, logs each change once, and retries until they succeed.
 
-A process learns of a full disk by a write that fails. All processes of the server are then not
-ready, and each tries a write of its own now and then, so that they are again without a restart
-once there is space.
+A process detects a full disk by a failed write. Then no process of the server is ready, and each
+retries a write from time to time, so they become ready again without a restart once there is space.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class WriteWatch:
         self._told = ""
 
     def fails(self, store: Store) -> bool:
-        """Whether writes are known to fail, without a query."""
+        """Whether writes are known to fail; does not query the store."""
         shared = self._readiness is not None and self._readiness.writes_fail()
         return bool(store.write_health.fault) or shared
 
@@ -43,7 +42,7 @@ class WriteWatch:
         self._told = fault
 
     def retry(self, store: Store) -> None:
-        """Tries to write where that failed. May block."""
+        """Retries a write if the last one failed. May block."""
         if not self.fails(store):
             return
         with suppress(Unwritable, Unavailable):

@@ -1,1 +1,1 @@
-"""Batch questions over whole estates, as Spark jobs. The only room that may import PySpark."""
+"""Batch jobs over whole estates, on Spark. The only package that may import PySpark."""

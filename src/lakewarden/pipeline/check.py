@@ -1,18 +1,19 @@
-"""What normalised rows are checked for, in Spark: every row passes, or gets a reason.
+"""The checks of normalised rows, in Spark: each row passes or gets a reason.
 
-    repeated          the same row again; the first is kept
-    two parents       an entity is placed in several places: none is believed
-    cycle             a containment, or a membership among groups and roles, that leads back
-    too deep          a place more than 64 levels down
-    dangling parent   the parent is not stored, in a system that denies what is not
-    not stored        a row about an entity that is not stored
-    dangling target   a row names what is not stored, in a system that denies what is not
-    incomplete        another edge of the entity was set aside, and rules ask about all of them
+        repeated          a duplicate of another row; the first one is kept
+        two parents       the entity is placed in several places: all of them are rejected
+        cycle             a cycle of containment, or of memberships among groups and roles
+        too deep          a place more than 64 levels down
+        dangling parent   the parent is not stored, in a system that denies what is not stored
+        not stored        the row is about an entity that is not stored
+        dangling target   the row names an entity that is not stored, in a system that denies these
+        incomplete        another edge of the entity was set aside, and rules read all of its edges
 
-A place that data gave is set aside alone and the entity kept, at the top; with a parent that
-its name needs, the entity goes too. Frames only: no RDD, no Python function. What has to be
-followed from row to row (containers, domains, term groups, groups and roles, which are few,
-and what hangs below a missing parent) is followed on the driver.
+If the place comes from data, only the place is set aside, and the entity is kept at the top. If the
+entity's name requires the parent, the entity is set aside, too. Uses only frames: no RDD, no Python
+function. Checks that follow chains of rows run on the driver (containers, domains, term groups,
+groups and roles, which are few, and everything below a missing parent).
+
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.check_rules import (
@@ -45,10 +46,11 @@ from lakewarden.service.source_row import CELLS, PLACEMENTS, WIDTHS
 
 
 def check(rows: DataFrame, model: Model) -> DataFrame:
-    """The same rows, with `reason` and `detail` where one does not pass.
+    """The same rows, with `reason` and `detail` set for each row that does not pass.
 
-    `rows` has the schema of `lakewarden.pipeline.ingest.row`, without notes and errors; it is
-    read several times, so it should not have to be computed each time.
+    `rows` has the schema of `lakewarden.pipeline.ingest.row`, without notes and errors. It is read
+    several times, so it should be cached or stored.
+
     """
     marked = _placed_once(_repeated(rows))
     bad = [*_off_tree(marked, model), *_circular_memberships(marked), *_dangling(marked, model)]
@@ -56,7 +58,7 @@ def check(rows: DataFrame, model: Model) -> DataFrame:
 
 
 def _rejected(rows: DataFrame, bad: Column, reason: str, detail: Column) -> DataFrame:
-    """`rows`, with the reason where `bad` holds of a row that has none yet."""
+    """`rows`, with the reason set where `bad` holds and the row has no reason yet."""
     is_newly_bad = F.col("reason").isNull() & F.coalesce(bad, F.lit(False))
     return rows.withColumns(
         {
@@ -74,7 +76,8 @@ def _repeated(rows: DataFrame) -> DataFrame:
 def _placed_once(rows: DataFrame) -> DataFrame:
     placed = F.col("table") == PLACEMENTS
     sound = placed & F.col("reason").isNull()
-    # Rows of other tables are spread by all their cells: two would be a few huge groups.
+    # Rows of other tables are partitioned by all their cells: otherwise they form a few huge
+    # groups.
     others = (F.when(~placed, F.col(cell)) for cell in CELLS[2:])
     entity = Window.partitionBy("table", "c0", "c1", *others)
     places = F.count(F.when(sound, True)).over(entity)
@@ -94,7 +97,7 @@ def _tuples(frame: DataFrame) -> list[tuple[str, ...]]:
 
 
 def _off_tree(rows: DataFrame, model: Model) -> Iterator[Bad]:
-    """Places that lead back to where they began, or too far down."""
+    """Places that are part of a cycle, or too deep."""
     nested = nesting(model)
     if nested:
         inner = F.col("c0").isin(nested) & F.col("c2").isin(nested)
@@ -102,13 +105,13 @@ def _off_tree(rows: DataFrame, model: Model) -> Iterator[Bad]:
 
 
 def _circular_memberships(rows: DataFrame) -> Iterator[Bad]:
-    """Memberships among groups and roles by which somebody would be below himself."""
+    """Memberships among groups and roles that are part of a cycle."""
     inner = F.col("c0").isin(*NESTING_KINDS) & F.col("c2").isin(*NESTING_KINDS)
     yield from circular(_tuples(_sound(rows, "memberships").filter(inner)))
 
 
 def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
-    """Entities whose parent is not stored, and all below them, where that denies."""
+    """Entities whose parent is not stored, and all below them, if the model denies such names."""
     denied = denied_types(model)
     if not denied:
         return
@@ -128,7 +131,7 @@ def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
 
 
 def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
-    """`rows`, with the reasons of those that were found on the driver."""
+    """`rows`, with the reasons of the rows that were rejected on the driver."""
     marks = list(bad)
     if not marks:
         return rows
@@ -149,7 +152,7 @@ def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
 def _bad_frame(spark: SparkSession, marks: Iterable[Bad]) -> DataFrame:
     columns: dict[str, list[str | None]] = {f"bad_{name}": [] for name in ("table", *CELLS)}
     columns |= {"bad_reason": [], "bad_detail": []}
-    # Of a place that is too deep below what is not stored, say: a row has one reason.
+    # A row can be too deep and below a missing parent: it gets one reason.
     for row in {(row.table, row.cells): row for row in marks}.values():
         cells = (*row.cells, *(None,) * (len(CELLS) - len(row.cells)))
         values = (row.table, *cells, row.reason, row.detail)
@@ -160,7 +163,7 @@ def _bad_frame(spark: SparkSession, marks: Iterable[Bad]) -> DataFrame:
 
 
 def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
-    """`rows`, those rejected that are about, or name, what is not stored where it has to be."""
+    """`rows`, with rows rejected that are about, or refer to, entities that must be stored."""
     stored = _sound(rows, "entities")
     about = F.col("table").isin(*ABOUT)
     second = F.col("table") == "relations"
@@ -177,9 +180,9 @@ def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
 def _joined(
     rows: DataFrame, stored: DataFrame, key: tuple[Column, Column], applies: Column, reason: str
 ) -> DataFrame:
-    """`rows`, rejected where `applies` holds and the entity of `key` is not `stored`."""
+    """`rows`, rejected where `applies` holds and the entity of `key` is not in `stored`."""
     type, name = key
-    # A row to which it does not apply matches nothing, and is spread by its name all the same.
+    # Other rows get a null type, so they match nothing, and are still distributed by name.
     keyed = rows.withColumns({"_type": F.when(applies, type), "_name": name})
     known = stored.select(
         F.col("c0").alias("_type"), F.col("c1").alias("_name"), F.lit(True).alias("_stored")
@@ -191,7 +194,7 @@ def _joined(
 
 
 def _whole(rows: DataFrame, model: Model) -> DataFrame:
-    """`rows`, where a rule asks about every edge: one edge less would open more."""
+    """`rows`, checked for rules that read every edge: a missing edge would grant more access."""
     kinds = universal_relations(model)
     if not kinds:
         return rows

@@ -1,7 +1,8 @@
-"""The checks of `lakewarden.pipeline.check` of rows that are few, in this process.
+"""The checks of `lakewarden.pipeline.check` for small inputs, in this process.
 
-What that module says of rows in Spark's words holds here word for word; a test compares both on
-random rows. Whatever has to be followed from row to row is the same function.
+Each step does the same as its counterpart there; a test compares both on random rows. Checks that
+follow chains of rows use the same functions.
+
 """
 
 from __future__ import annotations

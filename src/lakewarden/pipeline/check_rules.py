@@ -1,6 +1,7 @@
-"""What rows are checked for, without Spark: reasons, and rules that lead from row to row.
+"""The parts of the row checks that need no Spark: reasons, and rules that follow chains of rows.
 
-`check` asks them of frames in Spark, `check_local` of rows in this process.
+`check` applies them to Spark frames, `check_local` to rows in this process.
+
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ DETAILS: Final = {
     REPEATED: "the first is kept",
     INCOMPLETE: "another edge of the entity was set aside",
 }
-"""What is said of a row beside a reason, where it is the same of all rows."""
+"""The details of reasons that have the same detail for all rows."""
 
 
 class Bad(NamedTuple):
-    """A row that does not pass, known by all its cells."""
+    """A row that does not pass, identified by all its cells."""
 
     table: str
     cells: tuple[str, ...]
@@ -51,12 +52,12 @@ class Bad(NamedTuple):
 
 
 def nesting(model: Model) -> list[str]:
-    """The types that may lie below their own kind: only these can lead back; they are few."""
+    """The types that may lie below their own kind: only these can form cycles; they are few."""
     return sorted(type for type in model.types if _may_nest(model, type))
 
 
 def misplaced(placements: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
-    """Of the places of types that nest, those that lead back, or too far down."""
+    """The places of types that nest which are part of a cycle, or too deep."""
     parents = {
         (type, name): (parent_type, parent_name)
         for type, name, parent_type, parent_name in placements
@@ -73,13 +74,13 @@ def misplaced(placements: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
 
 
 def _may_nest(model: Model, type: str) -> bool:
-    """Whether an entity of the type may lie, at any depth, below another of that type."""
+    """Whether an entity of the type may lie, at any depth, below another one of that type."""
     parents = model.types[type].parents
     return any(type in above(model.types, parent) for parent in parents)
 
 
 def on_cycles(edges: Mapping[Key, Iterable[Key]]) -> set[Key]:
-    """The nodes that lie on a cycle: those that can be reached from themselves.
+    """The nodes that lie on a cycle: those that are reachable from themselves.
 
     >>> sorted(on_cycles({("g", "a"): [("g", "b")], ("g", "b"): [("g", "b")]}))
     [('g', 'b')]
@@ -88,7 +89,7 @@ def on_cycles(edges: Mapping[Key, Iterable[Key]]) -> set[Key]:
 
 
 def _components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
-    """The strongly connected components that hold a cycle (Tarjan's algorithm, unrolled)."""
+    """The strongly connected components that hold a cycle (Tarjan's algorithm, iterative)."""
     index: dict[Key, int] = {}
     low: dict[Key, int] = {}
     stack: list[Key] = []
@@ -125,7 +126,7 @@ def _components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
 
 
 def _levels(parents: Mapping[Key, Key]) -> dict[Key, int]:
-    """How far down each child is; the graph has no cycle."""
+    """The depth of each child; the graph has no cycle."""
     levels: dict[Key, int] = {}
     for child in parents:
         chain = []
@@ -141,7 +142,7 @@ def _levels(parents: Mapping[Key, Key]) -> dict[Key, int]:
 
 
 def circular(memberships: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
-    """Of the memberships among groups and roles, those on a cycle."""
+    """The memberships among groups and roles that lie on a cycle."""
     rows = list(memberships)
     edges: dict[Key, list[Key]] = {}
     for kind, name, of_kind, of_name in rows:
@@ -154,7 +155,7 @@ def circular(memberships: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
 
 
 def dangling(placement: tuple[str, ...]) -> Iterator[Bad]:
-    """An entity whose parent is not stored, or goes itself, with its place."""
+    """An entity whose parent is not stored or is itself rejected, and its place."""
     detail = f"{_named(*placement[2:])} is not stored"
     yield Bad("entities", placement[:2], DANGLING_PARENT, detail)
     yield Bad(PLACEMENTS, placement, DANGLING_PARENT, detail)
@@ -170,7 +171,7 @@ def denied_types(model: Model) -> list[str]:
 
 
 def universal_relations(model: Model) -> list[str]:
-    """The relations about all of whose edges some rule asks.
+    """The relations that some rule reads as a whole, over all edges of an entity.
 
     >>> from lakewarden.service.system import load_system
     >>> universal_relations(load_system("datahub").model)

@@ -1,9 +1,9 @@
-"""Java's archive of the classes that Spark loads: with it Spark starts in half the time.
+"""A Java archive of the classes that Spark loads: with it Spark starts in half the time.
 
 The second local session of an installation has its Java write the archive below the user's cache,
-once the session is over and the command has ended; what starts later uses it. A machine that is
-thrown away after one job, such as a container, so writes none. Java passes over an archive of
-other classes than it would load, and starts as without one.
+after the session is over and the command has ended. Later sessions use it. A machine that lives for
+one job, such as a container, therefore writes none. Java ignores an archive whose classes differ
+from those it would load, and starts as without one.
 
 Source: Java's `-XX:ArchiveClassesAtExit` and `-XX:SharedArchiveFile` (JEP 350).
 """
@@ -22,8 +22,8 @@ from typing import Final
 
 from lakewarden.pipeline.java import cache_folder
 
-# Java warns on standard output, which is for what the command answers. It does not start with an
-# archive that is damaged, unless it compares checksums first.
+# Java prints warnings on standard output, which is for the command's results. It fails to start
+# with a damaged archive, unless it compares checksums first.
 _COMMON: Final = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-Xlog:disable",
@@ -35,22 +35,23 @@ _USE: Final = "-XX:SharedArchiveFile="
 _ARCHIVE: Final = ".jsa"
 
 _KEPT: Final = 3
-"""Archives that stay, of the installations used last: each takes some 170 MB."""
+"""Archives to keep, of the most recently used installations: each takes some 170 MB."""
 
 _FREE: Final = 2 << 30
-"""Bytes that have to be free for one."""
+"""Bytes of free disk space that an archive requires."""
 
 _CLAIM_SECONDS: Final = 3600
-"""How long a process that is to write one is waited for, before another one is."""
+"""How long to wait for a process that is writing an archive, before another one may write."""
 
 _MARK_BYTES: Final = 4
-"""Java writes the head of an archive last, so its mark says that the archive is whole."""
+"""Java writes the head of an archive last: if these bytes are set, the archive is complete."""
 
 
 def java_options(java_home: Path) -> tuple[str, ...]:
-    """Options of a Java that is about to start Spark: to use the archive, or to write it.
+    """Options for a Java that is about to start Spark: to use the archive, or to write it.
 
-    None where there is nothing to use and nothing to write, and where files cannot be kept.
+    None if there is no archive to use or to write, or if the cache is not writable.
+
     """
     with suppress(OSError):
         folder, key = cache_folder() / "spark-classes", _key(java_home)
@@ -61,8 +62,8 @@ def java_options(java_home: Path) -> tuple[str, ...]:
             _leave_last(folder)
         for archive in folder.glob(f"{key}.*{_ARCHIVE}"):
             if _is_as_written(archive):
-                with suppress(OSError):  # it may lie where nothing is written
-                    os.utime(archive)  # says that it is in use
+                with suppress(OSError):  # the folder may be read-only
+                    os.utime(archive)  # marks it as in use
                 return (*_COMMON, f"{_USE}{archive}")
             archive.unlink()
         if _is_again(folder / f"{key}.used") and not any(map(_is_claimed, drafts)):
@@ -73,7 +74,7 @@ def java_options(java_home: Path) -> tuple[str, ...]:
 
 
 def discard(options: Iterable[str]) -> bool:
-    """Removes the archive that these options name; False where they name none."""
+    """Removes the archive that these options name; False if they name none."""
     files = [o.removeprefix(_USE) for o in options if o.startswith(_USE)]
     for file in files:
         Path(file).unlink(missing_ok=True)
@@ -81,7 +82,7 @@ def discard(options: Iterable[str]) -> bool:
 
 
 def _key(java_home: Path) -> str:
-    """Tells apart what loads other classes, or has them in other places."""
+    """A key that differs if the classes, or their location, differ."""
     release = java_home / "release"
     version = release.read_text("utf-8") if release.exists() else ""
     package = find_spec("pyspark")
@@ -98,7 +99,7 @@ def _is_whole(draft: Path) -> bool:
 
 
 def _is_as_written(archive: Path) -> bool:
-    """Whether the archive has as many bytes as when it was written; its name says how many."""
+    """Whether the archive has the size it had when it was written, which is part of its name."""
     return archive.name.split(".")[1] == str(archive.stat().st_size)
 
 
@@ -110,7 +111,7 @@ def _is_again(mark: Path) -> bool:
 
 
 def _is_claimed(draft: Path) -> bool:
-    """Whether another process is still expected to write the draft; else the draft is removed."""
+    """Whether another process is still expected to write the draft; otherwise removes the draft."""
     with suppress(FileNotFoundError):
         if time.time() - draft.stat().st_mtime < _CLAIM_SECONDS:
             return True

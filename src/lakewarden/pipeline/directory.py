@@ -1,13 +1,14 @@
-"""An ingested directory: what is in it, and how it is read. Needs neither Spark nor Java.
+"""An ingested directory: its content, and how to read it. Needs neither Spark nor Java.
 
-    DIR/manifest.json                  the version that counts, with a digest of each table
-    DIR/versions/N/TABLE/*.parquet     rows of `lakewarden.kernel.relations`, and `quarantine`
-    DIR/versions/N/statements.jsonl    statements that came with the rows, one table a line
-    DIR/versions/N/report.json         what happened; for people, never read here
-    DIR/statements/*.toml              statements that people wrote: `[[statement]]`
-    DIR/statements/deleted.toml        `deleted = […]`: default statements that were deleted
+    DIR/manifest.json                  the current version, with a digest of each table
+        DIR/versions/N/TABLE/*.parquet     rows of `lakewarden.kernel.relations`, and `quarantine`
+        DIR/versions/N/statements.jsonl    statements that came with the rows, one table per line
+        DIR/versions/N/report.json         the run report; for people, never read here
+        DIR/statements/*.toml              statements that people wrote: `[[statement]]`
+        DIR/statements/deleted.toml        `deleted = […]`: default statements that were deleted
 
-Nothing is read that the manifest does not vouch for, except what people wrote.
+Only files that the manifest lists are read, and those that people wrote.
+
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ Cells = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A directory that was read: its system, its facts, and the manifest that vouches for them.
+    """A directory that was read: its system, its facts, and its manifest.
 
-    `unstated` are the defaults among its statements that nothing in it states.
+    `unstated` are the defaults among its statements that the directory does not state itself.
+
     """
 
     system: System
@@ -62,8 +64,9 @@ class Loaded:
 def load(path: Location) -> Loaded:
     """The facts of an ingested directory, its statements merged with the system's defaults.
 
-    Raises `BadInput`, naming the file, for a directory that the pipeline did not write, that is of
-    another format, incomplete, or differs from its manifest, and for malformed statements.
+    Raises `BadInput`, naming the file, for a directory that the pipeline did not write, that has
+    another format, is incomplete or differs from its manifest, and for malformed statements.
+
     """
     manifest = read_manifest(path)
     try:
@@ -88,21 +91,21 @@ def load(path: Location) -> Loaded:
 
 
 def rows_of(path: Location, manifest: Manifest, table: str) -> Iterator[Cells]:
-    """The rows of one table as cells; `BadInput` at the end where the manifest says otherwise."""
+    """The rows of one table as cells; `BadInput` at the end if they differ from the manifest."""
     return _cells(folder_of(path, manifest), table, manifest)
 
 
 def set_aside(path: Location, manifest: Manifest) -> list[SetAside]:
-    """The rows that were read and do not count."""
+    """The quarantined rows: read, but not part of the facts."""
     from lakewarden.analysis.lint.lint_context import SetAside
 
     return [SetAside(*cells) for cells in rows_of(path, manifest, QUARANTINE)]
 
 
 def check_tables(path: Location, manifest: Manifest) -> None:
-    """Raises `BadInput` for a table that is not as the manifest says."""
+    """Raises `BadInput` for a table that differs from the manifest."""
     version = folder_of(path, manifest)
-    # On all cores: hashing, and what pyarrow does, leave Python alone.
+    # On all cores: hashing and pyarrow release the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         contents = pool.map(lambda table: content_of(version / table, table), manifest.tables)
         for (table, expected), content in zip(manifest.tables.items(), contents, strict=True):
@@ -111,13 +114,13 @@ def check_tables(path: Location, manifest: Manifest) -> None:
 
 
 def _cells(version: Location, table: str, manifest: Manifest) -> Iterator[Cells]:
-    """The rows of a table as cells; refuses at the end what the manifest does not vouch for."""
+    """The rows of a table as cells; raises at the end if they differ from the manifest."""
     for columns in _columns(version, table, manifest):
         yield from zip(*columns, strict=True)
 
 
 def _columns(version: Location, table: str, manifest: Manifest) -> Iterator[list[list[Any]]]:
-    """The same by columns, many rows at a time."""
+    """The same by column, many rows at a time."""
     columns = COLUMNS[table]
     digest = Digest(len(columns))
     for batch in batches(version / table, table):

@@ -1,4 +1,4 @@
-"""The manifest of an ingested directory: what it holds, and which version of it counts."""
+"""The manifest of an ingested directory: its content, and which version is current."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEX = frozenset("0123456789abcdef")
 
 
 class Content(NamedTuple):
-    """How many rows, and the digest of them."""
+    """The number of rows, and their digest."""
 
     rows: int
     sha256: str
@@ -30,7 +30,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Something that was read: its name, without any secret, and the digest of its content."""
+    """An input that was read: its name, without any secret, and the digest of its content."""
 
     name: str
     sha256: str
@@ -38,11 +38,12 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a directory holds. Holds no time, so that the same input gives the same manifest.
+    """The content of a directory. Holds no time: the same input gives the same manifest.
 
-    `source` is the kind of source, `options` what the caller chose for it. `tables` covers
-    the tables of `COLUMNS`. `deleted` are default statements that the source deleted.
-    `model_text` is that of a model that is not shipped.
+    `source` is the kind of source, `options` the caller's options for it. `tables` covers the
+    tables of `COLUMNS`. `deleted` are default statements that the source deleted. `model_text` is
+    the text of a model that is not shipped.
+
     """
 
     model: str
@@ -59,7 +60,7 @@ class Manifest:
 
     @property
     def quarantined(self) -> int:
-        """How many rows were set aside."""
+        """The number of rows that were set aside."""
         return self.tables[QUARANTINE].rows
 
     def text(self) -> str:
@@ -84,7 +85,7 @@ class Manifest:
 
 
 def read_manifest(path: Location) -> Manifest:
-    """The manifest of a directory. Raises `BadInput` when there is none of this format."""
+    """The manifest of a directory. Raises `BadInput` if there is none of this format."""
     file = path / MANIFEST
     if not file.is_file():
         raise BadInput(f"no ingested directory: `{MANIFEST}` is missing", where=str(path))
@@ -124,7 +125,7 @@ def _texts(section: Section, key: str) -> dict[str, str]:
 
 
 def count(section: Section, key: str) -> int:
-    """How many rows, or which version. Raises `BadInput` for anything but a whole number."""
+    """A number of rows, or of a version. Raises `BadInput` unless it is a whole number."""
     value = section.take(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise BadInput("expected a whole number", where=section.at(key))

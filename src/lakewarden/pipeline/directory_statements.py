@@ -1,4 +1,4 @@
-"""The statements of an ingested directory: defaults, what was ingested, what people wrote."""
+"""The statements of an ingested directory: defaults, ingested ones, and those people wrote."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATEMENT_LINES: Final = "statements.jsonl"
 
 
 class Statements(NamedTuple):
-    """All statements of a directory; `unstated` are the defaults that nothing in it states."""
+    """All statements of a directory; `unstated` are the defaults that it does not state itself."""
 
     all: tuple[Statement, ...]
     unstated: frozenset[str]
@@ -33,9 +33,10 @@ class Statements(NamedTuple):
 def statements_of(path: Location, manifest: Manifest, system: System) -> Statements:
     """The statements of a directory, merged.
 
-    Of two with one id the later of these counts: defaults, what was ingested, what people
-    wrote; but a default that is not editable is never replaced. Raises `BadInput`, naming the
-    file, for what is malformed or not as the manifest says.
+    Of two statements with one id, the later in this order wins: defaults, ingested, written by
+    people. But a default that is not editable is never replaced. Raises `BadInput`, naming the
+    file, for malformed content and for content that differs from the manifest.
+
     """
     version = folder_of(path, manifest)
     folder = path / STATEMENTS
@@ -53,7 +54,7 @@ def statements_of(path: Location, manifest: Manifest, system: System) -> Stateme
 
 
 def lines_content(text: str) -> Content:
-    """Rows and digest of the text of a file of lines."""
+    """Rows and digest of the text of a JSON Lines file."""
     return Content(text.count("\n"), hashlib.sha256(text.encode("utf-8")).hexdigest())
 
 
@@ -65,7 +66,7 @@ def _ingested(version: Location, manifest: Manifest, system: System) -> tuple[St
         raise BadInput("cannot be read", where=str(file)) from None
     if lines_content(text) != manifest.statements:
         raise BadInput("differs from its manifest", where=str(file))
-    # Not `splitlines`: a text may hold what Unicode takes for the end of a line.
+    # Not `splitlines`: a text may hold characters that Unicode defines as line ends.
     tables = [json.loads(line) for line in text.split("\n")[:-1]]
     return read_statements(tables, system.model, system.spelling, str(file))
 
@@ -73,14 +74,14 @@ def _ingested(version: Location, manifest: Manifest, system: System) -> tuple[St
 def _written(
     folder: Location, realm: str, system: System, fixed: Iterable[str]
 ) -> Iterator[Statement]:
-    """What people wrote, file by file in order of their names; each id once."""
+    """The statements that people wrote, by file in name order; each id once."""
     places: dict[str, Location] = {}
     fixed_ids = set(fixed)
     for file in entries(folder):
         if file.name == DELETED or file.name.startswith("."):
             continue
         if file.suffix != ".toml":
-            # What it says would not count, a DENY least of all.
+            # Its statements would be ignored, which is worst for a DENY.
             raise BadInput("expected only TOML files here", where=str(file))
         section = read_toml(file)
         check_realm(section, realm)

@@ -1,7 +1,8 @@
-"""A table of an ingested directory: its rows in batches, and the digest that vouches for them.
+"""A table of an ingested directory: its rows in batches, and their digest.
 
-A digest covers a table's cells in the order of its files, whatever the sizes of files and
-batches; the pipeline writes rows in ascending order, so equal content has equal digests.
+A digest covers a table's cells in the order of its files and is independent of the sizes of files
+and batches. The pipeline writes rows in ascending order, so equal content has equal digests.
+
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _BATCH_ROWS = 65_536
 
 
 def content_of(folder: Location, table: str) -> Content:
-    """Rows and digest of one written table. Raises `BadInput` when it cannot be read."""
+    """Rows and digest of one written table. Raises `BadInput` if it cannot be read."""
     digest = Digest(len(COLUMNS[table]))
     for batch in batches(folder, table):
         digest.add(batch)
@@ -33,10 +34,11 @@ def content_of(folder: Location, table: str) -> Content:
 
 
 class Digest:
-    """The digest of a table of texts: of every column all lengths, then all bytes.
+    """The digest of a table of texts: for each column all lengths, then all bytes.
 
-    A cell that is null has length -1. Columns are digested side by side, so the memory is
-    that of a batch.
+    A cell that is null has length -1. Columns are digested side by side, so the memory needed is
+    that of one batch.
+
     """
 
     def __init__(self, columns: int) -> None:
@@ -57,16 +59,16 @@ class Digest:
         return Content(self._rows, digest.hexdigest())
 
 
-# From the buffers: what pyarrow converts for numpy makes it import pandas, which is slow.
+# From the buffers: pyarrow's conversion to numpy imports pandas, which is slow.
 
 
 def _ends(texts: pa.Array) -> NDArray[np.int32]:
-    """Where each text begins, and where the last one ends."""
+    """The start of each text, and the end of the last one."""
     return np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
 
 
 def _lengths(texts: pa.Array) -> NDArray[np.int32]:
-    """The bytes of each text, -1 for null."""
+    """The length of each text in bytes, -1 for null."""
     if not len(texts):
         return np.zeros(0, np.int32)
     lengths = np.diff(_ends(texts))
@@ -78,7 +80,7 @@ def _lengths(texts: pa.Array) -> NDArray[np.int32]:
 
 
 def _bytes(texts: pa.Array) -> bytes | memoryview:
-    """All the texts, one behind the other; none of them is null."""
+    """All the texts, concatenated; none of them is null."""
     data = texts.buffers()[2] if len(texts) else None
     if data is None:
         return b""

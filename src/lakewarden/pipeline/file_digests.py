@@ -1,4 +1,4 @@
-"""SHA-256 of the files of a version: in this process, or by the tasks of a cluster."""
+"""SHA-256 of the files of a version: in this process, or in the tasks of a cluster."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FEW: Final = 256
-"""How many files this process digests by itself where Spark runs on other machines."""
+"""How many files this process digests itself when Spark runs on other machines."""
 
 _LARGEST: Final = 1 << 29
-"""Bytes of a file that a task may have in memory; larger ones are read in parts, here."""
+"""Largest file in bytes that a task loads into memory; larger ones are read in parts, here."""
 
 
 def file_digests(
@@ -28,12 +28,13 @@ def file_digests(
     """The digest of each file below a folder, in hexadecimal.
 
     Many files are read by the tasks of `spark`, if it runs on other machines. Raises `OSError` for
-    a file that is missing.
+    a missing file.
+
     """
     is_far = spark is not None and len(names) > FEW and not runs_here(spark)
     known = by_tasks(folder, spark) if spark is not None and is_far else {}
     left = [name for name in names if name not in known]
-    # On all cores: hashing and reading leave Python alone.
+    # On all cores: hashing and reading release the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         digests = pool.map(sha256_of_file, (folder / name for name in left))
         known |= zip(left, digests, strict=True)
@@ -41,8 +42,8 @@ def file_digests(
 
 
 def by_tasks(folder: Location, spark: SparkSession) -> dict[str, str]:
-    """The digests of files below a folder, by name, but for empty, large and hidden ones."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    """The digests of files below a folder, by name, except empty, large and hidden ones."""
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     small = files.load(read_from(folder)).where(F.col("length") <= _LARGEST)
@@ -53,5 +54,5 @@ def by_tasks(folder: Location, spark: SparkSession) -> dict[str, str]:
 
 
 def _as_spark_tells(place: Location) -> str:
-    """The place as Hadoop writes it: a local one with a single slash."""
+    """The path as Hadoop writes it: a local one with a single slash."""
     return f"file:{place.resolve()}" if isinstance(place, Path) else written_to(place)

@@ -1,4 +1,4 @@
-"""What libraries say of a full disk, far behind the first line of their errors."""
+"""Detects a full disk in errors of libraries, which mention it far after the first line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FULL: Final = re.compile("No space left on device|Disk quota exceeded|File too 
 
 
 def of_full_disk(text: str) -> str:
-    """That a disk is full, and what to do, if an error says so; else nothing.
+    """A message that the disk is full, and what to do, if the error says so; else empty.
 
     >>> of_full_disk("IO Error: Could not write file: No space left on device")
     'no space left on device; make room and run the command again'

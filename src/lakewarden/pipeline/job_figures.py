@@ -1,4 +1,4 @@
-"""Figures of jobs that run again and again, for Prometheus: a text file, or a push gateway."""
+"""Metrics of recurring jobs, for Prometheus: a text file, or a push gateway."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, REPORT, VERSIONS
 
 GROUPING: Final = "lakewarden_pipeline"
-"""The job that the push gateway files the figures under."""
+"""The job label of the metrics in the push gateway."""
 
 PUSH_SECONDS: Final = 10.0
 
 
 class JobFigures:
-    """The figures; a job is named after its verb and its output folder."""
+    """The metrics; a job is named after its verb and its output folder."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -50,7 +50,7 @@ class JobFigures:
         return Gauge(f"lakewarden_pipeline_{name}", meaning, labels, registry=self._registry)
 
     def ran(self, job: str, out: Location | None, code: int, seconds: float, now: float) -> None:
-        """Notes a run of a job that ended `now`; with a code above 1 it failed."""
+        """Records a run of a job that ended `now`; with a code above 1 it failed."""
         self._ran.labels(job).set(now)
         self._seconds.labels(job).set(seconds)
         self._code.labels(job).set(code)
@@ -73,16 +73,16 @@ class JobFigures:
             self._quarantined.labels(job).set(aside / came_in if came_in else 0.0)
 
     def round_ended(self, outcome: str, late: int) -> None:
-        """Notes a round, and how many moments passed at which another one should have begun."""
+        """Records a round, and how many scheduled starts of further rounds it missed."""
         self._rounds.labels(outcome).inc()
         self._late.inc(late)
 
     def write(self, file: Location) -> None:
-        """Writes them for the text file collector of Prometheus' node exporter, in one step."""
+        """Writes a file for the text file collector of Prometheus' node exporter, atomically."""
         write_to_textfile(str(file), self._registry)
 
     def push(self, gateway: str) -> None:
-        """Sends them to a push gateway. Raises `Unavailable`."""
+        """Sends the metrics to a push gateway. Raises `Unavailable`."""
         try:
             push_to_gateway(gateway, GROUPING, self._registry, timeout=PUSH_SECONDS)
         except OSError as error:

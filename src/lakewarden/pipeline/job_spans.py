@@ -1,8 +1,9 @@
-"""A job and its stages as spans of OpenTelemetry, if its variables ask for traces.
+"""A job and its stages as OpenTelemetry spans, if OpenTelemetry's variables ask for traces.
 
-A stage is sent as soon as it has ended, so the trace of a job that is killed has what was done.
-Told are names of stages, counts and kinds of errors: no path, no name of a user, no message. What
-fails of it is told once and stops no job.
+A stage is sent as soon as it has ended: the trace of a job that is killed shows its finished
+stages. Spans contain names of stages, counts and kinds of errors: no path, no name of a user, no
+message. If sending fails, one warning is shown and the job continues.
+
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from lakewarden.telemetry.span_sender import SpanSender
 
 SERVICE: Final = "lakewarden-pipeline"
-"""The name of the service, unless a variable gives another one."""
+"""The service name, unless a variable sets another one."""
 
 SpanAttributes = dict[str, str | int]
 """The attributes of a span, by their names."""
@@ -32,7 +33,7 @@ SpanAttributes = dict[str, str | int]
 
 @dataclass(slots=True)
 class _Trace:
-    """The spans of a job that go on, the innermost last; None: one that could not be begun."""
+    """The open spans of a job, the innermost last; None: a span that could not be started."""
 
     sender: SpanSender
     warn: Warn
@@ -43,7 +44,7 @@ class _Trace:
         span = None
         try:
             span = self.sender.begin(name, self.going_on[-1] if self.going_on else None, ago=ago)
-        except Exception as error:  # noqa: BLE001 — traces are no reason not to work
+        except Exception as error:  # noqa: BLE001 — a trace must not fail the job
             self._fail(error)
         self.going_on.append(span)
 
@@ -53,7 +54,7 @@ class _Trace:
             return
         try:
             self.sender.end(span, told)
-        except Exception as error:  # noqa: BLE001 — traces are no reason not to work
+        except Exception as error:  # noqa: BLE001 — a trace must not fail the job
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
@@ -67,7 +68,7 @@ _current: ContextVar[_Trace | None] = ContextVar("trace", default=None)
 
 @contextmanager
 def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator[None]:
-    """Around a job that makes a version of `out`; `run_id` is that of OpenLineage's events."""
+    """Traces a job that makes a version of `out`; `run_id` is that of OpenLineage's events."""
     sender = environment.span_sender(SERVICE, lambda why: warn(f"no traces are sent: {why}"))
     if sender is None:
         yield
@@ -79,7 +80,7 @@ def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator
             if run_id:
                 told["openlineage.run_id"] = run_id
             yield
-            with suppress(Exception):  # what cannot be read now is not told
+            with suppress(Exception):  # attributes that cannot be read are left out
                 told.update(_output_attributes(out))
     finally:
         _current.reset(token)
@@ -87,7 +88,7 @@ def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator
 
 
 def _output_attributes(out: Location) -> SpanAttributes:
-    """The version of the output that counts now, and the rows of its tables."""
+    """The current version of the output, and the number of rows of its tables."""
     made = dataset(out)
     if made.rows is None:
         return {}
@@ -96,7 +97,7 @@ def _output_attributes(out: Location) -> SpanAttributes:
 
 @contextmanager
 def _span(name: str, ago: float = 0.0) -> Iterator[SpanAttributes]:
-    """What is done inside is a span, with what is told of it."""
+    """A span around the block; yields its attributes."""
     told: SpanAttributes = {}
     trace = _current.get()
     if trace is None:
@@ -114,7 +115,7 @@ def _span(name: str, ago: float = 0.0) -> Iterator[SpanAttributes]:
 
 @dataclass(slots=True)
 class StageSpan:
-    """What is told of a stage once it is done; `reused`: an earlier run did it."""
+    """The attributes of a finished stage; `reused`: an earlier run did it."""
 
     counts: Mapping[str, Any] = field(default_factory=dict)
     reused: bool = False
@@ -122,7 +123,7 @@ class StageSpan:
 
 @contextmanager
 def stage_span(name: str, began: float | None = None) -> Iterator[StageSpan]:
-    """Around a stage of the job, or after it, if it `began` at that moment of `time.monotonic`."""
+    """A span around a stage; or after it, if it `began` at that `time.monotonic`."""
     stage = StageSpan()
     with _span(name, 0.0 if began is None else time.monotonic() - began) as told:
         yield stage
@@ -131,7 +132,7 @@ def stage_span(name: str, began: float | None = None) -> Iterator[StageSpan]:
 
 
 def sums(counts: Mapping[str, Any]) -> dict[str, int]:
-    """The counts that are numbers, and the sums of tables of them, whose keys may be names.
+    """The counts that are numbers, and the sums of nested counts, whose keys may be names.
 
     >>> sums({"rows": 7, "here": True, "reasons": {"no type": 2, "no name": 3}, "missing": ["x"]})
     {'rows': 7, 'reasons': 5}

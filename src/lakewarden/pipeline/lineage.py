@@ -1,9 +1,9 @@
-"""OpenLineage events of jobs: what each read, what it made, and how it ended.
+"""OpenLineage events of jobs: their inputs, their output, and how they ended.
 
-The client takes its transport from its own variables and file (`OPENLINEAGE_URL`,
-`OPENLINEAGE_CONFIG`, `OPENLINEAGE__TRANSPORT__…`, `openlineage.yml`); without any of them nothing
-is sent, and the client is not loaded. An event that cannot be sent is told and stops no job.
-Addresses of databases and systems are named without credentials.
+The client reads its transport from its own variables and file (`OPENLINEAGE_URL`,
+`OPENLINEAGE_CONFIG`, `OPENLINEAGE__TRANSPORT__…`, `openlineage.yml`). Without any of them nothing
+is sent, and the client is not loaded. If an event cannot be sent, a warning is shown and the job
+continues. Addresses of databases and systems are named without credentials.
 
 Source: OpenLineage, specification 2-0-2, and its naming of datasets.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from openlineage.client.facet_v2 import DatasetFacet
 
 NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
-"""The variable that names the namespace of jobs, as for other producers."""
+"""The variable with the namespace of jobs, as for other producers."""
 
 PRODUCER: Final = f"urn:lakewarden:{__version__}"
 _VARIABLE: Final = "OPENLINEAGE_"
@@ -44,7 +44,7 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What a job reads or makes: where it is, its name there; of a folder of ours its content."""
+    """An input or output of a job: its place and name; for a folder of ours also its content."""
 
     namespace: str
     name: str
@@ -53,7 +53,7 @@ class Dataset:
 
 
 def dataset(place: str | Location) -> Dataset:
-    """The dataset at a path, or at an address, whose credentials and query are left out.
+    """The dataset at a path or an address, without credentials and query.
 
     >>> dataset("postgresql+psycopg://ana:secret@db:5432/estate?sslmode=require")
     Dataset(namespace='postgresql+psycopg://db:5432', name='estate', version='', rows=None)
@@ -75,7 +75,7 @@ def dataset(place: str | Location) -> Dataset:
 
 
 def _content(path: Location) -> tuple[str, int | None]:
-    """The version of a folder of ours, and how many rows its tables have."""
+    """The version of a folder of ours, and the number of rows of its tables."""
     try:
         manifest = json.loads((path / MANIFEST).read_text("utf-8"))
         return str(manifest["version"]), sum(t["rows"] for t in manifest["tables"].values())
@@ -87,9 +87,10 @@ def _content(path: Location) -> tuple[str, int | None]:
 def recorded(
     job: str, reads: Sequence[str | Location], out: Location, *, warn: Warn = lambda _: None
 ) -> Iterator[str]:
-    """Tells of a run of the job: that it starts, then that it is complete or failed, and why.
+    """Sends the events of one run: its start, then its completion or failure with the reason.
 
-    Yields the id of the run; it is empty where nothing is told.
+    Yields the id of the run; it is empty if no events are sent.
+
     """
     client = _client(warn)
     if client is None:
@@ -109,7 +110,7 @@ def recorded(
 
 
 def is_configured(variables: Mapping[str, str] = os.environ) -> bool:
-    """Whether the client was told where events go."""
+    """Whether the client is configured to send events."""
     told = any(name.startswith(_VARIABLE) and name != NAMESPACE for name in variables)
     return told or any(Path(file).expanduser().is_file() for file in _FILES)
 
@@ -126,7 +127,7 @@ def _loaded(warn: Warn) -> OpenLineageClient | None:
         return None
     try:
         return OpenLineageClient()
-    except Exception as error:  # noqa: BLE001 — its settings are checked by the client, in its ways
+    except Exception as error:  # noqa: BLE001 — the client checks its settings and raises any error
         warn(f"no lineage is sent: {error}")
         return None
 
@@ -146,7 +147,7 @@ class _Run:
         """Sends an event."""
         try:
             self.client.emit(self._event(state, error))
-        except Exception as failure:  # noqa: BLE001 — each transport fails in its own ways
+        except Exception as failure:  # noqa: BLE001 — each transport raises its own errors
             self.warn(f"lineage was not sent: {failure}")
 
     def _event(self, state: str, error: str) -> RunEvent:
@@ -180,7 +181,7 @@ def _input(of: Dataset) -> InputDataset:
 
 
 def _output(of: Dataset, *, is_made: bool) -> OutputDataset:
-    """What is made; before it is, the folder still has the content of the version before."""
+    """The output; until it is made, the folder still has the content of the previous version."""
     from openlineage.client.event_v2 import OutputDataset
     from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
 

@@ -1,8 +1,10 @@
-"""The job that links: which entities of ingested realms are one asset, by rules.
+"""The link job: finds the entities of ingested realms that are one asset, by rules.
 
-What fits one pattern in two realms with equal variables is linked, if there is one such entity
-in either. Where there are several, and where rules lead from one entity to different ones of a
-realm, at once or over others, nothing says which is meant: these are named and not linked.
+Entities of two realms that match one pattern with equal variables are linked, if exactly one entity
+in each realm matches. The case is ambiguous if several match, or if rules lead from one entity to
+different entities of a realm, directly or through other links. Ambiguous entities are reported and
+not linked.
+
 """
 
 from __future__ import annotations
@@ -43,16 +45,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MAX_NAMES: Final = 10_000
-"""How many entities a report names, the ambiguous ones first; it counts all of them."""
+"""How many entities a report names, the ambiguous ones first; all of them are counted."""
 
 AMBIGUOUS: Final = "ambiguous"
 ALONE: Final = "no counterpart"
 OUTSIDE: Final = "fits no rule"
 MAX_CLASHES: Final = 100
-"""How many classes that contradict themselves a report shows link by link."""
+"""How many contradictory classes a report shows link by link."""
 
 REASONS: Final = (AMBIGUOUS, ALONE, OUTSIDE)
-"""Why an entity of a type that the rules speak of is not linked."""
+"""Why an entity of a type that the rules mention is not linked."""
 
 _END = ("realm", "type", "name")
 _STATUS: Final = {OUTSIDE: 0, ALONE: 1, AMBIGUOUS: 2}
@@ -60,7 +62,7 @@ _LINKED: Final = 3
 
 
 class Unlinked(NamedTuple):
-    """An entity that is not linked, and why."""
+    """An entity that is not linked, and the reason."""
 
     realm: str
     type: str
@@ -70,11 +72,13 @@ class Unlinked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run linked, and what it did not.
+    """The entities that a run linked, and those that it did not.
 
-    `links` by rule, `linked` entities by realm, `left` by realm and reason; `named` are at most
-    `MAX_NAMES` of those that are not linked; `clashes` are the links, each clear alone, that would
-    have made two entities of one realm the same asset, by class, at most `MAX_CLASHES` classes.
+    `links` by rule, `linked` entities by realm, `left` by realm and reason. `named` are at most
+    `MAX_NAMES` of the entities that are not linked. `clashes` are links that are clear one by one
+    but together would make two entities of one realm the same asset; by class, at most
+    `MAX_CLASHES` classes.
+
     """
 
     links: Mapping[str, int]
@@ -101,7 +105,7 @@ Result = RunResult[Manifest, Report]
 
 @dataclass(frozen=True, slots=True)
 class _Realm:
-    """A realm that was ingested: its system, where its entities are, and their digest."""
+    """An ingested realm: its system, the location of its entities, and their digest."""
 
     name: str
     system: System
@@ -120,8 +124,9 @@ def link(
 ) -> Result:
     """Links the entities of ingested directories, by the rules of a file, into `out`.
 
-    Spark has to reach the directories and `out` under the paths that are valid here. Raises
-    `BadInput` for what is wrong with rules and directories; `out` then holds what it held.
+    Spark must reach the directories and `out` under the same paths as this process. Raises
+    `BadInput` for errors in rules and directories; `out` is then unchanged.
+
     """
     parsed_rules = link_rules.read(rules)
     read = {name: _opened(name, realms[name]) for name in parsed_rules.realms if name in realms}
@@ -158,7 +163,7 @@ def link(
 def _written(
     pairs: DataFrame, rules: Rules, link_draft: LinkDraft
 ) -> tuple[DataFrame, list[Row], list[list[Row]]]:
-    """The pairs, the links that are written of them, and classes that contradict themselves."""
+    """The pairs, the links written from them, and contradictory classes."""
     _write(pairs, link_draft)
     rows = rows_of(link_draft.links)
     clashes = clashing(rows, rules.never)
@@ -170,7 +175,7 @@ def _written(
 
 
 def _opened(name: str, path: Location) -> _Realm:
-    """An ingested realm; raises `BadInput` where its entities are not what its manifest says."""
+    """An ingested realm; raises `BadInput` if its entities differ from its manifest."""
     manifest = directory_manifest.read_manifest(path)
     place = folder_of(path, manifest) / "entities"
     content = content_of(place, "entities")
@@ -181,7 +186,7 @@ def _opened(name: str, path: Location) -> _Realm:
 
 
 def _entities(spark: SparkSession, realm: _Realm, rules: Rules) -> DataFrame:
-    """The entities of the types that the rules speak of."""
+    """The entities of the types that the rules mention."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     frame = spark.read.schema(spark_schema("entities")).parquet(read_from(realm.place))
@@ -190,9 +195,10 @@ def _entities(spark: SparkSession, realm: _Realm, rules: Rules) -> DataFrame:
 
 
 def _matches(entities: Mapping[str, DataFrame], rules: Rules) -> DataFrame:
-    """Every entity that fits a rule's pattern: the rule, the key that it has, the entity.
+    """Every entity that matches a rule's pattern: the rule, the resulting key, the entity.
 
-    `many` are those of its realm that have the key.
+    `many` is the number of entities of its realm with the same key.
+
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
@@ -225,7 +231,7 @@ def _variable(java: str, place: int, rule: Rule) -> Column:
 
 
 def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
-    """Pairs of entities that one rule links, once each: those that are ambiguous are marked."""
+    """Pairs of entities that one rule links, once each, with ambiguous ones marked."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     alone = matches.filter("many = 1")
@@ -254,7 +260,7 @@ def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
 
 
 def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], link_draft: LinkDraft) -> DataFrame:
-    """The pairs, those of classes that contradict themselves marked as ambiguous, too."""
+    """The pairs, with those of contradictory classes marked as ambiguous, too."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     place = link_draft.scratch / "clashes"
@@ -266,14 +272,14 @@ def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], link_draft: Link
 
 
 def _materialized(frame: DataFrame, link_draft: LinkDraft, name: str) -> DataFrame:
-    """The same rows, written down, so that they are computed once."""
+    """The same rows, stored, to compute them only once."""
     place = link_draft.scratch / name
     frame.write.parquet(written_to(place))
     return frame.sparkSession.read.schema(frame.schema).parquet(read_from(place))
 
 
 def _write(pairs: DataFrame, link_draft: LinkDraft) -> None:
-    """Writes the links in order, in place of those that were written."""
+    """Writes the links in order, and replaces those written before."""
     remove_tree(link_draft.links, ignore_errors=True)
     links = pairs.filter(f"not {AMBIGUOUS}").select(*COLUMNS).orderBy(*COLUMNS)
     links.write.option("compression", "zstd").parquet(written_to(link_draft.links))
@@ -283,10 +289,10 @@ def _write(pairs: DataFrame, link_draft: LinkDraft) -> None:
 
 
 def _status(entities: Mapping[str, DataFrame], matches: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Every entity of the types that the rules speak of, once, with what became of it.
+    """Every entity of the types that the rules mention, once, with its outcome.
 
-    `status` is the number of the best that any rule could do: see `REASONS`, whose end is
-    being linked.
+    `status` is the number of the best outcome over all rules: see `REASONS`; linked is the best.
+
     """
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -330,7 +336,7 @@ def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) ->
 
 
 def _ends(pairs: DataFrame) -> DataFrame:
-    """The entities at either end."""
+    """The entities at both ends."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     frames = [
@@ -341,7 +347,7 @@ def _ends(pairs: DataFrame) -> DataFrame:
 
 
 def clashing(rows: Sequence[Row], never: Iterable[Link] = ()) -> list[list[Row]]:
-    """The links of each class that holds two entities of one realm, or two kept apart; in order.
+    """The links of each class that holds two entities of one realm, or two that must stay apart.
 
     >>> ab = ("a", "t", "x", "b", "t", "x", "first")
     >>> bc = ("b", "t", "x", "c", "t", "x", "second")
@@ -376,21 +382,21 @@ def _end(cells: Sequence[str]) -> Asset:
 
 
 class _Classes:
-    """What is joined over and over; each class goes by one of its entities."""
+    """Classes of linked entities (union-find); each class is named by one of its entities."""
 
     def __init__(self) -> None:
         self._above: dict[Asset, Asset] = {}
 
     def join(self, first: Asset, second: Asset) -> None:
-        """Makes the classes of both one."""
+        """Merges the classes of both."""
         above, below = sorted((self.of(first), self.of(second)))
         self._above[below] = self._above[above] = above
 
     def of(self, end: Asset) -> Asset:
-        """The entity by which a class goes; one that is not joined is alone."""
+        """The entity that names a class; an entity without links names its own."""
         at = end
         while (above := self._above.get(at, at)) != at:
-            # Every second step is left out the next time.
+            # Path halving: shortens the path of the next lookup.
             self._above[at] = self._above.get(above, above)
             at = above
         return at

@@ -1,11 +1,12 @@
-"""A directory of links: what is in it, and how it is written and read. Reading needs no Spark.
+"""A directory of links: its content, and how to write and read it. Reading needs no Spark.
 
-    DIR/manifest.json                the version that counts, with a digest of its links
-    DIR/versions/N/links/*.parquet   both ends of each link, and the rule that says so
-    DIR/versions/N/report.json       what was linked, and what was not; for people
+        DIR/manifest.json                the current version, with a digest of its links
+        DIR/versions/N/links/*.parquet   both ends of each link, and the rule that made it
+        DIR/versions/N/report.json       what was linked, and what was not; for people
 
-A writer makes a version beside the others and switches the manifest last: whoever reads sees
-the old version or the new one. The same links again make no new version.
+A writer makes a version beside the others and switches the manifest last: readers see the old
+version or the new one. Equal links make no new version.
+
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A realm whose entities were linked: its model, and the digest of what was read."""
+    """A realm whose entities were linked: its model, and the digest of its entities."""
 
     realm: str
     model: str
@@ -60,7 +61,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a directory holds; holds no time, so that the same input gives the same manifest."""
+    """The content of a directory; holds no time: the same input gives the same manifest."""
 
     keeper: str
     rules: str
@@ -91,7 +92,7 @@ class Linked:
 
 
 def is_links(path: Location) -> bool:
-    """Whether a directory says of itself that it holds links."""
+    """Whether the manifest of a directory says that it holds links."""
     try:
         data = json.loads((path / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -100,7 +101,7 @@ def is_links(path: Location) -> bool:
 
 
 def read(path: Location) -> Linked:
-    """The links of a directory. Raises `BadInput` for one that is none or is damaged."""
+    """The links of a directory. Raises `BadInput` if it holds none or is damaged."""
     manifest = read_manifest(path)
     rows = rows_of(folder_of(path, manifest) / KIND)
     if (len(rows), digest(rows)) != (manifest.rows, manifest.sha256):
@@ -109,7 +110,7 @@ def read(path: Location) -> Linked:
 
 
 def read_manifest(path: Location) -> Manifest:
-    """The manifest of a directory; raises `BadInput` when there is none of this format."""
+    """The manifest of a directory; raises `BadInput` if there is none of this format."""
     file = path / MANIFEST
     if not is_links(path):
         raise BadInput("no directory of links", where=str(path))
@@ -150,7 +151,7 @@ def rows_of(folder: Location) -> list[Row]:
 
 
 def write_rows(rows: Sequence[Row], folder: Location) -> None:
-    """Writes rows as `rows_of` reads them, into a new folder."""
+    """Writes rows to a new folder in the format that `rows_of` reads."""
     folder.mkdir(parents=True)
     columns = [pa.array([row[at] for row in rows], pa.string()) for at in range(len(COLUMNS))]
     write_table(pa.table(columns, names=list(COLUMNS)), folder / "part-0.parquet")
@@ -166,7 +167,7 @@ def digest(rows: Sequence[Row]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LinkDraft:
-    """The next version of a directory; `previous` is the manifest that counts now."""
+    """The next version of a directory; `previous` is the current manifest."""
 
     out: Location
     previous: Manifest | None
@@ -174,16 +175,16 @@ class LinkDraft:
 
     @property
     def scratch(self) -> Location:
-        """A folder that is gone after the run."""
+        """A folder that is removed after the run."""
         return self.new.scratch(_SCRATCH)
 
     @property
     def links(self) -> Location:
-        """Where the links are written."""
+        """The folder that the links are written to."""
         return self.new.folder / KIND
 
     def finish(self, manifest: Manifest, report: Mapping[str, Any]) -> tuple[Manifest, bool]:
-        """The manifest that counts now, and whether it is a new one."""
+        """The current manifest, and whether it is a new one."""
         before = self.previous
         if before is not None and before == replace(manifest, version=before.version):
             return before, False
@@ -197,10 +198,10 @@ class LinkDraft:
 
 @contextmanager
 def draft(out: Location) -> Iterator[LinkDraft]:
-    """A draft of the next version of a directory, which is made if it is not there.
+    """A draft of the next version of a directory, which is created if missing.
 
-    Raises `BadInput` when the folder is somebody else's, `Conflict` when another process works
-    on it.
+    Raises `BadInput` if the folder holds something else, `Conflict` if another process works on it.
+
     """
     if out.exists() and not is_links(out):
         ours = {VERSIONS, NEW, _SCRATCH, LOCK}

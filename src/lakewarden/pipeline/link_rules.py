@@ -1,4 +1,4 @@
-"""Files of the rules that say which entities are one asset; see `service.link_rules`."""
+"""Files with the rules that say which entities are one asset; see `service.link_rules`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Which jobs are small: they are done in this process, and no Spark is started for them.
+"""Decides which jobs are small: they run in this process, without Spark.
 
-A query costs Spark a tenth of a second and more whatever its size, its start some seconds, and a
-job asks some fifty. What is done here calls the functions that tasks call elsewhere, or is held by
-tests to what Spark makes of the same input.
+A query on Spark takes at least a tenth of a second, its start some seconds, and a job makes about
+fifty queries. The code for small jobs either calls the same functions that tasks call elsewhere, or
+tests compare it with the results of Spark on the same input.
+
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = 200_000
-"""How many rows all tables of an input may have together."""
+"""The largest total number of rows of an input's tables."""
 
 BYTES = 16 * 1024 * 1024
-"""How large files of texts may be together, whose rows nobody has counted yet."""
+"""The largest total size of text files whose rows have not been counted yet."""
 
 
 def has_few(rows: int, spark: SparkSession) -> bool:
-    """Whether so many rows are worked on here. Never where Spark is configured to run elsewhere."""
+    """Whether this many rows are processed here. Never if Spark is configured to run elsewhere."""
     return rows <= ROWS and runs_here(spark)
 
 
 def has_little(size: int, spark: SparkSession) -> bool:
-    """The same of files of so many bytes."""
+    """The same for files with this many bytes."""
     return size <= BYTES and runs_here(spark)

@@ -1,4 +1,4 @@
-"""How much memory a job takes, with everything that it started: Spark's Java, Python workers."""
+"""Memory use of a job, including the processes it started: Spark's Java, Python workers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LIMITS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-"""Where a container says how much it may have; a number, or a word for no limit."""
+"""Where a container finds its memory limit; a number, or a word for no limit."""
 
 
 def machine_bytes() -> int:
-    """The memory of this machine, or of the container that this is."""
+    """The memory of this machine, or of this container."""
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for place in _LIMITS:
         with suppress(OSError, ValueError):
@@ -31,19 +31,19 @@ def machine_bytes() -> int:
 
 
 class Peak:
-    """The most that was seen. `bytes` counts what processes share once for each; 0: unknown."""
+    """The peak seen so far. `bytes` counts shared memory once per process; 0: unknown."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
     def look(self) -> None:
-        """Takes what this process and all below it hold right now."""
+        """Measures what this process and all its descendants use right now."""
         self.bytes = max(self.bytes, sum(map(_resident, _below(os.getpid()))))
 
 
 @contextmanager
 def peak() -> Iterator[Peak]:
-    """Looks every half second while the block runs. Where there is no /proc, nothing is seen."""
+    """Measures every half second while the block runs. Without /proc, nothing is measured."""
     measured, over = Peak(), threading.Event()
 
     def watch() -> None:
@@ -61,7 +61,7 @@ def peak() -> Iterator[Peak]:
 
 
 def _below(root: int) -> list[int]:
-    """The process and all that descend from it."""
+    """The process and all its descendants."""
     members: dict[int, list[int]] = {}
     for folder in _PROC.glob("[0-9]*"):
         parent = _field(folder / "status", "PPid:")
@@ -82,6 +82,6 @@ def _field(file: Path, name: str) -> int | None:
         for line in file.read_text().splitlines():
             if line.startswith(name):
                 return int(line.split()[1])
-    except (OSError, ValueError):  # it has ended meanwhile
+    except (OSError, ValueError):  # the process has ended
         pass
     return None

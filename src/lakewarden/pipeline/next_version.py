@@ -1,15 +1,15 @@
-"""The next version of a folder: written where no reader looks, then switched to in one step.
+"""The next version of a folder: written out of sight of readers, then made current atomically.
 
-On a file system one process at a time works on a folder: it holds OUT/.lock, writes to OUT/.new,
-and renames that when it is whole.
+On a file system, one process at a time works on a folder: it holds OUT/.lock, writes to OUT/.new,
+and renames that when it is complete.
 
-An object store has no locks and no renames, and HDFS is used in the same way. There a writer reads
-the entity tag of the manifest, takes a number for itself by creating OUT/versions/N.json where
-there is none, writes its version in place, and switches the manifest on the condition that its tag
-is still the same: of writers that began from the same version one wins, the others get `Conflict`.
-N.json then gets the text of the manifest. One that stays empty is of a writer that failed, or is at
-work; once a version with a higher number counts, that writer cannot win any more, and what it wrote
-is swept.
+An object store has no locks and no renames; HDFS is used in the same way. There a writer reads the
+entity tag of the manifest and reserves a number by creating OUT/versions/N.json, which must not
+exist yet. It writes its version in place, and switches the manifest on the condition that the tag
+has not changed. Of writers that started from the same version one wins, the others get `Conflict`.
+N.json then gets the text of the manifest. An N.json that stays empty belongs to a writer that
+failed or is still working. Once a version with a higher number is current, that writer cannot win
+any more, and its files are swept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from lakewarden.pipeline.version_folder import (
 )
 
 _FIRST: Final = "first"
-"""Stands for the tag of a manifest that is not there yet."""
+"""Stands for the tag of a manifest that does not exist yet."""
 
 
 class NextVersion(Protocol):
@@ -46,36 +46,36 @@ class NextVersion(Protocol):
 
     @property
     def folder(self) -> Location:
-        """Where the version is written."""
+        """The folder that the version is written to."""
         ...
 
     @property
     def number(self) -> int:
-        """The number of the version, which no version had before."""
+        """The number of the version, unused by any earlier version."""
         ...
 
     def publish(self, manifest: str) -> None:
-        """Makes the version the one that counts: a reader sees the old or the new one.
+        """Makes the version the current one: a reader sees the old or the new one.
 
-        Raises `Conflict` when another writer was faster, `Unavailable` when it is not known
-        which version counts.
+        Raises `Conflict` if another writer was faster, `Unavailable` if it is unknown which version
+        is current.
         """
         ...
 
     def scratch(self, name: str) -> Location:
-        """The folder of this name for what is gone after the run; no other writer looks there."""
+        """The folder of this name for temporary files of the run; no other writer looks there."""
         ...
 
     def work(self, name: str) -> Location:
-        """The folder of this name for what a run from the same version may take over."""
+        """The folder of this name for results that a later run from the same version may reuse."""
         ...
 
 
 @contextmanager
 def next_version(out: Location) -> Iterator[NextVersion]:
-    """The next version of a folder, which is made if it is not there.
+    """The next version of a folder, which is created if missing.
 
-    Raises `Conflict` while another process works on it; on an object store `publish` does.
+    Raises `Conflict` while another process works on it; on an object store, `publish` raises it.
     """
     if not isinstance(out, RemotePath):
         with locked(out):
@@ -86,7 +86,7 @@ def next_version(out: Location) -> Iterator[NextVersion]:
         yield version
     except BaseException:
         if not version.is_switched:
-            # Its number stays taken: tasks that outlive the run may still write there.
+            # Its number stays reserved: tasks that outlive the run may still write there.
             with suppress(Unavailable):
                 remove_tree(version.folder)
         raise
@@ -124,9 +124,9 @@ class _LocalVersion:
 
 @dataclass(slots=True)
 class _RemoteVersion:
-    """See `NextVersion`; `base` is the tag of the manifest from which the writer began.
+    """See `NextVersion`; `base` is the tag of the manifest that the writer started from.
 
-    `is_switched`: the switch was tried, so the version may count.
+    `is_switched`: the switch was attempted, so the version may be current.
     """
 
     out: RemotePath
@@ -144,14 +144,14 @@ class _RemoteVersion:
         try:
             file.store.put_if(file.key, manifest.encode(), self.base)
         except Conflict:
-            # The answer to a put of our own may have been lost, and the put been tried again.
-            # If another version followed meanwhile, its writer has said that this one counted.
+            # The response to our own put may have been lost, and the put been retried. If another
+            # version followed meanwhile, its writer has recorded that this one was current.
             known = (_read(file), _read(_taken(self.out, self.number)))
             if manifest.encode() not in known:
                 remove_tree(self.folder)
                 raise Conflict(f"another process wrote to `{self.out}`; try again") from None
         _taken(self.out, self.number).write_text(manifest, "utf-8")
-        with suppress(Unavailable):  # the version counts; the next writer sweeps
+        with suppress(Unavailable):  # the version is current; the next writer sweeps
             _sweep_losers(self.out, self.number)
 
     def scratch(self, name: str) -> RemotePath:
@@ -161,14 +161,14 @@ class _RemoteVersion:
         return self.out / f"{name}-{_plain(self.base)}"
 
     def drop(self) -> None:
-        """Removes what was written of a version that does not count."""
+        """Removes the files of a version that did not become current."""
         remove_tree(self.folder)
         _taken(self.out, self.number).unlink(missing_ok=True)
 
 
 def _begun(out: RemotePath) -> _RemoteVersion:
-    # The tag comes first: if the manifest is switched while the writer looks around, its own
-    # switch is refused.
+    # The tag comes first: if the manifest is switched after that, the writer's own switch is
+    # rejected.
     base = None
     with suppress(FileNotFoundError):
         content, base = (out / MANIFEST).read_tagged()
@@ -193,11 +193,11 @@ def _taken(out: RemotePath, number: int) -> RemotePath:
 
 
 def _repair(out: RemotePath, manifest: bytes) -> None:
-    """Says of the version that counts that it does, where its writer was killed before."""
+    """Records the manifest of the current version in its N.json, if a kill prevented that."""
     try:
         number = int(json.loads(manifest)["version"])
     except (KeyError, TypeError, ValueError):
-        return  # its readers refuse it
+        return  # readers reject it
     if not _read(_taken(out, number)):
         _taken(out, number).write_bytes(manifest)
 
@@ -210,7 +210,7 @@ def _read(file: RemotePath) -> bytes:
 
 
 def _sweep_losers(out: RemotePath, newest: int) -> None:
-    """Removes what is left of writers that began before the newest version, and cannot win."""
+    """Removes the files of writers that started before the newest version and cannot win."""
     versions = out / VERSIONS
     for name, size in versions.store.children(versions.key):
         number = name.removesuffix(TAKEN)
@@ -221,7 +221,7 @@ def _sweep_losers(out: RemotePath, newest: int) -> None:
 
 
 def sweep_scratch(out: Location, name: str, newest: int) -> None:
-    """Removes the scratch folders of this name of writers that are done, or cannot win."""
+    """Removes the scratch folders of this name whose writers have finished or cannot win."""
     if isinstance(out, RemotePath):
         with suppress(Unavailable):  # the next writer sweeps
             for folder in (out / name).iterdir():
@@ -230,17 +230,18 @@ def sweep_scratch(out: Location, name: str, newest: int) -> None:
 
 
 def sweep_work(out: Location, name: str) -> None:
-    """Removes the work folders in the one of this name of runs from versions before."""
+    """Removes the work folders below this name that belong to runs from earlier versions."""
     if isinstance(out, RemotePath):
         folders = list((out / name).iterdir())
-        # Asked after the folders were listed: one from a newer version is not among them.
+        # Read after the folders were listed: a folder of a newer version is not among them.
         try:
             now = _plain((out / MANIFEST).stat().tag)
         except FileNotFoundError:
             return
         for folder in folders:
             if not folder.name.endswith(f"-{now}"):
-                # First what says that a stage is finished: a kill must not leave that alone.
+                # First the markers of finished stages: a kill must not leave a marker without its
+                # files.
                 for marker in folder.glob("*.json"):
                     marker.unlink(missing_ok=True)
                 remove_tree(folder)

@@ -1,7 +1,8 @@
-"""This package as the workers of a cluster get it: in an archive, sent when a session starts.
+"""This package for the workers of a cluster: an archive that is sent when a session starts.
 
-Tasks call functions of this package by name, so that workers must have it, and the same as the
-driver has. What it needs (NumPy, PyArrow, …) is compiled and cannot travel with it.
+Tasks call functions of this package by name, so workers need the same version of it as the driver.
+Its dependencies (NumPy, PyArrow, …) are compiled and cannot be sent with it.
+
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _SENT: Final = (".py", ".toml")
 
 
 def send(session: SparkSession) -> None:
-    """Gives the workers of a session what they call of this package."""
+    """Sends this package to the workers of a session."""
     if not _ROOT.is_dir():
-        return  # it came in an archive itself, which `--py-files` gives to workers, too
+        return  # `--py-files` also sends its archive to the workers
     session.addArtifacts(str(_package_archive()), pyfile=True)
 
 
 @cache
 def _package_archive() -> Path:
-    """The archive, always in the same place: a session takes a name from one place only."""
+    """The archive, always at the same path: a session accepts a name from one path only."""
     # Workers that start later fetch it from there, so it stays until the end.
     folder = tempfile.mkdtemp(prefix="lakewarden-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -44,7 +45,7 @@ def archived(folder: Path) -> Path:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for file in sorted(file for file in _ROOT.rglob("*") if file.suffix in _SENT):
-            # An entry without a time of its own, so that the same files make the same bytes.
+            # An entry without a timestamp: the same files give the same bytes.
             entry = zipfile.ZipInfo(file.relative_to(_ROOT.parent).as_posix())
             archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
     data = content.getvalue()

@@ -1,4 +1,4 @@
-"""Tables as the jobs write them, and a digest of a table that no order of rows changes."""
+"""The tables that jobs write, and a digest of a table that is independent of row order."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 
 
 _ONE_GROUP: Final = 1 << 30
-"""Bytes of a group of rows, of which a file has one, then: no reader takes it in parts."""
+"""Size of a row group in bytes. A file then has one group: no reader reads it in parts."""
 
 
 _HERE: Final = 1 << 29
-"""Bytes of tables that are looked at in this process; of more, several tasks are faster."""
+"""Tables up to this total size in bytes are digested here; beyond, several tasks are faster."""
 
 _BATCH: Final = 1 << 14
-"""Rows that are looked at at once."""
+"""How many rows are digested at once."""
 
 _AT_ONCE: Final = 3
-"""Tables that are written at once: each holds what it joins with in memory."""
+"""How many tables are written at once: each holds its join tables in memory."""
 
 _PART: Final = 22
 _PARTS: Final = range(0, 64, _PART)
-"""Where the parts of a digest begin that are added up: of 2 ** 41 rows no sum has 64 bits."""
+"""Bit offsets of the parts that are summed per digest: for 2 ** 41 rows no sum has 64 bits."""
 
 _SCHEME: Final = "2:"
-"""Before digests that tell apart which cells are null. Those without are of earlier releases."""
+"""Prefix of digests that cover which cells are null. Earlier releases wrote none."""
 
 ONE_FILE: Final = "part-00000.parquet"
-"""What a table is called that is written as a whole."""
+"""The file name of a table that is written as one file."""
 
 
 def write(frame: DataFrame, place: Location, group_bytes: int = _ONE_GROUP) -> None:
-    """Writes a table; only its files of rows stay, and each is read by one task as a whole."""
+    """Writes a table; only its data files remain, and one task reads each as a whole."""
     options = {"compression": "zstd", "parquet.block.size": str(group_bytes)}
     frame.write.mode("overwrite").options(**options).parquet(written_to(place))
     keep_rows_only(place)
@@ -63,7 +63,7 @@ def write_all(
 ) -> None:
     """Writes tables, each to a folder of its name in `folder`, a few at a time.
 
-    While Spark plans one, or prepares what it joins with, its cores work on another.
+    While Spark plans one table, or prepares its joins, its cores work on another.
     """
     if not frames:
         return
@@ -75,18 +75,18 @@ def write_all(
     session = next(iter(frames.values())).sparkSession
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for _ in pool.map(inheritable_thread_target(session)(write_one), frames):
-            pass  # raises what the write has raised
+            pass  # raises the exception of the write
 
 
 def keep_rows_only(place: Location) -> None:
-    """Removes what Spark puts beside the files of rows."""
+    """Removes the files that Spark writes beside the data files."""
     for file in place.iterdir():
         if file.suffix != ".parquet":
             file.unlink()
 
 
 def batch(schema: pa.Schema, **columns: Any) -> pa.RecordBatch:
-    """Rows of which the columns not given are null; `what` is given."""
+    """A batch in which columns that are not given are null; the column `what` is required."""
     size = len(columns["what"])
     cells = [
         pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
@@ -96,25 +96,25 @@ def batch(schema: pa.Schema, **columns: Any) -> pa.RecordBatch:
 
 
 def put(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: Location) -> None:
-    """As `write`, from this process: one file, whose rows are in memory once."""
+    """Like `write`, from this process: one file, whose rows are in memory once."""
     put_table(pa.Table.from_batches([batch.cast(schema) for batch in batches], schema), place)
 
 
 def put_columns(columns: Iterable[Iterable[Any]], schema: pa.Schema, place: Location) -> None:
-    """As `put`, of values column by column."""
+    """Like `put`, for values by column."""
     arrays = [pa.array(list(c), f.type) for c, f in zip(columns, schema, strict=True)]
     put_table(pa.table(arrays, schema=schema), place)
 
 
 def put_table(rows: pa.Table, place: Location) -> None:
-    """As `put`, of a table."""
+    """Like `put`, for a table."""
     place.mkdir(parents=True, exist_ok=True)
     write_table(rows, place / ONE_FILE, compression="zstd")
 
 
 @contextmanager
 def writer(schema: pa.Schema, place: Location) -> Iterator[ParquetWriter]:
-    """Writes a table part by part, from this process, so that few rows are in memory."""
+    """Writes a table part by part, from this process, to keep few rows in memory."""
     place.mkdir(parents=True, exist_ok=True)
     with parquet_writer(place / ONE_FILE, schema, compression="zstd") as out:
         yield out
@@ -153,9 +153,10 @@ def read(spark: SparkSession, place: Location, schema: str) -> DataFrame:
 def content(frame: DataFrame) -> Content:
     """Rows and digest of a table.
 
-    The digest is the sum, and the exclusive or, of a 64-bit digest of each row: it tells tables
-    apart that differ by accident, wherever and in whatever order they were computed; but not by
-    which elements of lists are null.
+    The digest is the sum, and the exclusive or, of a 64-bit digest of each row. It does not depend
+    on where and in which order rows were computed. It distinguishes tables that differ by accident,
+    but not tables that differ only in which elements of lists are null.
+
     """
     return contents({"": frame})[""]
 
@@ -165,7 +166,7 @@ def contents_of(
 ) -> dict[str, Content]:
     """The contents of tables that were written to `folder`, each in a folder of its name.
 
-    Of more than `most_rows` in all of them Spark takes the digests.
+    Spark computes the digests if the tables have more than `most_rows` in total.
     """
     names = list(tables)
     is_small = sum(_bytes(folder / name) for name in names) <= _HERE
@@ -178,13 +179,13 @@ def contents_of(
 
 
 def _is_digestible(place: Location) -> bool:
-    """Whether a table has no numbers with fractions, which are digested by Spark only."""
+    """Whether a table has no floating-point columns, which only Spark digests."""
     schemas = (schema_of(file) for file in place.glob("*.parquet"))
     return not any(pa.types.is_floating(column.type) for schema in schemas for column in schema)
 
 
 def content_here(place: Location) -> Content:
-    """As `content` of a table that was written, without Spark."""
+    """Like `content`, for a written table, without Spark."""
     rows, sum, mixed = 0, 0, 0
     for part in _parts(place):
         part_sum, part_mixed = totals(part)
@@ -193,7 +194,7 @@ def content_here(place: Location) -> Content:
 
 
 def _parts(place: Location) -> Iterator[pa.Table]:
-    """The rows, so many at a time: few steps for many rows are faster than many for few."""
+    """The rows in batches: few steps over many rows are faster than many over few."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for file in parquet_files(place):
@@ -209,12 +210,12 @@ def _parts(place: Location) -> Iterator[pa.Table]:
 
 
 def count_rows(place: Location) -> int:
-    """How many rows a table has, from what its files say of themselves."""
+    """The number of rows of a table, from the metadata of its files."""
     return sum(metadata_of(file).num_rows for file in place.glob("*.parquet"))
 
 
 def _bytes(place: Location) -> int:
-    """The bytes of a table that was written, once they are unpacked."""
+    """The uncompressed size in bytes of a written table."""
     size = 0
     for file in place.glob("*.parquet"):
         metadata = metadata_of(file)
@@ -224,12 +225,12 @@ def _bytes(place: Location) -> int:
 
 
 def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
-    """The contents of some tables, looked at in one job."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    """The contents of several tables, computed in one Spark job."""
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     digests = [_digests(name, frame) for name, frame in frames.items()]
     by_table = union(digests).groupBy("table")
-    # In parts, whose sums are numbers of 64 bits: decimals take longer (decision 0122).
+    # Summed in parts that fit 64 bits: decimals take longer (decision 0122).
     parts = [F.shiftrightunsigned("row", at).bitwiseAND((1 << _PART) - 1) for at in _PARTS]
     totals = by_table.agg(F.count("*"), F.bit_xor("other"), *map(F.sum, parts)).collect()
     known = {
@@ -240,8 +241,8 @@ def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
 
 
 def _digests(name: str, frame: DataFrame) -> DataFrame:
-    """Both digests of each row, as `row_digest.row_digests` has them."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    """Both digests of each row, as in `row_digest.row_digests`."""
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     places = enumerate(frame.columns)
     bits = [F.when(F.col(column).isNull(), 1 << place).otherwise(0) for place, column in places]
@@ -258,7 +259,7 @@ def _content(rows: int, sum: int, mixed: int) -> Content:
 
 
 def is_comparable(content: Content) -> bool:
-    """Whether its digest was made as those of this release are."""
+    """Whether the digest was computed by the scheme of this release."""
     return content.digest.startswith(_SCHEME)
 
 
@@ -267,5 +268,5 @@ def _unsigned(number: int) -> int:
 
 
 def union(frames: list[DataFrame]) -> DataFrame:
-    """All rows of some tables of the same columns."""
+    """All rows of several tables with the same columns."""
     return reduce(lambda first, second: first.unionByName(second), frames)

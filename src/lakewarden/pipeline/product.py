@@ -1,14 +1,14 @@
-"""What a job makes: a folder with versions, of which a manifest names the one that counts.
+"""The output of a job: a folder with versions, and a manifest that names the current one.
 
     OUT/manifest.json                  kind, version, inputs, options, tables, files with digests
     OUT/versions/N/TABLE/*.parquet     the tables
-    OUT/versions/N/report.json         what happened; for people
-    OUT/.work/KEY/                     finished stages of a run that was cut short
+        OUT/versions/N/report.json         the run report; for people
+        OUT/.work/KEY/                     finished stages of a run that was interrupted
 
-A version is made beside the others, and the manifest is switched last: whoever reads sees the
-old version or the new one, and a job that fails leaves the old one. A run with the same inputs
-and options as one that was cut short takes over the stages that were finished. The same
-content again makes no new version.
+A version is made beside the others, and the manifest is switched last: readers see the old version
+or the new one, and a job that fails leaves the old one. A run with the same inputs and options as
+an interrupted one reuses the stages that had finished. Equal content makes no new version.
+
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ _SWEPT: Final = "swept-"
 
 
 class Content(NamedTuple):
-    """How many rows a table has, and a digest of them that does not depend on their order."""
+    """The number of rows of a table, and a digest that does not depend on their order."""
 
     rows: int
     digest: str
 
 
 class Input(NamedTuple):
-    """What was read: its name, its version, and the digest of what it says of itself."""
+    """An input that was read: its name, its version, and the digest of its manifest."""
 
     name: str
     version: int
@@ -74,10 +74,11 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the folder holds; holds no time, so that the same input gives the same manifest.
+    """The content of the folder; holds no time: the same input gives the same manifest.
 
-    `facts` are what readers have to know beside the tables. `files` are the digests of the
-    bytes of every file of the version.
+    `facts` are further values that readers need. `files` are the digests of the bytes of every file
+    of the version.
+
     """
 
     kind: str
@@ -99,12 +100,12 @@ class Manifest:
         return json.dumps(table, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
     def says_as(self, other: Manifest) -> bool:
-        """Whether both hold the same, in whatever files."""
+        """Whether both have the same content, even if their files differ."""
         return replace(self, version=0, files={}) == replace(other, version=0, files={})
 
 
 def read_manifest(out: Location, kind: str) -> Manifest:
-    """The manifest of a folder. Raises `BadInput` when it is none of this kind and format."""
+    """The manifest of a folder. Raises `BadInput` if it has another kind or format."""
     file = out / MANIFEST
     try:
         data = json.loads(file.read_text("utf-8"))
@@ -134,9 +135,9 @@ def read_manifest(out: Location, kind: str) -> Manifest:
 
 
 def check_files(out: Location, manifest: Manifest, spark: SparkSession | None = None) -> None:
-    """Raises `BadInput` for a file of the version that is missing, or not what was written.
+    """Raises `BadInput` for a file of the version that is missing, or differs from its digest.
 
-    `spark` takes the digests of many files, if it runs on other machines.
+    `spark` computes the digests of many files, if it runs on other machines.
     """
     folder = folder_of(out, manifest)
     files = [folder / name for name in manifest.files]
@@ -150,7 +151,7 @@ def check_files(out: Location, manifest: Manifest, spark: SparkSession | None = 
 
 
 class FinishedStage(NamedTuple):
-    """A finished stage: what it found, how long it took, and whether an earlier run did it."""
+    """A finished stage: its counts, its duration, and whether an earlier run did it."""
 
     counts: Mapping[str, Any]
     seconds: float
@@ -158,7 +159,7 @@ class FinishedStage(NamedTuple):
 
 
 class VersionDraft:
-    """The next version of a folder; `previous` is the manifest that counts now."""
+    """The next version of a folder; `previous` is the current manifest."""
 
     def __init__(
         self, new: NextVersion, previous: Manifest | None, key: str, progress: Progress
@@ -172,20 +173,20 @@ class VersionDraft:
 
     @property
     def folder(self) -> Location:
-        """Where the version is written."""
+        """The folder that the version is written to."""
         return self._new.folder
 
     def stage_folder(self, stage: str) -> Location:
-        """Where a stage that is finished has written what the next run may take over."""
+        """The folder of a finished stage, with the outputs that the next run may reuse."""
         return self._stage_folders[stage]
 
     def stage(
         self, name: str, make: Callable[[Location], Mapping[str, Any]], say: str = ""
     ) -> Mapping[str, Any]:
-        """The counts of a stage, which is run in an empty folder unless an earlier run finished it.
+        """The counts of a stage; runs it in an empty folder unless an earlier run finished it.
 
-        `say` is a format of the counts, shown when it is done. No two runs have the same
-        folder: what outlives the driver on a cluster, and writes on, writes where nobody looks.
+        `say` is a format of the counts, shown when the stage is done. Each run uses a new folder:
+        tasks that outlive the driver on a cluster keep writing to a folder that nobody reads.
         """
         marker = self._work / f"{name}{_DONE}"
         if marker.is_file():
@@ -194,7 +195,7 @@ class VersionDraft:
             self.stages[name] = FinishedStage(known["counts"], known["seconds"], reused=True)
             self._progress(name, 1, 1, "done by an earlier run")
             return self.stages[name].counts
-        if not isinstance(self._work, RemotePath):  # there another run may be at work
+        if not isinstance(self._work, RemotePath):  # another run may be working there
             for left in self._work.glob(f"{name}.*"):
                 remove_tree(left, ignore_errors=True)
         folder = self._work / f"{name}.{uuid4().hex[:12]}"
@@ -213,9 +214,9 @@ class VersionDraft:
     def finish(
         self, manifest: Manifest, report: Mapping[str, Any], spark: SparkSession | None = None
     ) -> tuple[Manifest, Mapping[str, Any], bool]:
-        """The manifest that counts now, the whole report, and whether the version is a new one.
+        """The current manifest, the whole report, and whether the version is a new one.
 
-        `spark` takes the digests of many files, if it runs on other machines.
+        `spark` computes the digests of many files, if it runs on other machines.
         """
         stages = {name: (stage.seconds, stage.reused) for name, stage in self.stages.items()}
         manifest_table = {
@@ -243,9 +244,9 @@ class VersionDraft:
 
 
 def thin(out: Location, newest: Manifest, keep: int) -> None:
-    """Removes the tables of all versions but the last `keep`; what their reports tell stays.
+    """Removes the tables of all versions but the last `keep`; their reports stay.
 
-    To be called by who has the draft of the folder.
+    The caller must hold the draft of the folder.
     """
     old: list[list[Location]] = []
     for number in sorted(numbers(out), reverse=True):
@@ -254,51 +255,51 @@ def thin(out: Location, newest: Manifest, keep: int) -> None:
         folder = out / VERSIONS / str(number)
         tables = [file for file in folder.glob("*") if file.name != REPORT]
         if not tables:
-            break  # those before were removed by an earlier run
+            break  # an earlier run removed those before
         old.append(tables)
-    # The oldest first: so nothing whole lies before one that is gone, wherever a kill ends this.
+    # The oldest first: after a kill, no complete version is older than a removed one.
     for tables in reversed(old):
         for file in tables:
             remove_tree(file) if file.is_dir() else file.unlink()
 
 
 def place(source: Location, where: Location) -> None:
-    """Puts a file, or the files of a folder, where the version is written; the stage keeps them."""
+    """Links or copies a file, or the files of a folder, into the version; the stage keeps them."""
     if source.is_dir():
         where.mkdir(parents=True, exist_ok=True)
         for file in entries(source):
             place(file, where / file.name)
         return
     if isinstance(source, RemotePath) and not source.is_file():
-        return  # an empty folder is none there
+        return  # an object store has no empty folders
     link_or_copy(source, where)
 
 
 def sha256_of(text: str) -> str:
-    """The digest of a text; of one that is not Unicode, too."""
+    """The digest of a text, even of one that is not valid Unicode."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) -> str:
-    """Identifies a run by its inputs, its options and the release."""
+    """A key for a run: its inputs, its options and the release."""
     text = json.dumps([__version__, inputs, sorted(options.items()), more])
     return sha256_of(text)[:24]
 
 
 @contextmanager
 def draft(out: Location, kind: str, key: str, progress: Progress) -> Iterator[VersionDraft]:
-    """A draft of the next version of a folder, which is made if it is not there.
+    """A draft of the next version of a folder, which is created if missing.
 
-    Stages that a run of the same `key` finished are taken over; those of other runs are swept,
-    and all of them once the version is made. Raises `BadInput` when the folder is somebody
-    else's, `Conflict` when another process works on it.
+    Stages that a run of the same `key` finished are reused. Those of other runs are swept, and all
+    of them once the version is made. Raises `BadInput` if the folder holds something else,
+    `Conflict` if another process works on it.
     """
     if _previous(out, kind) is None and out.exists():
         ours = {VERSIONS, NEW, _WORK, LOCK}
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
     with next_version(out) as new:
-        previous = _previous(out, kind)  # what was there before may no longer count
+        previous = _previous(out, kind)  # the manifest may have changed meanwhile
         version_draft = VersionDraft(new, previous, key, progress)
         if not isinstance(out, RemotePath):
             _sweep(out, keep=key)
@@ -317,7 +318,7 @@ def _previous(out: Location, kind: str) -> Manifest | None:
 
 
 def _sweep_versions(out: Path, newest: Manifest | None) -> None:
-    """A version behind the newest is of a run that was cut short before it counted."""
+    """Removes versions newer than the current one: their runs were interrupted."""
     for folder in (out / VERSIONS).glob("*"):
         if folder.name.isdecimal() and int(folder.name) > (newest.version if newest else 0):
             remove_tree(folder, ignore_errors=True)
@@ -327,8 +328,8 @@ def _sweep(out: Path, keep: str | None) -> None:
     remove_tree(out / NEW, ignore_errors=True)
     for folder in (out / _WORK).glob("*"):
         if folder.name != keep:
-            # In one step no stage counts any more: a kill in between must not leave the mark of
-            # one whose files are gone.
+            # The rename invalidates all stages atomically: a kill in between must not leave the
+            # marker of a stage whose files are gone.
             swept = folder.with_name(f"{_SWEPT}{uuid4().hex}")
             folder.rename(swept)
             remove_tree(swept, ignore_errors=True)

@@ -1,11 +1,11 @@
-"""Row digests without Spark: Spark's `xxhash64` over Arrow tables, cell by cell the same.
+"""Row digests without Spark: Spark's `xxhash64` over Arrow tables, with the same result per cell.
 
-Rows are hashed side by side: a column of numbers in some operations of numpy, texts, bytes and
-lists step by step, so many steps as the longest one takes.
+Rows are hashed side by side. A column of numbers takes a few operations of numpy; texts, bytes and
+lists are processed step by step, with as many steps as the longest value needs.
 
 Source: XXH64 (https://xxhash.com), chained from column to column as
-`org.apache.spark.sql.catalyst.expressions.XxHash64` does; a null leaves the digest as it is. So
-which cells are null, and how many elements lists have, goes behind the cells of each row.
+`org.apache.spark.sql.catalyst.expressions.XxHash64` does. A null leaves the digest unchanged, so
+the null flags of cells and the number of elements of lists are appended to the cells of each row.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 _Read = Callable[[Places, int], Words]
-"""Numbers of so many bytes, from some places on."""
+"""Reads numbers of a width in bytes, at the given places."""
 
 _FIRST: Final[Places] = np.zeros(1, dtype=np.int64)
 
 SEED: Final = 42
-"""Where Spark begins."""
+"""The seed that Spark uses."""
 
 OTHER: Final = "other"
-"""The text that stands before the cells of each row in the second digest."""
+"""The text that precedes the cells of each row in the second digest."""
 
 _P1, _P2, _P3, _P4, _P5 = map(
     np.uint64,
@@ -51,12 +51,12 @@ _HALF: Final = 4
 
 
 def row_digests(table: pa.Table) -> Words:
-    """For each row two digests: of its cells, and of the same behind `OTHER`.
+    """Two digests for each row: of its cells, and of `OTHER` followed by its cells.
 
-    A digest is Spark's `xxhash64` of the cells; of a number whose bits tell which are null, the
-    lowest that of the first column; and of the number of elements of each list, 0 for null.
-    Columns are of booleans, integers, texts, bytes, and lists of these. Raises `TypeError` for
-    a column of another type. The first axis of the result distinguishes the two.
+    A digest is Spark's `xxhash64` of the cells, then of a number whose bits say which cells are
+    null (the lowest bit is the first column), and then of the number of elements of each list, 0
+    for null. Columns may be booleans, integers, texts, bytes, and lists of these. Raises
+    `TypeError` for other types. The first axis of the result is the digest, the second the row.
     """
     lists = [column for column in table.columns if pa.types.is_list(column.type)]
     sizes = [pc.fill_null(pc.list_value_length(column), 0) for column in lists]
@@ -64,7 +64,7 @@ def row_digests(table: pa.Table) -> Words:
 
 
 def xxhash64(columns: Sequence[pa.ChunkedArray], rows: int) -> Words:
-    """Spark's `xxhash64` of these columns, and the same behind `OTHER`; see `row_digests`."""
+    """Spark's `xxhash64` of these columns, and the same after `OTHER`; see `row_digests`."""
     start = np.full((1, 1), SEED, dtype=np.uint64)
     other = _hashed(_Cells.of(pa.array([OTHER])), start, _FIRST)
     seeds = np.repeat(np.concatenate([start, other]), rows, axis=1)
@@ -77,7 +77,7 @@ def xxhash64(columns: Sequence[pa.ChunkedArray], rows: int) -> Words:
 
 
 def _nulls(table: pa.Table) -> pa.ChunkedArray:
-    """Which cells of each row are null, as the bits of a number."""
+    """Which cells of each row are null, as bits of a number."""
     bits = np.zeros(table.num_rows, np.int64)
     for place, column in enumerate(table.columns):
         if column.null_count:
@@ -86,7 +86,7 @@ def _nulls(table: pa.Table) -> pa.ChunkedArray:
 
 
 def totals(table: pa.Table) -> tuple[int, int]:
-    """The sum of the row digests, and the exclusive or of the second ones; of 64 bits each."""
+    """The sum of the first row digests, and the exclusive or of the second; 64 bits each."""
     first, second = row_digests(table)
     total = np.add.reduce(first, initial=np.uint64(0))
     return int(total), int(np.bitwise_xor.reduce(second, initial=np.uint64(0)))
@@ -94,10 +94,10 @@ def totals(table: pa.Table) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Cells of a column as they lie in memory; where `valid` is false, there is nothing.
+    """Cells of a column as they lie in memory; a cell whose `valid` is false is null.
 
-    Numbers are in `numbers`, with `wide` those of 64 bits. Of texts and bytes, `offsets` tell where
-    in `data` each begins and ends.
+    Numbers are in `numbers`; `wide` says that they have 64 bits. For texts and bytes, `offsets` are
+    the start and end of each in `data`.
     """
 
     size: int
@@ -123,7 +123,7 @@ class _Cells:
 
 
 def _with_cells(cells: pa.Array, seeds: Words) -> Words:
-    """The digests with one more cell each."""
+    """The digests, extended by one more cell each."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     if not pa.types.is_list(cells.type):
@@ -132,7 +132,7 @@ def _with_cells(cells: pa.Array, seeds: Words) -> Words:
 
 
 def _hashed(cells: _Cells, seeds: Words, places: Places) -> Words:
-    """The digests with one more cell each: those at some places."""
+    """The digests, extended by the cells at the given places."""
     if cells.valid is None:
         return _valid(cells, seeds, places)
     valid_rows = np.flatnonzero(cells.valid[places])
@@ -145,7 +145,7 @@ def _valid(cells: _Cells, seeds: Words, places: Places) -> Words:
     if not len(places):
         return seeds
     if cells.numbers is None:
-        assert cells.offsets is not None  # noqa: S101 — INVARIANT: what are no numbers are texts
+        assert cells.offsets is not None  # noqa: S101 — INVARIANT: no numbers, so texts
         assert cells.data is not None  # noqa: S101 — INVARIANT: as above
         at = cells.offsets[places]
         return _texts(at, cells.offsets[places + 1] - at, seeds, _reader(cells.data))
@@ -160,7 +160,7 @@ def _rotated(words: Words, by: int) -> Words:
 
 
 def _mixed(words: Words) -> Words:
-    """The last step of every digest."""
+    """The last step of every digest (avalanche)."""
     words = (words ^ (words >> np.uint64(33))) * _P2
     words = (words ^ (words >> np.uint64(29))) * _P3
     return words ^ (words >> np.uint64(32))
@@ -174,7 +174,7 @@ def _with_word(hashes: Words, words: Words) -> Words:
     return _rotated(hashes ^ (_rotated(words * _P2, 31) * _P1), 27) * _P1 + _P4
 
 
-# lists: the elements one after the other, of all rows that have so many
+# lists: element by element, over all rows that have that many elements
 
 
 def _lists(cells: pa.ListArray, seeds: Words) -> Words:
@@ -193,9 +193,9 @@ def _lists(cells: pa.ListArray, seeds: Words) -> Words:
 
 
 def _elements(values: pa.Array) -> tuple[_Cells, Places | None]:
-    """The elements of lists; with codes, these tell the place of each among those that differ.
+    """The elements of lists; if codes are returned, they map each place to its distinct element.
 
-    Lists name few texts many times: those stay in the processor's cache.
+    Lists contain few texts many times: the distinct ones stay in the processor's cache.
     """
     if not pa.types.is_string(values.type):
         return _Cells.of(values), None
@@ -206,7 +206,7 @@ def _elements(values: pa.Array) -> tuple[_Cells, Places | None]:
 
 
 def _by_size(sizes: Places, seeds: Words) -> tuple[Places, Words]:
-    """The rows, the largest first, so that those of so many steps are the first ones."""
+    """The rows, largest first: rows with at least so many steps form a prefix."""
     order = np.argsort(-sizes, kind="stable")
     return order, seeds[:, order]
 
@@ -221,7 +221,7 @@ def _counts(sizes: Places, width: int) -> list[int]:
     """How many rows have a first, a second, … whole step; sizes descend."""
     steps = sizes // width
     longest = int(steps[0]) if len(steps) else 0
-    # Of ascending negated steps, those below -n are the rows that have more than n.
+    # The negated steps ascend: those below -n belong to the rows that have more than n steps.
     counts: list[int] = np.searchsorted(-steps, -np.arange(longest), side="left").tolist()
     return counts
 
@@ -230,7 +230,7 @@ def _counts(sizes: Places, width: int) -> list[int]:
 
 
 def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
-    """The digests with one more text each, of which `at` and `sizes` tell where it lies."""
+    """The digests, extended by one text each, whose positions are `at` and `sizes`."""
     longest = int(sizes.max())
     if longest < _STRIPE:
         hashes = seeds + (_P5 + sizes.astype(np.uint64))
@@ -256,7 +256,7 @@ def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
 
 
 def _striped(sizes: Places, at: Places, seeds: Words, read: _Read) -> Words:
-    """The digests behind the last stripe of 32 bytes; sizes descend."""
+    """The digests after the last stripe of 32 bytes; sizes descend."""
     hashes = seeds + _P5
     counts = _counts(sizes, _STRIPE)
     long = counts[0]
@@ -276,7 +276,7 @@ def _striped(sizes: Places, at: Places, seeds: Words, read: _Read) -> Words:
 
 
 def _reader(data: Bytes) -> _Read:
-    """Reads little-endian numbers of so many bytes from wherever they begin."""
+    """Reads little-endian numbers of a width in bytes from any offset."""
     kinds: dict[int, np.dtype[Any]] = {
         _WORD: np.dtype("<u8"),
         _HALF: np.dtype("<u4"),
@@ -287,7 +287,7 @@ def _reader(data: Bytes) -> _Read:
         kind = kinds[width]
         if not len(at):
             return np.zeros(0, dtype=np.uint64)
-        # Unaligned numbers that overlap, one at each byte: what is taken of them is a copy.
+        # Unaligned, overlapping numbers, one per byte offset: indexing makes a copy.
         every = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
         return every[at].astype(np.uint64)
 
@@ -295,7 +295,7 @@ def _reader(data: Bytes) -> _Read:
 
 
 def _ends(cells: pa.Array, buffer: int) -> Places:
-    """Where each text, or list, begins, and where the last one ends."""
+    """The start of each text or list, and the end of the last one."""
     content = cells.buffers()[buffer]
     if content is None:
         return np.zeros(1, dtype=np.int64)

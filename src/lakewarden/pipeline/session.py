@@ -1,9 +1,9 @@
 """The Spark session that every job runs in.
 
-Owns the choice between a local run, which is tuned here, and a Spark that somebody else
-has configured, which is left as it is: no master, no memory and no JVM flags are set then.
-What its workers need of this package is sent to them. Imports PySpark only when a session is
-asked for. A `Deferred` one is started by the first job that has work for it.
+Distinguishes a local run, which is tuned here, from a Spark that is configured elsewhere, which is
+left unchanged: no master, no memory and no JVM flags are set then. Sends this package to its
+workers. Imports PySpark only when a session is needed. A `Deferred` session is started by the first
+job that has work for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Conf: TypeAlias = tuple[tuple[str, str], ...]
 """Settings of Spark: name and value."""
 
-# Any of these says that Spark is set up outside: spark-submit, a shell, a cluster's files.
+# Any of these says that Spark is configured outside: spark-submit, a shell, a cluster's files.
 _SET_UP_OUTSIDE = (
     "MASTER",
     "PYSPARK_GATEWAY_PORT",
@@ -42,8 +42,8 @@ _SET_UP_OUTSIDE = (
     "SPARK_REMOTE",
 )
 
-# What the jobs mean must not depend on where they run: a file that cannot be read is an error,
-# a number too large is one, and a file that was written is not cut into several.
+# The result of a job must not depend on where it runs: an unreadable file is an error, a number out
+# of range is an error, and a written file is not split.
 _ALWAYS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -53,7 +53,7 @@ _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
 }
 
-# Absolute, though a worker may import this from an archive below the folder where it works.
+# Absolute: a worker may import this from an archive below its working folder.
 _LOG_SETTINGS = Path(__file__).absolute().with_name("log4j2.properties")
 
 _S3A: Final = "spark.hadoop.fs.s3a"
@@ -61,50 +61,51 @@ _CALLED: Final = "An error occurred while calling"
 
 CONNECT_SECONDS: Final = 20.0
 """How long a Spark Connect server may take to accept a connection. PySpark itself tries for many
-minutes and says nothing meanwhile."""
+minutes and reports nothing meanwhile."""
 
 _RETRIES: Final = 6
-"""How often a request to a Spark Connect server is made again: over about a minute. PySpark itself
-tries for ten, and once more for ten when the session ends."""
+"""How often a request to a Spark Connect server is retried: over about a minute. PySpark itself
+retries for ten, and for ten more when the session ends."""
 
 _CLIENTLESS: Final = {
     "S3AFileSystem not found": "S3",
     'No FileSystem for scheme "gs"': "Google Cloud Storage",
     'No FileSystem for scheme "abfss"': "Azure",
 }
-"""What Hadoop says of a store without its client."""
+"""Hadoop's message for a store whose client is missing, and the store."""
 
 _GONE: Final = "StatusCode.UNAVAILABLE"
 
 _TRACE: Final = "Traceback (most recent call last):"
-"""What a message of Spark's may have behind its first words, of a Python that it started."""
+"""May follow the first words of a message from Spark, if a Python worker failed."""
 
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 
 _ROOMY: Final = 8 << 30
-"""Bytes of a machine on which a local Spark has two gigabytes: with one, it collects garbage while
-it makes the tables that joins look in (decision 0117).
+"""Memory of a machine, in bytes, from which a local Spark gets two gigabytes: with one, it collects
+garbage while it builds the hash tables of joins (decision 0117).
+
 """
 
 _LOCAL = {
-    # Nothing of a local run is reachable from other machines.
+    # A local run is not reachable from other machines.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What its event log leaves out; by itself Spark knows the first line of these.
+    # Secrets that the event log leaves out; the first line is Spark's default.
     "spark.redaction.regex": (
         "(?i)secret|password|token|access[.]?key"
         "|passwd|credential|jaas|(account|api|private)[._-]?key"
     ),
     "spark.sql.shuffle.partitions": "2",
-    # Jobs are short and their heavy part is in Python: the quick compiler alone starts
-    # faster than the optimising one pays back.
+    # Jobs are short and their heavy part is in Python: the optimising compiler would not pay back
+    # its startup cost, so only the quick one is used.
     _JAVA_OPTIONS: (
-        # That compiler has room for so little code by default that half an hour of jobs fills it,
-        # and what was compiled is thrown away again and again.
+        # The default code cache for that compiler fills within half an hour of jobs; then compiled
+        # code is discarded again and again.
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
-        # Out of memory, the driver would wait for ever for a result that it has lost.
+        # Out of memory, the driver would wait forever for a result that it has lost.
         " -XX:+ExitOnOutOfMemoryError"
         f" -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     ),
@@ -118,19 +119,19 @@ def spark_session(
     event_log: Path | None = None,
     conf: Conf = (),
 ) -> SparkSession:
-    """The current Spark session, made first where there is none.
+    """The current Spark session; creates one if there is none.
 
-    `master` is a Spark master (`local[2]`, `spark://host:7077`), `remote` a Spark Connect
-    address (`sc://host`); give at most one of them. With neither, the session is the one
-    that the surroundings configure (spark-submit, `SPARK_HOME`, `SPARK_REMOTE`, …), else a
-    local one on every core. `event_log` is a folder, made if missing, for Spark's event log.
-    `conf` are settings of Spark by name, which have precedence over those made here.
+    `master` is a Spark master (`local[2]`, `spark://host:7077`), `remote` a Spark Connect address
+    (`sc://host`); give at most one of them. With neither, the session is the one that the
+    environment configures (spark-submit, `SPARK_HOME`, `SPARK_REMOTE`, …), else a local one on
+    every core. `event_log` is a folder for Spark's event log, created if missing. `conf` are Spark
+    settings by name; they override those made here.
 
-    Sets `JAVA_HOME` where a Java has to be started, and for a local run `PYSPARK_PYTHON`
-    unless it is set, so that workers use this Python. Workers elsewhere are sent this package,
-    unless it came with `--py-files`; what it needs, they must have. Raises `BadInput` for both
-    `master` and `remote`, and for an `event_log` of a remote session, `Unavailable` when PySpark is
-    not installed, no Java is found or no server accepts a connection at the Connect address.
+    Sets `JAVA_HOME` if it must start a Java. For a local run, sets `PYSPARK_PYTHON` unless it is
+    set: workers then use this Python. Workers elsewhere are sent this package, unless it came with
+    `--py-files`; its dependencies must be installed there. Raises `BadInput` for both `master` and
+    `remote`, and for an `event_log` of a remote session; `Unavailable` if PySpark is not installed,
+    no Java is found or no server accepts a connection at the Connect address.
     """
     _check_place(master, remote, event_log)
     try:
@@ -146,7 +147,7 @@ def spark_session(
     is_ours = _is_ours(master or remote)
     if is_ours:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if is_ours and not remote:  # a Connect client may only set what concerns queries
+    if is_ours and not remote:  # a Connect client may only set query options
         if java_home is not None and not _has_java() and _JAVA_OPTIONS not in dict(conf):
             archive_options = class_archive.java_options(java_home)
         options = (_LOCAL[_JAVA_OPTIONS], *map(_quoted, archive_options))
@@ -176,7 +177,7 @@ def spark_session(
 
 
 def _started(builder: SparkSession.Builder, archive_options: Sequence[str]) -> SparkSession:
-    """The session; where Java does not start with its archive, it starts without one."""
+    """The session; if Java does not start with its archive, it is started without one."""
     from pyspark.errors import PySparkRuntimeError
 
     try:
@@ -188,12 +189,12 @@ def _started(builder: SparkSession.Builder, archive_options: Sequence[str]) -> S
 
 
 Place = tuple[str | None, str | None, Path | None, Conf]
-"""Where a session was asked to run: master, remote, event log, settings."""
+"""Where a session should run: master, remote, event log, settings."""
 
 _ANYWHERE: Final[Place] = (None, None, None, ())
 
 _OPEN: ContextVar[tuple[SparkSession, Place] | None] = ContextVar("open", default=None)
-"""The session of the block around this one, and its place."""
+"""The session of the surrounding block, and its place."""
 
 
 @contextmanager
@@ -206,11 +207,11 @@ def session(
 ) -> Iterator[SparkSession]:
     """A session for jobs, see `spark_session`; stopped at the end if it was started here.
 
-    Spark is started by the first job that has work for it, which is said on standard error;
-    jobs on small estates have none, and need no PySpark. A session inside another one is that
-    one. Raises `BadInput` where they are to run in different places. Whatever Spark fails at is
-    `Unavailable` with the first line of its message; so is another process at work in the same
-    folder.
+    The first job that has work for Spark starts it, and says so on standard error. Jobs on small
+    estates have no such work, and need no PySpark. A nested session is the outer one; raises
+    `BadInput` if the two should run in different places. Any failure of Spark is raised as
+    `Unavailable` with the first line of its message; so is a conflict with another process that
+    works in the same folder.
     """
     around, place = _OPEN.get(), (master, remote, event_log, conf)
     try:
@@ -221,7 +222,7 @@ def session(
             yield around[0]
         else:
             raise BadInput("the jobs of one run share one session: name one master or remote")
-    except Conflict as error:  # it can be tried again
+    except Conflict as error:  # the caller can retry
         raise Unavailable(str(error)) from error
     except _errors_of_spark() as error:
         raise Unavailable(f"spark failed: {_reason(error)}") from error
@@ -254,8 +255,8 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
 
 def _stop(session: SparkSession) -> None:
     if is_remote(session):
-        _retry(session, 0)  # a server that is gone is not waited for
-    # One that is gone already must not hide why the job failed.
+        _retry(session, 0)  # do not wait for a server that is gone
+    # A session that is already lost must not hide why the job failed.
     with suppress(ConnectionError, *_errors_of_spark()):
         session.stop()
 
@@ -271,11 +272,11 @@ def _without_pyspark(remote: str | None) -> Unavailable:
 
 
 def _reason(error: Exception) -> str:
-    """What Spark says in the end, and what to do about a part that it lacks."""
+    """Spark's own reason for the failure, and what to do about a missing part."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    # Of a call the first line says only that it failed.
+    # The first line about a call says only that it failed.
     first = lines[1].lstrip(": ") if lines[0].startswith(_CALLED) and lines[1:] else lines[0]
-    if first.endswith(_TRACE):  # what failed stands behind the calls, which are indented
+    if first.endswith(_TRACE):  # the error follows the calls, which are indented
         at = next(number for number, line in enumerate(lines) if line.endswith(first))
         behind = lines[at + 1 :]
         first = first.removesuffix(_TRACE) + next((s for s in behind if s[:1].strip()), "")
@@ -290,7 +291,7 @@ def _reason(error: Exception) -> str:
 
 
 def _object_stores() -> dict[str, str]:
-    """Where Hadoop finds S3, as the usual variable says it for all others."""
+    """Hadoop's settings for S3, from the variable that other clients use."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL")
     if not endpoint:
         return {}
@@ -308,19 +309,19 @@ def _is_active() -> bool:
 
 
 def is_lost(spark: SparkSession | Deferred) -> bool:
-    """Whether a session that was started does nothing any more, not even a small job.
+    """Whether a session that was started no longer works, even for a small job.
 
     Its Java has ended, or its Connect server is gone. Starts no session.
     """
     started = spark.started if isinstance(spark, Deferred) else spark
     try:
         return started is not None and started.range(1).count() != 1
-    except Exception:  # noqa: BLE001 — what is gone is noticed in many ways
+    except Exception:  # noqa: BLE001 — a lost session raises many kinds of errors
         return True
 
 
 def _errors_of_spark() -> tuple[type[Exception], ...]:
-    """What Spark raises; nothing without PySpark."""
+    """The exceptions that Spark raises; none without PySpark."""
     if find_spec("pyspark") is None:
         return ()
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
@@ -330,9 +331,9 @@ def _errors_of_spark() -> tuple[type[Exception], ...]:
 
 
 class Deferred:
-    """Stands for a session, which is started when anything is asked of it.
+    """Stands for a session, which is started when any attribute is read.
 
-    So whatever finishes without Spark, as jobs on small estates do, starts no Java. `start` makes
+    A job that finishes without Spark, as on small estates, therefore starts no Java. `start` makes
     the session; `is_here` says whether its tasks will run on this machine alone.
     """
 
@@ -344,40 +345,40 @@ class Deferred:
 
     @property
     def started(self) -> SparkSession | None:
-        """The session, if there was work for it."""
+        """The session, if it was started."""
         return self._session
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what copies and pickles look for must not start Java
+        if name.startswith("__"):  # lookups by copy and pickle must not start Java
             raise AttributeError(name)
         return getattr(self.begin(), name)
 
     def begin(self) -> SparkSession:
-        """The session, started if it is not yet."""
+        """The session; starts it if needed."""
         if self._session is None:
             self._session = self._start()
             _mark(self._session, self._stage)
         return self._session
 
     def mark(self, stage: tuple[str, str] | None) -> None:
-        """See `stage_of`; a session that is not started yet is marked when it is."""
+        """See `stage_of`; a session that is not started yet is marked when it starts."""
         self._stage = stage
         if self._session is not None:
             _mark(self._session, stage)
 
 
 def begin(spark: SparkSession | Deferred) -> None:
-    """Starts a session that work would start; what is done elsewhere meanwhile costs no time."""
+    """Starts a session that work would start anyway, while other steps run in parallel."""
     if isinstance(spark, Deferred):
         spark.begin()
 
 
 @contextmanager
 def stage_of(spark: SparkSession, job: str, stage: str) -> Iterator[None]:
-    """While the block runs, what Spark does bears the name of the stage of a job.
+    """While the block runs, Spark's work is labelled with the name of the stage of a job.
 
-    In Spark's UI and its event log it is the description of Spark's jobs and stages, in the job
-    group `lakewarden JOB`; on Connect a tag of the operations. Starts no session.
+    In Spark's UI and its event log, the label is the description of Spark's jobs and stages, in the
+    job group `lakewarden JOB`; on Connect it is a tag of the operations. Starts no session.
     """
     _mark(spark, (job, stage))
     try:
@@ -396,12 +397,12 @@ def _mark(spark: SparkSession | Deferred, stage: tuple[str, str] | None) -> None
     else:
         job, name = (None, None) if stage is None else (f"lakewarden {stage[0]}", ": ".join(stage))
         for key, value in (("spark.jobGroup.id", job), ("spark.job.description", name)):
-            # None ends a property, which the declared type leaves out.
+            # None removes a property; the declared type omits None.
             spark.sparkContext.setLocalProperty(key, value)  # type: ignore[arg-type]
 
 
 def is_remote(spark: SparkSession | Deferred) -> bool:
-    """Whether a session is one of a Spark Connect server. Starts one that is not started yet."""
+    """Whether the session belongs to a Spark Connect server. Starts it if needed."""
     session = spark.begin() if isinstance(spark, Deferred) else spark
     return type(session).__module__.startswith("pyspark.sql.connect")
 
@@ -422,7 +423,7 @@ def _check_place(master: str | None, remote: str | None, event_log: Path | None)
 
 
 def _is_ours(address: str | None) -> bool:
-    """Whether the run is local, or will be, and nobody else has configured Spark."""
+    """Whether the run is local, or will be, and Spark is not configured elsewhere."""
     is_local = address is None or _is_local(address)
     return is_local and not any(os.environ.get(name) for name in _SET_UP_OUTSIDE)
 
@@ -432,7 +433,7 @@ def _is_local(address: str | None) -> bool:
 
 
 def _connect_address(remote: str | None) -> str | None:
-    """The address of the Spark Connect server in use; None where there is none."""
+    """The address of the Spark Connect server in use; None if there is none."""
     address = remote or os.environ.get("SPARK_REMOTE", "")
     return address if address.startswith("sc://") else None
 
@@ -444,7 +445,7 @@ def _reach(address: str) -> None:
         from pyspark.sql.connect.client import DefaultChannelBuilder
     except ImportError as error:
         raise not_installed("grpc", "connect") from error
-    # What follows the host may be a token.
+    # The part after the host may be a token.
     server = address.partition(";")[0].rstrip("/")
     channel = DefaultChannelBuilder(address).toChannel()
     try:
@@ -462,14 +463,14 @@ def _starts_java(remote: str | None) -> bool:
 
 
 def _has_java() -> bool:
-    """Whether this process has started its Java, of which there is one."""
+    """Whether this process has started its one Java."""
     from pyspark import SparkContext
 
     return SparkContext._gateway is not None
 
 
 def _quoted(option: str) -> str:
-    """An option as Spark takes several of them: a place may have spaces."""
+    """An option, quoted for Spark's list of options: a path may have spaces."""
     return '"{}"'.format(option.replace("\\", "\\\\").replace('"', '\\"'))
 
 

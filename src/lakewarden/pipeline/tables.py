@@ -1,7 +1,8 @@
 """The pipeline's tables: Arrow and Spark schemas, derived from `lakewarden.kernel.relations`.
 
-Nothing is declared here but the quarantine, which only the pipeline has. PySpark is imported
-when a Spark schema is asked for, so that reading a directory needs none.
+Only the quarantine is declared here, because only the pipeline has one. PySpark is imported when a
+Spark schema is needed; reading a directory needs none.
+
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ QUARANTINE_COLUMNS: Final = (
     Column("detail"),
     Column("place"),
 )
-"""What was set aside: the table it would have been of, its cells (JSON), why, and whence."""
+"""Rows that were set aside: their intended table, their cells (JSON), the reason, the place."""
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {**TABLES, QUARANTINE: QUARANTINE_COLUMNS}
 """The columns of every table of a version."""

@@ -1,4 +1,4 @@
-"""Files that people write for jobs, and what is said of one that cannot be read."""
+"""Files that people write for jobs, and the error for one that cannot be read."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def read_toml(file: Location) -> Section:
 
 
 def unreadable(error: OSError, where: str) -> BadInput:
-    """What is raised for a file that cannot be read."""
+    """The error for a file that cannot be read."""
     reason = (error.strerror or str(error)).lower()
     return BadInput(f"cannot be read: {reason}", where=where)

@@ -1,10 +1,10 @@
-"""A folder of versions, of which a manifest names the one that counts.
+"""A folder of versions, and a manifest that names the current one.
 
-OUT/manifest.json     names the version that counts; switched last, in one step
+OUT/manifest.json     names the current version; switched last, atomically
 OUT/versions/N/       a version
-OUT/current           a link to the version that counts, where the file system has links
+OUT/current           a link to the current version, where the file system has links
 
-How the next version is made, see `lakewarden.pipeline.next_version`.
+For how the next version is made, see `lakewarden.pipeline.next_version`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEW: Final = ".new"
 LOCK: Final = ".lock"
 CURRENT: Final = "current"
 TAKEN: Final = ".json"
-"""What the name of the file ends in that takes a number, on an object store."""
+"""Suffix of the file that reserves a number, on an object store."""
 
 
 class Versioned(Protocol):
@@ -35,7 +35,7 @@ class Versioned(Protocol):
 
     @property
     def version(self) -> int:
-        """The version that counts."""
+        """The current version."""
         ...
 
 
@@ -53,14 +53,14 @@ def folder_of(out: Location, manifest: Versioned) -> Location:
 
 
 def numbers(out: Location) -> set[int]:
-    """The numbers of all versions, also of those that never counted."""
+    """The numbers of all versions, including those that never became current."""
     names = (file.name.removesuffix(TAKEN) for file in (out / VERSIONS).glob("*"))
     return {int(name) for name in names if name.isdecimal()}
 
 
 @contextmanager
 def locked(out: Location) -> Iterator[None]:
-    """Holds a folder of this machine, which is made if it is not there.
+    """Holds the lock of a local folder, which is created if missing.
 
     Raises `Conflict` while another process holds it.
     """
@@ -70,17 +70,17 @@ def locked(out: Location) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"another process works on `{out}`") from None
-        point_current(out)  # a run that was killed may have left it behind
+        point_current(out)  # it may be stale after a run was killed
         yield
 
 
 def point_current(out: Location) -> None:
-    """Makes `current` lead to the version that the manifest names, in one step.
+    """Switches `current` to the version that the manifest names, atomically.
 
-    Nothing reads it here: the manifest decides. It is a stable path for readers of Parquet.
+    Nothing here reads it: the manifest decides. It is a stable path for readers of Parquet.
     """
     try:
         version = int(json.loads((out / MANIFEST).read_text("utf-8"))["version"])
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
-        return  # no version, or a manifest that its readers refuse
+        return  # no version, or a manifest that readers reject
     switch_link(out / CURRENT, f"{VERSIONS}/{version}")

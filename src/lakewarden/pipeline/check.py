@@ -1,19 +1,18 @@
 """The checks of normalised rows, in Spark: each row passes or gets a reason.
 
-        repeated          a duplicate of another row; the first one is kept
-        two parents       the entity is placed in several places: all of them are rejected
-        cycle             a cycle of containment, or of memberships among groups and roles
-        too deep          a place more than 64 levels down
-        dangling parent   the parent is not stored, in a system that denies what is not stored
-        not stored        the row is about an entity that is not stored
-        dangling target   the row names an entity that is not stored, in a system that denies these
-        incomplete        another edge of the entity was set aside, and rules read all of its edges
+    repeated          a duplicate of another row; the first one is kept
+    two parents       the entity is placed in several places: all of them are rejected
+    cycle             a cycle of containment, or of memberships among groups and roles
+    too deep          a place more than 64 levels down
+    dangling parent   the parent is not stored, in a system that denies what is not stored
+    not stored        the row is about an entity that is not stored
+    dangling target   the row names an entity that is not stored, in a system that denies these
+    incomplete        another edge of the entity was set aside, and rules read all of its edges
 
 If the place comes from data, only the place is set aside, and the entity is kept at the top. If the
 entity's name requires the parent, the entity is set aside, too. Uses only frames: no RDD, no Python
 function. Checks that follow chains of rows run on the driver (containers, domains, term groups,
 groups and roles, which are few, and everything below a missing parent).
-
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ def check(rows: DataFrame, model: Model) -> DataFrame:
 
     `rows` has the schema of `lakewarden.pipeline.ingest.row`, without notes and errors. It is read
     several times, so it should be cached or stored.
-
     """
     marked = _placed_once(_repeated(rows))
     bad = [*_off_tree(marked, model), *_circular_memberships(marked), *_dangling(marked, model)]

@@ -2,7 +2,6 @@
 
 Each step does the same as its counterpart there; a test compares both on random rows. Checks that
 follow chains of rows use the same functions.
-
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The parts of the row checks that need no Spark: reasons, and rules that follow chains of rows.
 
 `check` applies them to Spark frames, `check_local` to rows in this process.
-
 """
 
 from __future__ import annotations

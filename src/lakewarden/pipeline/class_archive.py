@@ -51,7 +51,6 @@ def java_options(java_home: Path) -> tuple[str, ...]:
     """Options for a Java that is about to start Spark: to use the archive, or to write it.
 
     None if there is no archive to use or to write, or if the cache is not writable.
-
     """
     with suppress(OSError):
         folder, key = cache_folder() / "spark-classes", _key(java_home)

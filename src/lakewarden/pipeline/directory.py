@@ -1,14 +1,13 @@
 """An ingested directory: its content, and how to read it. Needs neither Spark nor Java.
 
     DIR/manifest.json                  the current version, with a digest of each table
-        DIR/versions/N/TABLE/*.parquet     rows of `lakewarden.kernel.relations`, and `quarantine`
-        DIR/versions/N/statements.jsonl    statements that came with the rows, one table per line
-        DIR/versions/N/report.json         the run report; for people, never read here
-        DIR/statements/*.toml              statements that people wrote: `[[statement]]`
-        DIR/statements/deleted.toml        `deleted = […]`: default statements that were deleted
+    DIR/versions/N/TABLE/*.parquet     rows of `lakewarden.kernel.relations`, and `quarantine`
+    DIR/versions/N/statements.jsonl    statements that came with the rows, one table per line
+    DIR/versions/N/report.json         the run report; for people, never read here
+    DIR/statements/*.toml              statements that people wrote: `[[statement]]`
+    DIR/statements/deleted.toml        `deleted = […]`: default statements that were deleted
 
 Only files that the manifest lists are read, and those that people wrote.
-
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ class Loaded:
     """A directory that was read: its system, its facts, and its manifest.
 
     `unstated` are the defaults among its statements that the directory does not state itself.
-
     """
 
     system: System
@@ -66,7 +64,6 @@ def load(path: Location) -> Loaded:
 
     Raises `BadInput`, naming the file, for a directory that the pipeline did not write, that has
     another format, is incomplete or differs from its manifest, and for malformed statements.
-
     """
     manifest = read_manifest(path)
     try:

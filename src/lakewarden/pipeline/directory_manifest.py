@@ -43,7 +43,6 @@ class Manifest:
     `source` is the kind of source, `options` the caller's options for it. `tables` covers the
     tables of `COLUMNS`. `deleted` are default statements that the source deleted. `model_text` is
     the text of a model that is not shipped.
-
     """
 
     model: str

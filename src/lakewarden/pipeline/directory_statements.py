@@ -36,7 +36,6 @@ def statements_of(path: Location, manifest: Manifest, system: System) -> Stateme
     Of two statements with one id, the later in this order wins: defaults, ingested, written by
     people. But a default that is not editable is never replaced. Raises `BadInput`, naming the
     file, for malformed content and for content that differs from the manifest.
-
     """
     version = folder_of(path, manifest)
     folder = path / STATEMENTS

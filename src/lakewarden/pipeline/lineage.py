@@ -90,7 +90,6 @@ def recorded(
     """Sends the events of one run: its start, then its completion or failure with the reason.
 
     Yields the id of the run; it is empty if no events are sent.
-
     """
     client = _client(warn)
     if client is None:

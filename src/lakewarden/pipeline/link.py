@@ -4,7 +4,6 @@ Entities of two realms that match one pattern with equal variables are linked, i
 in each realm matches. The case is ambiguous if several match, or if rules lead from one entity to
 different entities of a realm, directly or through other links. Ambiguous entities are reported and
 not linked.
-
 """
 
 from __future__ import annotations
@@ -78,7 +77,6 @@ class Report:
     `MAX_NAMES` of the entities that are not linked. `clashes` are links that are clear one by one
     but together would make two entities of one realm the same asset; by class, at most
     `MAX_CLASHES` classes.
-
     """
 
     links: Mapping[str, int]
@@ -126,7 +124,6 @@ def link(
 
     Spark must reach the directories and `out` under the same paths as this process. Raises
     `BadInput` for errors in rules and directories; `out` is then unchanged.
-
     """
     parsed_rules = link_rules.read(rules)
     read = {name: _opened(name, realms[name]) for name in parsed_rules.realms if name in realms}
@@ -198,7 +195,6 @@ def _matches(entities: Mapping[str, DataFrame], rules: Rules) -> DataFrame:
     """Every entity that matches a rule's pattern: the rule, the resulting key, the entity.
 
     `many` is the number of entities of its realm with the same key.
-
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
@@ -292,7 +288,6 @@ def _status(entities: Mapping[str, DataFrame], matches: DataFrame, pairs: DataFr
     """Every entity of the types that the rules mention, once, with its outcome.
 
     `status` is the number of the best outcome over all rules: see `REASONS`; linked is the best.
-
     """
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 

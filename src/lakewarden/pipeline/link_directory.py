@@ -1,12 +1,11 @@
 """A directory of links: its content, and how to write and read it. Reading needs no Spark.
 
-        DIR/manifest.json                the current version, with a digest of its links
-        DIR/versions/N/links/*.parquet   both ends of each link, and the rule that made it
-        DIR/versions/N/report.json       what was linked, and what was not; for people
+    DIR/manifest.json                the current version, with a digest of its links
+    DIR/versions/N/links/*.parquet   both ends of each link, and the rule that made it
+    DIR/versions/N/report.json       what was linked, and what was not; for people
 
 A writer makes a version beside the others and switches the manifest last: readers see the old
 version or the new one. Equal links make no new version.
-
 """
 
 from __future__ import annotations
@@ -201,7 +200,6 @@ def draft(out: Location) -> Iterator[LinkDraft]:
     """A draft of the next version of a directory, which is created if missing.
 
     Raises `BadInput` if the folder holds something else, `Conflict` if another process works on it.
-
     """
     if out.exists() and not is_links(out):
         ours = {VERSIONS, NEW, _SCRATCH, LOCK}

@@ -3,7 +3,6 @@
 A query on Spark takes at least a tenth of a second, its start some seconds, and a job makes about
 fifty queries. The code for small jobs either calls the same functions that tasks call elsewhere, or
 tests compare it with the results of Spark on the same input.
-
 """
 
 from __future__ import annotations

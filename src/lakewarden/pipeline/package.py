@@ -2,7 +2,6 @@
 
 Tasks call functions of this package by name, so workers need the same version of it as the driver.
 Its dependencies (NumPy, PyArrow, …) are compiled and cannot be sent with it.
-
 """
 
 from __future__ import annotations

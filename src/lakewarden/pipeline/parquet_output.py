@@ -156,7 +156,6 @@ def content(frame: DataFrame) -> Content:
     The digest is the sum, and the exclusive or, of a 64-bit digest of each row. It does not depend
     on where and in which order rows were computed. It distinguishes tables that differ by accident,
     but not tables that differ only in which elements of lists are null.
-
     """
     return contents({"": frame})[""]
 

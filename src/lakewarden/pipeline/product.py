@@ -2,13 +2,12 @@
 
     OUT/manifest.json                  kind, version, inputs, options, tables, files with digests
     OUT/versions/N/TABLE/*.parquet     the tables
-        OUT/versions/N/report.json         the run report; for people
-        OUT/.work/KEY/                     finished stages of a run that was interrupted
+    OUT/versions/N/report.json         the run report; for people
+    OUT/.work/KEY/                     finished stages of a run that was interrupted
 
 A version is made beside the others, and the manifest is switched last: readers see the old version
 or the new one, and a job that fails leaves the old one. A run with the same inputs and options as
 an interrupted one reuses the stages that had finished. Equal content makes no new version.
-
 """
 
 from __future__ import annotations
@@ -78,7 +77,6 @@ class Manifest:
 
     `facts` are further values that readers need. `files` are the digests of the bytes of every file
     of the version.
-
     """
 
     kind: str

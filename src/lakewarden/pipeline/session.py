@@ -84,7 +84,6 @@ _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _ROOMY: Final = 8 << 30
 """Memory of a machine, in bytes, from which a local Spark gets two gigabytes: with one, it collects
 garbage while it builds the hash tables of joins (decision 0117).
-
 """
 
 _LOCAL = {

@@ -2,7 +2,6 @@
 
 Only the quarantine is declared here, because only the pipeline has one. PySpark is imported when a
 Spark schema is needed; reading a directory needs none.
-
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The command line: one module for each verb, loaded only when it is called.
 
-Exit codes of every verb: 0 yes, done, nothing to report; 1 an answer that is a no; 2 bad
-input or usage; 3 could not find out. Whatever goes wrong unforeseen is a 3, never a 0 or 1.
+Exit codes of every verb: 0 for yes, done, or nothing to report; 1 for a negative answer; 2 for bad
+input or usage; 3 if the answer could not be determined. An unforeseen error is always a 3.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ VERBS: Final = {
     "backup": "lakewarden.cli.backup:backup",
     "restore": "lakewarden.cli.backup:restore",
 }
-"""Verbs, and where each is."""
+"""The verbs and their modules."""
 
 PIPELINE_VERBS: Final = {
     "ingest": "lakewarden.cli.pipeline.ingest:ingest",
@@ -157,9 +157,9 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
 }
-"""Verbs that have verbs below them: what they are about, and where each is.
+"""Groups of verbs: their topic and their module.
 
-A verb of two words is below one more.
+A verb of two words is one level below its group.
 """
 
 _INSTALL_COMPLETION = "--install-completion"
@@ -185,7 +185,7 @@ EXTRAS: Final[Mapping[str, str]] = {
         "server",
     ),
 }
-"""The extra that brings a library, by the name under which it is imported."""
+"""The extra that provides a library, by the library's import name."""
 
 _SERVICE: Final = frozenset({"parquet", "server", "sql"})
 VERB_EXTRAS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
@@ -198,13 +198,14 @@ VERB_EXTRAS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "pipeline access": ("analyst", frozenset({"analyst", "parquet", "spark"})),
     "serve": ("server", _SERVICE),
 }
-"""The extra that brings all that a verb, or the verbs of a group, need, and the extras in it."""
+"""The extra with all libraries of a verb or of a group's verbs, and the extras that it includes."""
 
 
 def application(*, whole: bool = False, group: str | None = None) -> App:
     """The command tree.
 
-    `whole` loads every verb now, as help and completion need; `group` those of one group.
+    `whole` loads every verb now, for help and completion; `group` loads only the verbs of one
+    group.
     """
     app = App(
         name="lakewarden",
@@ -243,9 +244,9 @@ def _register(app: App, verbs: Mapping[str, str], whole: bool, above: str = "") 
 
 
 def _loaded(home: str, words: Sequence[str]) -> Callable[..., object] | App | None:
-    """A verb, for lists of them; one whose libraries are not installed says what it needs.
+    """A verb, for listings; if its libraries are not installed, it reports which extra it needs.
 
-    `words` call the verb.
+    `words` are the words that call the verb.
     """
     module, _, function = home.partition(":")
     try:
@@ -279,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on; what is left must not be written when the interpreter ends.
+        # The reader has closed the pipe: do not write the rest when the interpreter exits.
         sys.stdout = io.StringIO()
         return COULD_NOT_TELL
     except OSError as error:
@@ -293,14 +294,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Puts nothing in the place of a standard stream that is closed, as in some daemons."""
+    """Replaces a closed standard stream, as some daemons have, with the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 — to the end
 
 
 def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:
-    """Whether `--quiet` is among the options, of whatever verb, and the others.
+    """Whether `--quiet` is among the options of any verb, and the remaining tokens.
 
     >>> _quiet(["load", "--quiet", "lake", "--", "--quiet"])
     (True, ['load', 'lake', '--', '--quiet'])
@@ -311,9 +312,9 @@ def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:
 
 
 def _refuse(message: str, code: int, tokens: Sequence[str]) -> int:
-    """Says why there is no answer, in a line on standard error; the exit code.
+    """Reports on standard error, in one line, why there is no answer; returns the exit code.
 
-    Where the answer was to be JSON, an object with `error` takes its place.
+    If the answer was requested as JSON, prints an object with `error` in its place.
     """
     complain(message)
     if _wants_json(tokens):
@@ -348,7 +349,7 @@ def _run(tokens: list[str]) -> int:
 
 
 def _listed_group(tokens: Sequence[str]) -> str | None:
-    """The group whose verbs are asked for: no verb of it is named.
+    """The group whose verbs the tokens ask for, without naming one of its verbs.
 
     >>> _listed_group(["push", "target", "--help"]), _listed_group(["push", "target", "add"])
     ('push', None)
@@ -361,9 +362,9 @@ def _listed_group(tokens: Sequence[str]) -> str | None:
 
 
 def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
-    """What is wrong with the command line, and where its help is."""
+    """The error in the command line, and where to find its help."""
     path, verbs = _innermost_group(tokens)
-    # The text of this one would load every verb.
+    # The text of this error would load every verb.
     if isinstance(error, UnknownCommandError):
         verb = tokens[len(path)] if len(tokens) > len(path) else ""
         near = get_close_matches(verb, verbs, n=1)
@@ -391,7 +392,7 @@ def _innermost_group(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _missing(error: ImportError, tokens: Sequence[str]) -> tuple[str, int]:
-    """What to say of a module that is not there, one of ours or a library, and the exit code."""
+    """The message for a missing module, our own or a library's, and the exit code."""
     cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
     name = (cause.name or "").partition(".")[0]
     if name in ("", __name__.partition(".")[0]):

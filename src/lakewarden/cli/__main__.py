@@ -1,12 +1,12 @@
 """`python -m lakewarden.cli` is the same as the `lakewarden` command.
 
-It may also be handed to `spark-submit` as a file.
+It can also be passed to `spark-submit` as a file.
 """
 
 import sys
 
 if not __package__:
-    # Run as a file, this folder comes first on the path; its modules would hide others.
+    # When run as a file, this folder is first on the path; its modules would shadow others.
     del sys.path[0]
 
 from lakewarden.cli import main

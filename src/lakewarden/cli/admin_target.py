@@ -1,8 +1,8 @@
-"""What the administering verbs work on: a database directly, or a server over its API.
+"""The target of the administrative verbs: a database directly, or a server over its API.
 
-Whoever can open the database may do everything to it. So what is done there is done with the
-rights of the first administrator and the credential `database`, and recorded as done by the
-account of this machine that runs the command.
+Anyone who can open the database may do everything to it. So work on a database has the rights of
+the first administrator and the credential `database`, and is recorded as done by the operating
+system account that runs the command.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class At:
     server_options: ServerOptions = NO_SERVER
 
     def remote(self) -> Server | None:
-        """The server, or None where the database is meant. Raises `BadInput`."""
+        """The server, or None for a database. Raises `BadInput`."""
         if self.database is not None and self.server_options.server is not None:
             raise BadInput("give either --database URL or --server URL")
         if self.database is not None:
@@ -60,7 +60,7 @@ NOWHERE: Final = At()
 
 
 def url_of(database: str | None) -> str:
-    """The database that is meant; raises `BadInput` where none is."""
+    """The URL of the database; raises `BadInput` if none is given."""
     url = database or os.environ.get(DATABASE)
     if not url:
         raise BadInput(f"give --database URL, or set {DATABASE}")
@@ -71,9 +71,9 @@ def url_of(database: str | None) -> str:
 def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionService]:
     """The decision service of a database.
 
-    `makes`: a database that holds nothing is given what a server needs.
+    `makes`: an empty database is initialized for a server.
 
-    Raises `Unavailable` for a database that holds nothing, unless it is to be made.
+    Raises `Unavailable` for an empty database, unless `makes` is set.
     """
     from lakewarden.app.open_store import opened_service
     from lakewarden.service.realm import CONTROL
@@ -92,14 +92,14 @@ def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionSer
 
 
 def check_there(url: str) -> None:
-    """Refuses a file that is not there before opening it would make it."""
+    """Refuses a missing SQLite file, which opening would create."""
     file = missing_file(url)
     if file is not None:
         raise Unavailable(f"there is no database `{file}`; create it with `lakewarden init`")
 
 
 def missing_file(url: str) -> str | None:
-    """The SQLite file of a URL, if it is not there."""
+    """The SQLite file of a URL, if it does not exist."""
     file = url.removeprefix("sqlite:///")
     return file if file != url and not Path(file).exists() else None
 
@@ -107,9 +107,9 @@ def missing_file(url: str) -> str | None:
 def make(
     service: DecisionService, url: str, admin: str | None = None, *, add_admin: bool = False
 ) -> bool:
-    """Gives a database what a server needs; whether anything was missing.
+    """Initializes a database for a server; returns whether anything was missing.
 
-    Raises `BadInput` for an administrator that it does not have, unless that one is to be added.
+    Raises `BadInput` for an administrator who is not stored, unless the option to add one is set.
     """
     from lakewarden.app.administrator import with_stored_administrator
     from lakewarden.app.first_start import first_start
@@ -124,7 +124,7 @@ def make(
 
 
 def operator(service: DecisionService) -> Actor:
-    """In whose name a database is worked on. Raises `Unavailable` where nobody administers it."""
+    """The actor for work on a database. Raises `Unavailable` if it has no administrator."""
     from lakewarden.app.administrator import administrators
     from lakewarden.service.actor import Actor
     from lakewarden.service.realm import CONTROL
@@ -146,7 +146,7 @@ def operator(service: DecisionService) -> Actor:
 def remove(
     service: DecisionService, job: Callable[[WriteTransaction], Denied | None], what: str
 ) -> None:
-    """Does a removal; a note says where nothing was there. Raises `BadInput` for a no."""
+    """Removes something; prints a note if it did not exist. Raises `BadInput` if denied."""
 
     def removal(transaction: WriteTransaction) -> Denied | bool:
         return job(transaction) or bool(transaction.effects)
@@ -156,7 +156,7 @@ def remove(
 
 
 def account() -> str:
-    """The account of this machine that runs the command; its number where it has no name."""
+    """The operating system account that runs the command; its number if it has no name."""
     try:
         import pwd
     except ImportError:  # not a POSIX system
@@ -168,7 +168,7 @@ def account() -> str:
 
 
 def done(answer: T | Denied) -> T:
-    """The answer; a no is raised as `BadInput`."""
+    """The answer; raises `BadInput` for a denial."""
     from lakewarden.service.control import Denied
 
     if not isinstance(answer, Denied):

@@ -1,4 +1,4 @@
-"""`lakewarden apply`: what a plan showed is done, and nothing else."""
+"""`lakewarden apply`: makes the changes that a plan showed, and no others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lakewarden.service.plan_result import FORMAT
 
 @dataclass(frozen=True)
 class Agreed:
-    """What was planned: from which files, at which revision, with which digest."""
+    """A plan to apply: its files, its revision and its digest."""
 
     files: tuple[Path, ...]
     realm: str
@@ -89,7 +89,7 @@ def _is_plan(files: tuple[Path, ...]) -> bool:
 
 
 def _of_plan(file: Path) -> Agreed:
-    """What a plan file says; its digest shows, when it is applied, whether it was changed since."""
+    """The content of a plan file; applying checks its digest, so a changed plan is rejected."""
     where = str(file)
     try:
         section = Section(json.loads(read_text(file)), where)

@@ -1,4 +1,4 @@
-"""`lakewarden access`: who reaches one asset, through any realm in which it is something?"""
+"""`lakewarden access`: who can access one asset, through any realm that contains it?"""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def access(
 
 
 def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
-    """As many people as `limit`, in as many pages as that takes."""
+    """Up to `limit` people, in as many pages as needed."""
     token, people = "", list[Any]()
     while True:
         size = min(PAGE, limit - len(people))

@@ -1,4 +1,4 @@
-"""`lakewarden audit`: the trail of who did what, and whether it is whole."""
+"""`lakewarden audit`: the audit trail, and whether it is intact."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _verdict(at: At, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
 
 
 def _remote_verdict(at: At, remote: Server, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
-    """What the server says, and where there are anchors, whether its rows are those of them."""
+    """The server's verdict; with anchors, also whether the server's rows match them."""
     from lakewarden.service.audit import AuditRow, Head
     from lakewarden.service.audit_check import compare
 
@@ -178,11 +178,11 @@ def export(
 
 
 _EXPORTED: Final = ("seq", "revision", "digest", "seal", "event")
-"""The members of a row that are the trail itself."""
+"""The members of a row that belong to the trail itself."""
 
 
 def _rows(at: At, realm: str | None, *, last: int | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of the trail in order; with `last` the newest first, so many at a time."""
+    """The rows of the trail in order; with `last`, the newest first, in pages of that size."""
     remote = at.remote()
     if remote is not None:
         query = {"page.limit": str(last or MAX_PAGE)}

@@ -1,4 +1,4 @@
-"""`lakewarden changes`: what happens to a realm, as files for a stream."""
+"""`lakewarden changes`: the change feed of a realm, as files for a stream."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def changes(
 
 
 def _write(store: SqlStore, realm: str, folder: Path, after: int | None) -> bool:
-    """Whether there was anything to write."""
+    """Writes new events; returns whether there were any."""
     from lakewarden.pipeline.stream.feed import write_feed
 
     with store.reading() as reading:

@@ -1,4 +1,4 @@
-"""`lakewarden check`: may somebody do something?"""
+"""`lakewarden check`: may a principal perform an operation on an entity?"""
 
 from __future__ import annotations
 

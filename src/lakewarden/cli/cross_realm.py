@@ -1,7 +1,7 @@
 """Questions to several realms at once: of a server, of a database, or of ingested directories.
 
-All three are answered in the one form that the server's API has, so that what is shown does not
-depend on where it was asked.
+All three answer in the format of the server's API, so the output does not depend on where the
+question was asked.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 Json = Any
 
 PAGE: Final = 500
-"""People of a page."""
+"""People per page."""
 
 
 @Parameter("*")
 @dataclass(frozen=True)
 class Wherever:
-    """Whom to ask: one realm or several, in directories, of a server or of a database."""
+    """One realm or several, in directories, on a server or in a database."""
 
     from_: Annotated[
         Texts,
@@ -63,9 +63,10 @@ class Wherever:
     ] = False
 
     def is_cross_realm(self, *, needs_one: bool = False) -> bool:
-        """Whether the answer has the form of several realms.
+        """Whether the answer has the format for several realms.
 
-        That of one realm of `--database` has it, too, unless an option `needs_one` realm.
+        An answer for one realm of `--database` has it too, unless an option requires a single realm
+        (`needs_one`).
         """
         names_several = (
             self.all_realms or len(self.realm) > 1 or len(self.from_) > 1 or self.links is not None
@@ -74,20 +75,20 @@ class Wherever:
         return names_several or (is_stored and not (needs_one and len(self.realm) == 1))
 
     def single_realm(self) -> Where:
-        """Where the question to one realm goes."""
+        """The target of a question to one realm."""
         first = location(self.from_[0]) if self.from_ else None
         realm = self.realm[0] if self.realm else None
         return Where(first, self.server_options, self.database, realm)
 
     def past(self) -> str:
-        """The realm of a database whose past is asked about. Raises `BadInput` for all else."""
+        """The realm of a database whose past is queried. Raises `BadInput` for other targets."""
         others = self.from_ or self.links or self.all_realms or self.server_options.server
         if others or len(self.realm) != 1:
             raise BadInput("takes one `--realm NAME` with `--database URL`", where="--since")
         return self.realm[0]
 
     def names(self) -> list[str] | None:
-        """The realms that are named; None for all. Raises `BadInput`."""
+        """The named realms; None for all. Raises `BadInput`."""
         if self.all_realms and self.realm:
             raise BadInput("give either --realm or --all-realms")
         if not self.all_realms and not self.realm and not self.from_:
@@ -96,7 +97,7 @@ class Wherever:
 
     @contextmanager
     def estate(self) -> Iterator[CrossRealm]:
-        """What answers. Raises `BadInput` where not exactly one place is named."""
+        """The realms that answer. Raises `BadInput` unless exactly one target is given."""
         places = [self.server_options.server, self.database, self.from_ or None]
         if sum(place is not None for place in places) > 1:
             raise BadInput("give one of --from DIR, --server URL and --database URL")
@@ -128,7 +129,7 @@ Home = Annotated[
 
 
 class CrossRealm(Protocol):
-    """Realms that answer together; answers are as the API gives them."""
+    """Realms that answer together; answers have the format of the API."""
 
     def ask(self, verb: str, asking: dict[str, Any]) -> Json:
         """The answer to `who`, `list`, `explain` or `access`."""
@@ -162,7 +163,7 @@ class Remote:
 
 
 class Local:
-    """Realms that are at hand."""
+    """Realms that are loaded in this process."""
 
     def __init__(self, state: State, actor: Actor, now: float) -> None:
         self._state = state
@@ -239,7 +240,7 @@ class Local:
 
 
 def _of_files(texts: Sequence[str], links: Location | None) -> Local:
-    """The realms of ingested directories. Raises `BadInput` for one that occurs twice."""
+    """The realms of ingested directories. Raises `BadInput` for a realm that occurs twice."""
     import time
 
     from lakewarden.pipeline.directory import load
@@ -261,7 +262,7 @@ def _of_files(texts: Sequence[str], links: Location | None) -> Local:
 
 
 def named_directory(text: str) -> tuple[str, Location]:
-    """The realm's name, if `REALM=DIR` says it, and the directory."""
+    """The realm's name, if the text is `REALM=DIR`, and the directory."""
     name, equals, path = text.partition("=")
     if equals and name and "/" not in name and not Path(text).exists():
         return name, location(path)
@@ -276,7 +277,7 @@ def cross_realm_question(
     claims: Claims,
     names: list[str] | None,
 ) -> dict[str, Any]:
-    """The question as several realms take it; raises `BadInput` for what only one can take."""
+    """The question to several realms; raises `BadInput` for options that only one realm accepts."""
 
     def no_model() -> Model:
         raise BadInput("attributes need exactly one realm", where="--attribute")
@@ -290,7 +291,7 @@ def cross_realm_question(
 
 
 def note_other_realms(answer: Json) -> None:
-    """Prints what is beside the answers: realms that are silent, and those left out."""
+    """Prints notes beside the answers: realms without an answer, and realms left out."""
     for part in answer.get("realms", ()):
         for text in part["notes"]:
             note(f"{part['realm']}: {text}")

@@ -54,7 +54,7 @@ WITHOUT_SPARK = (
 @Parameter("*")
 @dataclass(frozen=True)
 class Engines:
-    """Engines that are started for the demo, beside DuckDB in its own process."""
+    """Engines that the demo starts; DuckDB runs in the demo's own process."""
 
     with_trino: Annotated[
         bool,
@@ -143,7 +143,7 @@ def demo(
 def _show_engines(
     folder: Path, parts: Mapping[str, SamplePart], engines: Engines, running: ExitStack
 ) -> None:
-    """What users see in DuckDB, and in the engines that run as long as the demo does."""
+    """Shows what users see in DuckDB, and in the engines that run as long as the demo."""
     realms = demo_engines.parts_of(parts)
     demo_engines.show_duckdb(folder, realms)
     if engines.with_trino:
@@ -155,7 +155,7 @@ def _show_engines(
 
 
 def _created_folder(folder: Path) -> Path:
-    """The folder, which is made if it is not there. Raises `BadInput` where nothing can be kept."""
+    """Creates the folder if it does not exist. Raises `BadInput` if it cannot be used."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -167,14 +167,14 @@ def _created_folder(folder: Path) -> Path:
 
 
 def default_folder() -> Path:
-    """Where the realms are when nobody says otherwise; another place for each release."""
+    """The default folder of the realms; each release has its own."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     cache = base if base.is_absolute() else Path.home() / ".cache"
     return cache / "lakewarden" / f"demo-{__version__}"
 
 
 def _ingest(folder: Path, parts: Mapping[str, SamplePart]) -> None:
-    """Brings the realms up to date, and says of each how long that took."""
+    """Brings the realms up to date, and prints how long each took."""
     sources = {name: source_of(part.source, str(sample.path(name))) for name, part in parts.items()}
     old = [name for name, part in parts.items() if not _is_current(folder / name, part)]
     if not old:
@@ -200,7 +200,7 @@ def _ingest(folder: Path, parts: Mapping[str, SamplePart]) -> None:
 
 
 def _is_current(directory: Path, part: SamplePart) -> bool:
-    """Whether the directory was made from these very files, and can be read."""
+    """Whether the directory was made from exactly these files, and is readable."""
     if not (directory / MANIFEST).exists():
         return False
     try:
@@ -215,7 +215,7 @@ def _is_current(directory: Path, part: SamplePart) -> bool:
 
 
 def _tell(number: int, question: Question, directory: Path, realm: Realm) -> bool:
-    """Prints a question and its answer; False when it could not be judged."""
+    """Prints a question and its answer; returns False if it could not be decided."""
     show("", f"{number}. {question.says}", f"   $ {question.command(directory)}")
     answers = {"explain": _explained, "who": _users, "list": _entities}
     lines = list(answers[question.verb](question, realm))

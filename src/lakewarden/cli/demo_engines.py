@@ -1,6 +1,6 @@
-"""What engines show users of the sample estate: DuckDB here, on request a Trino and a Spark.
+"""What users of the sample estate see in engines: DuckDB here; on request, a Trino and a Spark.
 
-The same table, filters and masks in each. What is started ends with the demo.
+All have the same table, filters and masks. Engines that the demo starts end with it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Read = Callable[[str], Rows]
 
 
 class _Refused(Exception):
-    """What an engine says instead of rows."""
+    """An engine's error message in place of rows."""
 
 
 def parts_of(parts: Mapping[str, SamplePart]) -> dict[str, EnginePart]:
-    """What engines read, by realm."""
+    """The tables that engines read, by realm."""
     return {name: part.engines for name, part in parts.items() if part.engines is not None}
 
 
 def need_trino() -> None:
-    """Installs Trino if it is not there; raises `Unavailable` where that cannot be."""
+    """Installs Trino if it is missing; raises `Unavailable` if that fails."""
     trino.java()
     if trino.installed() is not None:
         return
@@ -60,7 +60,7 @@ def need_trino() -> None:
 
 
 def show_duckdb(folder: Path, realms: Mapping[str, EnginePart]) -> None:
-    """What each reader sees with `lakewarden.enforce`."""
+    """Shows what each reader sees with `lakewarden.enforce`."""
     try:
         import pyarrow as pa
 
@@ -89,7 +89,7 @@ def show_duckdb(folder: Path, realms: Mapping[str, EnginePart]) -> None:
 
 @contextmanager
 def running_trino(folder: Path, realms: Mapping[str, EnginePart]) -> Iterator[None]:
-    """A Trino that asks a server of its own, and what each reader sees in it."""
+    """A Trino that queries its own server, and what each reader sees in it."""
     with TemporaryDirectory(prefix="lakewarden-demo-") as place:
         work = Path(place)
         config = _configured(work, realms)
@@ -162,7 +162,7 @@ def _query(name: Sequence[str]) -> str:
 
 
 def _values(part: EnginePart) -> str:
-    """A query that gives the rows of the part."""
+    """A query that returns the rows of the part."""
     rows = ", ".join(f"({', '.join(map(_literal, row))})" for row in part.rows)
     names = ", ".join(part.columns)
     return f"SELECT * FROM (VALUES {rows}) AS t({names})"  # noqa: S608 — the sample's own rows
@@ -173,7 +173,7 @@ def _literal(cell: str) -> str:
 
 
 def _fill(server: trino.TrinoServer, part: EnginePart) -> None:
-    """Makes the table as its owner: who is masked may not insert."""
+    """Creates the table as its owner: users with masks may not insert."""
     catalog, schema, table = part.name
     server.rows(part.owner, f"CREATE SCHEMA {catalog}.{schema}")
     made = f"CREATE TABLE {catalog}.{schema}.{table} AS {_values(part)}"
@@ -197,7 +197,7 @@ def _spark_rows(urls: Mapping[str, str], query: str, user: str) -> Rows:
 
 
 def access_control(at: str, token: str) -> dict[str, str]:
-    """Trino's access control, as docs/engines.md has it."""
+    """Trino's access control, configured as in docs/engines.md."""
     return {
         "access-control.name": "opa",
         "opa.policy.uri": f"{at}/allow?token={token}",
@@ -208,7 +208,7 @@ def access_control(at: str, token: str) -> dict[str, str]:
 
 
 def _configured(work: Path, realms: Mapping[str, EnginePart]) -> Path:
-    """A configuration file that says what the engines call things."""
+    """A configuration file that maps the engines' names to those of the realms."""
     sections: dict[str, Any] = {}
     for realm, part in realms.items():
         for engine, names in part.names.items():
@@ -222,7 +222,7 @@ def _configured(work: Path, realms: Mapping[str, EnginePart]) -> Path:
 def _verb(
     folder: Path, log: Path, words: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """A verb that serves the demo's store in a process of its own; where it listens."""
+    """Runs a verb that serves the demo's store in its own process; returns its address."""
     command = [sys.executable, "-m", "lakewarden.cli", *words, "--database", database(folder)]
     with (
         log.open("w") as errors,

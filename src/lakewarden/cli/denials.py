@@ -1,4 +1,4 @@
-"""`lakewarden denials`: what engines denied somebody, and a denial explained by its id."""
+"""`lakewarden denials`: what engines denied a principal, and a denial explained by its id."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def denials(
 
 @contextmanager
 def operated(at: At) -> Iterator[tuple[DecisionService, Actor]]:
-    """The service of a database, and who works on it."""
+    """The service of a database, and the actor."""
     from lakewarden.cli.admin_target import opened, operator
 
     with opened(at.database) as service:
@@ -85,7 +85,7 @@ def _of_database(at: At, realm: str, principal: str | None) -> list[dict[str, An
 
 
 def answer_of(at: At, realm: str, id: str) -> tuple[Any, System]:
-    """A denial and its explanation as the API has them, and the realm's system."""
+    """A denial and its explanation in the format of the API, and the realm's system."""
     remote = at.remote()
     if remote is not None:
         from lakewarden.cli.remote import RemoteRealm
@@ -104,7 +104,7 @@ def answer_of(at: At, realm: str, id: str) -> tuple[Any, System]:
 
 
 def as_json(denial: Any) -> dict[str, Any]:
-    """A denial as the API has it."""
+    """A denial in the format of the API."""
     decision = denial.decision
     return {
         "decision": decision.id,

@@ -1,4 +1,4 @@
-"""`lakewarden doctor`: is everything there, and as it should be?"""
+"""`lakewarden doctor`: is everything installed and configured correctly?"""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """The checks that were made, in order."""
+    """The completed checks, in order."""
 
     checks: list[Check] = field(default_factory=list)
 
     def add(self, name: str, state: State, says: str, fix: str = "") -> None:
-        """One check."""
+        """Adds one check."""
         from lakewarden.service.doctor import Check
 
         self.checks.append(Check(name, state, says, fix))
 
     @contextmanager
     def checking(self, name: str) -> Iterator[None]:
-        """Whatever goes wrong inside is what the check comes to."""
+        """An error inside the block becomes the result of the check."""
         try:
             yield
         except Unavailable as error:
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def code(self) -> int:
-        """The exit code: what could not be asked weighs more than what is wrong."""
+        """The exit code: a check that could not run outweighs one that failed."""
         states = {check.state for check in self.checks}
         if "unreachable" in states:
             return COULD_NOT_TELL
@@ -120,7 +120,7 @@ def _server(report: Report, server: Server) -> None:
 
 
 def _caller(report: Report, server: Server) -> bool:
-    """Whether the server believes the caller."""
+    """Whether the server authenticates the caller."""
     answer = server.look("/api/v1/whoami")
     if answer.status == 200:
         rank = ", who administers it" if answer.body["administrator"] else ""
@@ -134,7 +134,7 @@ def _caller(report: Report, server: Server) -> bool:
 
 
 def _server_checks(report: Report, server: Server) -> None:
-    """What the server says of itself to those who may know."""
+    """The server's own checks, for callers with that privilege."""
     try:
         answer = server.ask("POST", "/server/doctor")
     except BadInput as error:

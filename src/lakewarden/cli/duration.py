@@ -1,4 +1,4 @@
-"""Lengths of time as people write them."""
+"""Durations in the notation of the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WRITTEN = re.compile(r"([0-9]{1,9})([smhdw])")
 
 
 def seconds(text: str, option: str) -> float:
-    """How many seconds `90s`, `15m`, `12h`, `1d` or `2w` are; raises `BadInput`.
+    """The seconds of `90s`, `15m`, `12h`, `1d` or `2w`; raises `BadInput`.
 
     >>> seconds("12h", "--ttl")
     43200.0

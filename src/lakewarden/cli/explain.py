@@ -1,4 +1,4 @@
-"""`lakewarden explain`: why may somebody do something, or what is missing?"""
+"""`lakewarden explain`: why is access allowed, or what is missing?"""
 
 from __future__ import annotations
 
@@ -118,19 +118,19 @@ def explain(  # noqa: PLR0913 — each is an option
 def _explained_remotely(
     remote: RemoteRealm, asking: dict[str, object]
 ) -> tuple[Explanation, ExplanationContext, list[str], object]:
-    """The explanation of a server, what it takes to word it, its notes, and what binds a read."""
+    """A server's explanation, the context for its wording, its notes, and the limits of a read."""
     answer = remote.ask("explain", asking)
     explanation_of_check, context = _read(answer, remote.system, remote.name, asking)
-    # A server of an earlier release says nothing of limits.
+    # A server of an earlier release does not return limits.
     return explanation_of_check, context, answer["notes"], answer.get("limits")
 
 
 def _read(
     answer: dict[str, Any], system: System, realm: str, question: Mapping[str, object]
 ) -> tuple[Explanation, ExplanationContext]:
-    """The explanation that an answer of the API spells, and what it takes to word it.
+    """The explanation in an answer of the API, and the context for its wording.
 
-    `question` has the principal, the operation and the entity, or None, that it is about.
+    `question` has its principal, its operation, and its entity or None.
     """
     from lakewarden.cli.remote import chains, statements
     from lakewarden.cli.remote import explanation as read_explanation
@@ -147,7 +147,7 @@ def _read(
 
 
 def _explain_decision(where: Wherever, id: str, format: str, *, full: bool) -> int:
-    """Why an engine showed a denial."""
+    """Explains a denial that an engine showed."""
     from lakewarden.cli.denials import answer_of
 
     if len(where.realm) != 1 or where.from_ or where.links is not None:
@@ -184,7 +184,7 @@ def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, 
 
 
 def _show_part(part: dict[str, Any], system: System, principal: str, *, full: bool) -> None:
-    """What one realm answered, and why."""
+    """Shows the answer of one realm, and its reasons."""
     reasons, question = part["explanation"], {**part, "principal": principal}
     explained_part, context = _read(reasons, system, part["realm"], question)
     show(f"in {part['realm']}", *explanation(explained_part, context, full=full), "")

@@ -1,4 +1,4 @@
-"""How entities, principals, statements and decisions are written for people."""
+"""How entities, principals, statements and decisions are shown."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _REASONS = {
 
 
 def entity_text(entity: Entity) -> str:
-    """The entity as any verb takes it: its URN, or `type:name`; `the platform` for none."""
+    """The entity in the notation of all verbs: its URN, or `type:name`; `the platform` for none."""
     if not entity.type:
         return "the platform"
     return entity.name if entity.name.startswith(_URN) else f"{entity.type}:{entity.name}"
 
 
 def principal_name(principal: Principal) -> str:
-    """The principal as any verb takes it: a bare name for a user."""
+    """The principal in the notation of all verbs: a bare name for a user."""
     if principal.kind == USER:
         return principal.name.removeprefix(_USER_URN)
     return principal.name if principal.name.startswith(_URN) else principal_text(principal)
@@ -60,10 +60,10 @@ def principal_name(principal: Principal) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationContext:
-    """A question, and what it takes to word its explanation.
+    """A question, and the context for the wording of its explanation.
 
-    `statements` by id; `chain` says over whom a statement reaches the asker (nobody: it names
-    the asker), or None where no membership does.
+    `statements` are by id. `chain` is the chain of memberships over which a statement reaches the
+    asker: empty if it names the asker, None if no membership connects them.
     """
 
     request: Request
@@ -72,7 +72,7 @@ class ExplanationContext:
 
 
 def explanation_context(question: ParsedQuestion) -> ExplanationContext:
-    """What is needed to word an explanation, from the realm that was read."""
+    """The context for the wording of an explanation, from a realm in this process."""
     matrix, request = question.realm.matrix, question.request
     stated = matrix.snapshot.table.statements
     return ExplanationContext(
@@ -94,8 +94,8 @@ def explanation(
 ) -> Iterator[str]:
     """A decision and its reasons, line by line.
 
-    Of the rule only the parts that decided, unless it is to be `full`: where it holds, what
-    made it hold; where it does not, what is missing.
+    Shows only the parts of the rule that decided, unless `full`: for a rule that holds, what made
+    it hold; for one that does not, what is missing.
     """
     yield headline(context.request, explained.decision.allow)
     if explained.decision.reason in _REASONS:
@@ -124,10 +124,10 @@ def explanation(
 
 
 def decisive(step: Step) -> Step:
-    """The step with those steps below it that decided: the ones of the same truth.
+    """The step with only those steps below it that decided: those with the same truth.
 
-    Rules have no negation, so a true part never rests on a false one, nor the reverse. What
-    is left with a single step below it is that step.
+    Rules have no negation, so a true part never depends on a false one, and a false part never on a
+    true one. A step with a single step below it is replaced by that step.
     """
     steps = [decisive(inner) for inner in step.steps if inner.holds == step.holds]
     if len(steps) == 1 and step.says in ("all of", "any of"):
@@ -148,7 +148,7 @@ def _tree(step: Step, depth: int, above: Entity | None) -> Iterator[str]:
 
 
 def _named(rule: Step | None, full: bool) -> dict[str, list[str]]:
-    """The statements that the shown part of the rule names, and what each decided there."""
+    """The statements in the shown part of the rule, and what each decided there."""
     names_by_statement: dict[str, list[str]] = {}
     todo = [] if rule is None else [rule if full else decisive(rule)]
     while todo:
@@ -160,7 +160,7 @@ def _named(rule: Step | None, full: bool) -> dict[str, list[str]]:
 
 
 def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
-    """A statement in one line; of its privileges those that `decided` something, if any did.
+    """A statement in one line; only its privileges in `decided`, if there are any.
 
     >>> from lakewarden import Warden
     >>> from lakewarden.kernel.statement_file import read_statements
@@ -176,7 +176,7 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
         privileges = f"`{statement.expression}`"
         spared = _actors(statement.exceptions, statement.except_owners)
         to += f" except {some(spared)}" if spared else ""
-    # A title that the id repeats, a role's name, says nothing more.
+    # Omit a title that is part of the id, such as a role's name.
     title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"
     when = _window(statement)
@@ -184,7 +184,7 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
 
 
 def _window(statement: Statement) -> str:
-    """From when and until when it counts; nothing where it always does."""
+    """The period in which the statement is valid; nothing if it always is."""
     bounds = (("from", statement.valid_from), ("until", statement.valid_until))
     return "".join(f", {word} {shown(time)}" for word, time in bounds if time is not None)
 
@@ -231,7 +231,7 @@ def _criteria(criteria: Sequence[Criterion]) -> str:
 
 
 def some(texts: Sequence[str], limit: int = WORDS_SHOWN) -> str:
-    """The words, the first `limit` by name and the others by number.
+    """The first `limit` words by name, and the number of the others.
 
     >>> some(["a", "b", "c"], 2)
     'a, b and 1 more'
@@ -251,7 +251,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def _reaching(context: ExplanationContext, statement: Statement) -> Iterator[str]:
-    """How the asker comes to be one of those whom the statement names."""
+    """The ways in which the statement's principals include the asker."""
     asker = context.request.principal
     if asker in statement.principals:
         return
@@ -272,7 +272,7 @@ def _way(way: Way) -> str:
 
 
 def _side_effects(way: Way, request: Request) -> Iterator[str]:
-    """What else a way opens."""
+    """What else the way allows."""
     parts = []
     if way.others:
         parts.append(f"{request.operation} on {way.others:,} × {request.target.type} more")

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from lakewarden.config.engines import IcebergRealm
 
 PORT: Final = 8181
-"""Where Iceberg REST catalogs usually listen."""
+"""The usual port of Iceberg REST catalogs."""
 
 SERVICE: Final = "lakewarden-iceberg-guard"
-"""The name of the guard in traces, unless a variable gives another one."""
+"""The name of the guard in traces, unless a variable overrides it."""
 
 
 @Parameter("*", show_default=False)

@@ -1,4 +1,4 @@
-"""`lakewarden import`: a running original, or its export, into a realm."""
+"""`lakewarden import`: loads a running original system, or its export, into a realm."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ else:
     System = Literal[RUNNING]
 
 SHOWN: Final = 20
-"""How many things that were not carried are named on a terminal; the JSON names all."""
+"""How many skipped items are named on a terminal; the JSON output names all."""
 
 _REQUESTS_PER_LINE: Final = 500
 
 
 @dataclass
 class _Extraction:
-    """What a walk of a running original came to."""
+    """The result of a walk through a running original."""
 
     requests: int = 0
     records: dict[str, int] = field(default_factory=dict)
@@ -133,7 +133,7 @@ def _is_address(source: str) -> bool:
 
 
 def _check(system: str, source: str, keep: Path | None, people: People) -> None:
-    """Refuses options that do not go together."""
+    """Refuses options that cannot be combined."""
     is_running = _is_address(source)
     if not is_running and not Path(source).exists():
         raise BadInput("no such file or folder, and no http:// or https:// address", where=source)
@@ -143,7 +143,7 @@ def _check(system: str, source: str, keep: Path | None, people: People) -> None:
 
 
 def check_people(system: str, people: People, *, is_running: bool) -> None:
-    """Refuses what the system is not asked about, or says itself."""
+    """Refuses principals that the system does not need, or lists itself."""
     extractor, title = _extractor(system), registry().systems[system].title
     if people.principals is not None and (extractor.read_principals is None or not is_running):
         raise BadInput(f"only a running {_asking_systems()} takes principals", where="--principals")
@@ -164,7 +164,7 @@ def _asking_systems() -> str:
 
 
 def _check_shown(extraction: _Extraction, prune: bool) -> None:
-    """Refuses to drop what may still be there, only not shown."""
+    """Refuses to drop rows that may still exist and were only not shown."""
     from lakewarden.pipeline.extract.original import ABSENT
 
     hidden = [reply for reply in extraction.withheld if reply.status not in ABSENT]
@@ -228,7 +228,7 @@ def _principals(system: str, people: People, credentials: SourceCredentials) -> 
 
 
 def _merged_export(export: Path, identity: Path, folder: Path) -> Path:
-    """An export and the identity provider's replies in one folder."""
+    """One folder with an export and the identity provider's responses."""
     if export.is_dir():
         shutil.copytree(export, folder)
     else:
@@ -240,7 +240,7 @@ def _merged_export(export: Path, identity: Path, folder: Path) -> Path:
 
 @contextmanager
 def _progress(system: str) -> Iterator[Any]:
-    """Says on standard error how far the walk is."""
+    """Shows the progress of the walk on standard error."""
     is_terminal = sys.stderr.isatty() and not is_quiet()
 
     def tell(requests: int, path: str) -> None:
@@ -279,7 +279,7 @@ def _ingested(
 
 
 def _set_aside(out: Path) -> list[SetAside]:
-    """The rows that were not carried, each by a name in place of its cells."""
+    """The rows that were not imported, each by a name instead of its cells."""
     from lakewarden.pipeline.directory import set_aside
     from lakewarden.pipeline.directory_manifest import read_manifest
 
@@ -289,7 +289,7 @@ def _set_aside(out: Path) -> list[SetAside]:
 
 def _name_of(row: SetAside) -> str:
     cells = [str(cell) for cell in json.loads(row.row) if cell]
-    # The second cell of a statement is all of it; its id is enough of a name.
+    # The second cell of a statement is the whole statement; the id is enough as a name.
     return cells[0] if row.table == "statements" and cells else ":".join(cells)
 
 
@@ -319,7 +319,7 @@ def _summary(
 
 
 def _name(extraction: _Extraction, lost: list[SetAside]) -> None:
-    """What was not carried, by name, for people."""
+    """Names what was not imported, for a terminal."""
     for row in lost[:SHOWN]:
         show(f"set aside: {row.table}: {row.row}: {row.reason}")
     for reply in extraction.withheld[:SHOWN]:

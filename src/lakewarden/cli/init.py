@@ -1,4 +1,4 @@
-"""`lakewarden init`: what a database must hold before it serves."""
+"""`lakewarden init`: prepares a database for serving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden link`: which entities of several realms are one asset."""
+"""`lakewarden link`: declares entities of several realms as one asset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lakewarden.service.toml_text import quoted
 End = Annotated[str, Parameter(help="An entity of a realm, `REALM=type:name`.")]
 Named = tuple[str, str]
 Linked = tuple[Named, Named, str]
-"""Both ends, each a realm and an entity of it, and who keeps the link."""
+"""Both ends, each a realm and one of its entities, and the keeper of the link."""
 
 
 def add(
@@ -111,7 +111,7 @@ def listed(
 
 
 def load_links(directory: Location, *, prune: bool, at: At, format: As) -> int:
-    """Brings the links of a directory into a store, as one revision; see `lakewarden load`."""
+    """Loads the links of a directory into a store, as one revision; see `lakewarden load`."""
     from lakewarden.pipeline.link_directory import read
 
     directory_links = read(directory)
@@ -228,7 +228,7 @@ def _end(text: str) -> tuple[str, str]:
 
 
 def _toml(links: Sequence[Any]) -> str:
-    """The links as `read_links` reads them."""
+    """The links in the format that `read_links` reads."""
     parts = []
     for link in links:
         ends = ", ".join(quoted(_end_text(link[name])) for name in ("one", "other"))
@@ -238,7 +238,7 @@ def _toml(links: Sequence[Any]) -> str:
 
 
 def read_links(file: Path) -> list[Linked]:
-    """The links of a file as `link list --format toml` writes them. Raises `BadInput`."""
+    """The links of a file in the format of `link list --format toml`. Raises `BadInput`."""
     try:
         section = Section(tomllib.loads(read_text(file)), str(file))
     except tomllib.TOMLDecodeError as error:

@@ -1,4 +1,4 @@
-"""`lakewarden lint`: what is odd, useless or dangerous in the policy of a realm."""
+"""`lakewarden lint`: mistakes and risks in the policy of a realm."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Which:
 @Parameter("*")
 @dataclass(frozen=True)
 class Instead:
-    """What is shown about the rules, instead of what they find."""
+    """What to show about the rules, instead of findings."""
 
     list_rules: Annotated[Flag, Parameter(help="List the rules instead.")] = False
     explain: Annotated[str | None, Parameter(help="Explain this rule instead.")] = None
@@ -144,7 +144,7 @@ def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> 
 def _linted(
     folders: Sequence[Location], at: At, realm: str | None, rules: Sequence[Rule], since: int | None
 ) -> Iterator[LintedRealm]:
-    """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
+    """Lints every requested realm. Raises `BadInput` if the request is ambiguous."""
     if folders:
         if since is not None:
             raise BadInput("a directory has no revisions; use it with --realm", where="--since")
@@ -203,7 +203,7 @@ def _stored(at: At, realm: str, rules: Sequence[Rule], since: int | None) -> Seq
 def _remote(
     server: Server, realm: str, rules: Sequence[Rule], since: int | None
 ) -> Sequence[Finding]:
-    """What the server's own rules find; those that are not known here are left out."""
+    """The findings of the server's own rules; findings of rules unknown here are left out."""
     from lakewarden.cli.remote import RemoteRealm
 
     path = f"{RemoteRealm(server, realm).path}/lint"

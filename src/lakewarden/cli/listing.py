@@ -34,7 +34,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.listing import count, page
 
 PAGE = 1_000
-"""Entities of a page."""
+"""Entities per page."""
 
 
 def list_entities(  # noqa: PLR0913 — each is an option
@@ -97,7 +97,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
 
 
 def _listed(question: ParsedQuestion, within: str | None, after: str | None, limit: int) -> Any:
-    """What a server would answer; with `limit` 0 only how many there are."""
+    """The answer in the format of a server; with `limit` 0, only the count."""
     system, matrix = question.realm.system, question.realm.matrix
     below = None if within is None else system.entity(within)
     start = None if after is None else system.entity(after)
@@ -129,7 +129,7 @@ def _show(answer: Any, format: str) -> None:
 
 
 def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
-    """As many entities of each realm as `limit`, in as many pages as that takes."""
+    """Up to `limit` entities of each realm, in as many pages as needed."""
     answer = estate.ask("list", {**asking, "limit": min(limit, PAGE), "after": None})
     parts = {(part["realm"], part["operation"]): part for part in answer["realms"]}
     while True:

@@ -1,4 +1,4 @@
-"""`lakewarden load`: an ingested directory into the store."""
+"""`lakewarden load`: loads an ingested directory into the store."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def load(
 
 
 def load_directory(directory: Location, realm: str, *, prune: bool, at: At) -> dict[str, Any]:
-    """Brings an ingested directory into a realm of a database or a server; what happened."""
+    """Loads an ingested directory into a realm of a database or a server; returns the result."""
     from lakewarden.pipeline.directory import load as read
 
     remote = at.remote()
@@ -91,7 +91,7 @@ def load_directory(directory: Location, realm: str, *, prune: bool, at: At) -> d
 
 
 def quarantine_of(directory: Location, manifest: Manifest) -> Quarantine:
-    """What the pipeline rejected of the directory's input."""
+    """The rows of the directory's input that the pipeline rejected."""
     from lakewarden.pipeline.directory import set_aside
     from lakewarden.service.load import MAX_QUARANTINED, Quarantine, QuarantinedRow
 
@@ -102,7 +102,7 @@ def quarantine_of(directory: Location, manifest: Manifest) -> Quarantine:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector, which would walk millions of live rows over and over.
+    """Disables the garbage collector, which would traverse millions of live rows repeatedly.
 
     It took a third of the time, and found nothing.
     """
@@ -143,7 +143,7 @@ def _load_into_database(
 
 
 def _request_body(loaded: Loaded) -> dict[str, object]:
-    """The rows as the server takes them."""
+    """The rows in the format of the server's API."""
     from lakewarden.kernel.statement_file import write_statement
 
     facts, text = loaded.facts, loaded.system.text
@@ -162,7 +162,7 @@ def _request_body(loaded: Loaded) -> dict[str, object]:
 
 
 def show_load(realm: str, answer: dict[str, Any]) -> None:
-    """What happened, for people."""
+    """Shows the result on a terminal."""
     revision = answer["revision"]
     if answer["new"]:
         show(f"{realm}: revision {revision}", "")

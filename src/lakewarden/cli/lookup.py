@@ -1,4 +1,4 @@
-"""`lakewarden lookup`: the tables of values with which row filters and column masks compare."""
+"""`lakewarden lookup`: the tables of values that row filters and column masks compare with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option `--metrics` of verbs that run on: their figures for Prometheus at an address."""
+"""The option `--metrics` of long-running verbs: serves their metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lakewarden.kernel.errors import BadInput
 
 
 def show_figures(address: str) -> None:
-    """Serves the figures of this process at `HOST:PORT`; nothing where that is empty."""
+    """Serves the metrics of this process at `HOST:PORT`; does nothing if it is empty."""
     if address:
         from prometheus_client import start_http_server
 

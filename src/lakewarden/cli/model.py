@@ -1,4 +1,4 @@
-"""`lakewarden model`: files of models of one's own."""
+"""`lakewarden model`: files of custom models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of one's own on the command line: the file that is named in place of a shipped model."""
+"""A custom model on the command line: a file named in place of a shipped model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_file(model: str) -> bool:
-    """Whether the words name a file, and no shipped model.
+    """Whether the text names a file, not a shipped model.
 
     >>> is_file("./mine.toml"), is_file("gravitino")
     (True, False)
@@ -22,7 +22,7 @@ def is_file(model: str) -> bool:
 
 
 def read_model(path: Path) -> ModelText:
-    """The text of a model file. Raises `BadInput` where it cannot be read as text."""
+    """The text of a model file. Raises `BadInput` if it cannot be read as text."""
     from lakewarden.models import own
 
     return own.of_text(read_text(path), str(path))

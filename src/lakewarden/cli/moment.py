@@ -1,4 +1,4 @@
-"""Moments as people write them, and as they are shown."""
+"""Timestamps: parsed from the command line, and formatted for output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lakewarden.kernel.errors import BadInput
 
 
 def moment(text: str | None, where: str) -> float:
-    """The moment, seconds since the epoch; without one, before or after everything.
+    """The timestamp in seconds since the epoch; without one, before or after everything.
 
     >>> moment("2026-11-23", "--since")
     1795392000.0
@@ -25,7 +25,7 @@ def moment(text: str | None, where: str) -> float:
 
 
 def shown(moment: float) -> str:
-    """A moment in UTC as `moment` reads it; "" for one before or after everything.
+    """A timestamp in UTC, in the notation of `moment`; "" for one before or after everything.
 
     One beyond the calendar is shown in seconds since the epoch.
 
@@ -41,6 +41,6 @@ def shown(moment: float) -> str:
 
 
 def finite(_: object, seconds: float | None) -> None:
-    """Raises `ValueError` for seconds that are no moment, as a validator of an option."""
+    """A validator of options that raises `ValueError` for seconds that are not finite."""
     if seconds is not None and not math.isfinite(seconds):
         raise ValueError("expected a finite number of seconds")

@@ -1,4 +1,4 @@
-"""`lakewarden operations`: what can be asked about?"""
+"""`lakewarden operations`: the operations of a model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a verb answers to the shell, and how it prints: for people, or as JSON.
+"""Exit codes of verbs, and their output: for people, or as JSON.
 
-Names come from metadata that others wrote, so nothing is printed that a terminal could take
-for a command: unreadable characters are shown as escapes.
+Names come from foreign metadata, so nothing is printed that a terminal could interpret as a
+command: unreadable characters are shown as escapes.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ NO: Final = 1
 BAD_INPUT: Final = 2
 COULD_NOT_TELL: Final = 3
 INTERRUPTED: Final = 130
-"""As shells say it of a program that Ctrl-C ended."""
+"""The exit code that shells report for a program ended by Ctrl-C."""
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 Format = Literal["table", "json"]
 RowFormat = Literal["table", "json", "csv"]
-"""How answers that are rows may be printed."""
+"""Output formats for answers that consist of rows."""
 
 
 def reason_of(error: WardenError | OSError) -> str:
-    """What is said of an error, in one line."""
+    """The message for an error, in one line."""
     if isinstance(error, WardenError):
         return str(error)
     reason = (error.strerror or str(error)).lower()
@@ -52,7 +52,7 @@ def reason_of(error: WardenError | OSError) -> str:
 
 
 def code_for(error: WardenError | OSError) -> int:
-    """The exit code that an error stands for."""
+    """The exit code for an error."""
     is_input = isinstance(error, (BadInput, Conflict, LimitExceeded, Unknown))
     return BAD_INPUT if is_input and not isinstance(error, Busy) else COULD_NOT_TELL
 
@@ -66,7 +66,7 @@ _STYLES: Final = (
     ("→ ", "italic"),
     ("reaches ", "dim"),
 )
-"""How a line is shown on a terminal, by what it begins with."""
+"""The style of a line on a terminal, by its first characters."""
 
 
 def show(*lines: str) -> None:
@@ -95,9 +95,9 @@ def show_json(value: object) -> None:
 
 
 def show_document(*pieces: str) -> None:
-    """A document of a format that is UTF-8, such as JSON or TOML; beyond a terminal it is that.
+    """A document in a UTF-8 format such as JSON or TOML; always UTF-8, except on a terminal.
 
-    The locale's encoding may lack letters, and an escape in their place is no JSON.
+    The locale's encoding may lack letters, and an escape in their place is not valid JSON.
     """
     stream = sys.stdout
     if stream.isatty() or not isinstance(stream, io.TextIOWrapper):
@@ -108,7 +108,7 @@ def show_document(*pieces: str) -> None:
 
 
 def show_csv(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows below headings as CSV (RFC 4180); names as they are, but for a terminal."""
+    """Rows below headings as CSV (RFC 4180); names are unchanged, except on a terminal."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(headings)
     is_shown = sys.stdout.isatty()
@@ -117,7 +117,7 @@ def show_csv(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows under headings: wrapped to the width of a terminal, else one line for each row."""
+    """Rows under headings: wrapped to the width of a terminal, otherwise one line per row."""
     cells = [[escaped(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _show_wrapped(headings, cells)
@@ -127,7 +127,7 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The rows under their headings, a line each, with columns as wide as their widest cell."""
+    """The rows under their headings, one per line, with columns as wide as their widest cell."""
     table = [headings, *rows]
     widths = [max(len(row[at]) for row in table) for at in range(len(headings))]
     for row in table:
@@ -154,5 +154,5 @@ def note(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Why there is no answer, in one line on standard error, without credentials."""
+    """Prints why there is no answer, in one line on standard error, without credentials."""
     print(f"lakewarden: {escaped(masked(text))}", file=sys.stderr)

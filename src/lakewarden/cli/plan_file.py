@@ -1,4 +1,4 @@
-"""A plan as a JSON document, a member of a list on a line of its own: written piece by piece."""
+"""A plan as a JSON document with one list member per line, written incrementally."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def pieces(table: Mapping[str, object]) -> Iterator[str]:
-    """The document, line by line, each with its end.
+    """The document, line by line, with line ends.
 
     >>> print("".join(pieces({"a": 1, "b": {"c": [[0, 2], [5, 5]], "d": []}})), end="")
     {
@@ -49,7 +49,7 @@ def _value(value: object, indent: str, end: str) -> Iterator[str]:
 
 
 def _parted(items: Iterable[T]) -> Iterator[tuple[str, T]]:
-    """The items, each with the comma behind it; none behind the last one."""
+    """The items, each with the comma that follows it; the last has none."""
     rest = list(items)
     for place, item in enumerate(rest, start=1):
         yield "," if place < len(rest) else "", item

@@ -1,4 +1,4 @@
-"""How a plan is shown: what changes, and the access that this gives and takes."""
+"""How a plan is shown: its changes, and the access that they give and remove."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _edit(edit: Edit) -> Iterator[str]:
 
 
 def _in_long_lists(was: Statement, now: Statement) -> Iterator[str]:
-    """What is new and gone in lists of which a line does not name all."""
+    """The added and removed members of lists that are too long for one line."""
     tables = write_statement(was), write_statement(now)
     for key in ("privileges", "to", "except", "where", "constraint"):
         before, after = (set(_named(table.get(key, ()))) for table in tables)
@@ -107,7 +107,7 @@ def _named(members: object) -> Iterator[str]:
 
 
 def access(effect: Access, *, whole: bool = False) -> Iterator[str]:
-    """What users can do now and no longer, and the privileges beneath; for people."""
+    """What users can newly do and can no longer do, and the changed privileges; for people."""
     if not effect.reached:
         yield "access: nobody can do anything more, or less"
     else:
@@ -127,7 +127,7 @@ def access(effect: Access, *, whole: bool = False) -> Iterator[str]:
 
 
 def _sum(effect: Access) -> str:
-    """How many people and assets, and by which way."""
+    """The number of people and assets, and the access levels."""
     ways = [
         f"{w.users:,} {'gain' if w.gained else 'lose'} {w.way} on {w.entities:,}"
         for w in effect.ways
@@ -175,7 +175,7 @@ def _held_lines(row: HeldChange) -> list[str]:
 
 
 def _idle(idle: Idle, row: HeldChange) -> str:
-    """What keeps a privilege from changing anything."""
+    """Why a privilege changes nothing."""
     where = "" if row.entities == 1 else f", such as on {entity_text(row.sample)}"
     if idle.lacks:
         needs = (f"{need.privilege} on {entity_text(need.entity)}" for need in idle.lacks)

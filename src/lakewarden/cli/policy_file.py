@@ -1,4 +1,4 @@
-"""Policy files: listed and read."""
+"""Finds and reads policy files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service.policy_text import SUFFIXES, parse
 
 LARGEST: Final = 64 * 1024 * 1024
-"""Bytes that a file may have."""
+"""The maximum size of a file, in bytes."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
-    """The files that are named, and those in folders that are; raises `BadInput` for none."""
+    """The named files, and the files in named folders; raises `BadInput` if there are none."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -33,7 +33,7 @@ def find(paths: Sequence[Path]) -> list[Path]:
 
 
 def read(path: Path) -> object:
-    """What the file says. Raises `BadInput` with its place, `LimitExceeded` for a huge one."""
+    """The content of the file. Raises `BadInput` with its place, `LimitExceeded` if too large."""
     form = SUFFIXES.get(path.suffix)
     if form is None:
         raise BadInput(f"expected a file of {', '.join(SUFFIXES)}", where=str(path))

@@ -1,7 +1,7 @@
-"""Policy as code on a database or at a server: the same questions, and the same answers.
+"""Policy as code on a database or a server: the same questions, and the same answers.
 
-A server is sent what the files say, and answers with what `lakewarden.service` made of it; a
-plan is then read back from that answer, so that both ways are shown by the same lines.
+A server receives the content of the files, and answers with the result of `lakewarden.service`. A
+plan is read back from that answer, so both ways are shown by the same code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Policies:
     realm: str
 
     def exported(self) -> Mapping[str, Any]:
-        """The realm's policy, as a policy file has it."""
+        """The realm's policy, in the format of a policy file."""
         server = self.at.remote()
         if server is not None:
             exported_policy: Mapping[str, Any] = server.ask(
@@ -48,7 +48,7 @@ class Policies:
             return done(policy.exported(service.state, actor, self.realm, service.clock()))
 
     def planned(self, parts: Sequence[Part], *, keeper: str, adopts: bool) -> Plan:
-        """What the files would change."""
+        """The changes that the files would make."""
         from lakewarden.service.plan_result import read_plan
 
         server = self.at.remote()
@@ -73,7 +73,7 @@ class Policies:
     def applied(
         self, parts: Sequence[Part], *, keeper: str, adopts: bool, revision: int, digest: str
     ) -> AppliedPlan:
-        """Does what the plan of that revision and digest showed."""
+        """Makes the changes of the plan with that revision and digest."""
         from lakewarden.service.plan import AppliedPlan, apply_plan
         from lakewarden.service.plan_result import read_plan
 
@@ -82,7 +82,7 @@ class Policies:
             remote = self._remote_realm(server)
             body = {"files": _policy_files(parts), "keeper": keeper, "adopts": adopts}
             agreed = {"revision": revision, "digest": digest}
-            # Before it is done: nothing that could fail should come between that and telling.
+            # Before applying: nothing that could fail may come between applying and reporting it.
             system = remote.system
             answer = server.ask("POST", f"{remote.path}/apply", {**body, **agreed})
             return AppliedPlan(read_plan(answer["plan"], system), answer["applied"])
@@ -108,7 +108,7 @@ class Policies:
 
 
 def _policy_files(parts: Sequence[Part]) -> list[dict[str, object]]:
-    """The files as JSON has them. Raises `BadInput` for what it cannot say, with the place."""
+    """The files as JSON. Raises `BadInput`, with the place, for values that JSON cannot express."""
     return [{"name": name, "policy": _plain(table, name, ": ")} for name, table in parts]
 
 

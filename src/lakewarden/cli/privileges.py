@@ -1,4 +1,4 @@
-"""`lakewarden privileges`: everything that somebody holds on an entity."""
+"""`lakewarden privileges`: all privileges of a principal on an entity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden push`: databases that are told what a realm allows, and what others changed there."""
+"""`lakewarden push`: writes a realm's permissions to databases, and reports changes made there."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> in
 
 @contextmanager
 def opened_pushing(database: str | None) -> Iterator[Pushing]:
-    """The use cases, in the name of whoever can open the database."""
+    """The use cases, with the rights of anyone who can open the database."""
     from lakewarden.app.keys import keys_of
     from lakewarden.app.push_connection import connect_target
     from lakewarden.service.push import Pushing
@@ -376,7 +376,7 @@ def opened_pushing(database: str | None) -> Iterator[Pushing]:
 
 @contextmanager
 def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget]]:
-    """The use cases and a target of that name; meanwhile it is said what is being done."""
+    """The use cases and the named target; shows progress meanwhile."""
     with opened_pushing(database) as pushing:
         target = pushing.target(name)
         with working("push", (f"ask {target.kind}",)):
@@ -425,7 +425,7 @@ def _show_plan(made: PushPlan, table: dict[str, Any], limit: int) -> None:
 
 
 def _show_script(script: Sequence[dict[str, Any]], limit: int) -> None:
-    """The statements in their order; of a long one what fits, with its length."""
+    """The statements in order; of a long statement, the first part and its length."""
     for one in script[: max(limit, 0)]:
         name = (one.get("body") or {}).get("name", "")
         text = f"{one['text']} {name}".rstrip()
@@ -490,7 +490,7 @@ def difference_text(one: Difference) -> str:
 
 
 def foreign_text(one: ForeignGrant) -> str:
-    """One grant of others, in a line."""
+    """One grant by others, in a line."""
     users, denied = (some(names, NAMES_SHOWN) for names in (one.users, one.denied))
     who = f", which the realm denies {denied}" if denied else ""
     return f"of others: {_grant(one.grant)} to {one.grantee}, for {users}{who}"

@@ -1,4 +1,4 @@
-"""`lakewarden push deliver`: tells followed targets what changed, apart from the server."""
+"""`lakewarden push deliver`: writes changes to followed targets, in a process of its own."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def deliver(
 
 
 def _once(delivery: Delivery) -> list[bool]:
-    """Tells what is due, and holds on to the entries meanwhile; whether each target was told."""
+    """Writes what is due, renewing its claims meanwhile; returns whether each target succeeded."""
     from lakewarden.app.push_worker import LOOK_SECONDS
     from lakewarden.app.target_threads import MOST
 
     with ThreadPoolExecutor(MOST) as at_once:
         under_way = [at_once.submit(delivery.deliver, one) for one in delivery.due()]
         while wait(under_way, LOOK_SECONDS).not_done:
-            with suppress(Unavailable):  # a store that is away is asked again
+            with suppress(Unavailable):  # the store is unavailable: the next renewal tries again
                 delivery.renew()
         return [one.result() for one in under_way]
 

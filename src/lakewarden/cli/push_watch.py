@@ -75,7 +75,7 @@ def watch(
                     if once or look.is_new:
                         _show_look(look, format)
                     unsent.add(events.announce(look, clock()) if events else "")
-            except Unavailable as error:  # our own store is away
+            except Unavailable as error:  # our own store is unavailable
                 if once:
                     raise
                 note(str(error))
@@ -89,7 +89,7 @@ def watch(
 
 @contextmanager
 def _stopped() -> Iterator[threading.Event]:
-    """An event that is set when the process is told to end."""
+    """An event that is set when the process receives a signal to stop."""
     stop = threading.Event()
     before = {one: signal.signal(one, lambda *_: stop.set()) for one in _SIGNALS}
     try:

@@ -1,4 +1,4 @@
-"""What the asking verbs share: the realm they ask, and how a question is written."""
+"""Shared by the question verbs: the realm that they query, and the notation of a question."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Texts = Annotated[tuple[str, ...], _LIST]
 @Parameter("*")
 @dataclass(frozen=True)
 class Parts:
-    """What a request may bring along about the act."""
+    """Optional facts of a request about the operation."""
 
     target: Annotated[
         Texts, Parameter(help="Further entity that the operation needs, `NAME=TYPE:ENTITY`.")
@@ -59,7 +59,7 @@ class Parts:
 @Parameter("*")
 @dataclass(frozen=True)
 class Claims:
-    """What a request may bring along about the asker."""
+    """Optional facts of a request about the asker."""
 
     group: Annotated[Texts, Parameter(help="Group that the identity provider asserts.")] = ()
     role: Annotated[
@@ -73,7 +73,7 @@ NO_CLAIMS = Claims()
 
 @dataclass(frozen=True)
 class Realm:
-    """A realm at hand, at one moment."""
+    """A loaded realm, at one moment."""
 
     system: System
     matrix: Matrix
@@ -81,7 +81,7 @@ class Realm:
 
     @property
     def model(self) -> Model:
-        """What the realm's system declares."""
+        """The model of the realm's system."""
         return self.system.model
 
 
@@ -95,14 +95,14 @@ class ParsedQuestion:
 
 
 def realm_of(loaded: Loaded) -> Realm:
-    """The realm of a directory that was read."""
+    """The realm of a loaded directory."""
     now = time()
     matrix = Warden(loaded.system, loaded.facts, clock=lambda: now).matrix
     return Realm(loaded.system, matrix, now)
 
 
 def open_realm(where: Where) -> Realm:
-    """The realm of a directory, or of a database; `BadInput` when it is none or is damaged."""
+    """The realm of a directory or a database; raises `BadInput` if it is missing or damaged."""
     if where.from_ is None:
         from lakewarden.cli.admin_target import opened
 
@@ -126,7 +126,7 @@ def ask(
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
 ) -> ParsedQuestion:
-    """The question to a realm; raises `BadInput` or `Unknown` naming the word.
+    """The question to a realm; raises `BadInput` or `Unknown` with the word that is wrong.
 
     Without a principal the question is about everybody, without an operation about all.
     """
@@ -158,7 +158,7 @@ _OPTIONS = {
     "groups": "--group",
     "roles": "--role",
 }
-"""The option that each part of a question is given by."""
+"""The option for each part of a question."""
 
 
 def question(
@@ -169,7 +169,7 @@ def question(
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
 ) -> dict[str, object]:
-    """The question as a server's API takes it; the model is looked at for attributes only."""
+    """The question in the format of the server's API; the model is read only for attributes."""
     return {
         "principal": principal,
         "operation": operation,
@@ -188,7 +188,7 @@ def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
 
 
 def pair(text: str, option: str) -> tuple[str, str]:
-    """What `NAME=VALUE` says. Raises `BadInput` naming the option."""
+    """The name and value of `NAME=VALUE`. Raises `BadInput` with the option."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise BadInput(f"expected NAME=VALUE, got `{text}`", where=option)
@@ -224,6 +224,6 @@ def _scalar(declared: Attribute, text: str) -> Scalar:
 
 
 def show_notes(notes: Sequence[str]) -> None:
-    """Prints remarks beside the answer."""
+    """Prints notes beside the answer."""
     for text in notes:
         note(text)

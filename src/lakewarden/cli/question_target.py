@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from lakewarden.client.server import Server
 
 SERVER: Final = "LAKEWARDEN_SERVER"
-"""The variable that names the server where neither it nor a directory is given."""
+"""The variable that names the server if neither a server nor a directory is given."""
 
 DATABASE: Final = "LAKEWARDEN_DATABASE"
-"""The variable that names the database where nothing else is given."""
+"""The variable that names the database if no other target is given."""
 
 TOKEN: Final = "LAKEWARDEN_TOKEN"  # noqa: S105 — the name of a variable
 """The variable that holds the token."""
@@ -39,7 +39,7 @@ Url = Annotated[
 @Parameter("*")
 @dataclass(frozen=True)
 class ServerOptions:
-    """A server, and who asks it."""
+    """A server, and the credential of the caller."""
 
     server: Annotated[
         str | None,
@@ -76,7 +76,7 @@ NO_SERVER: Final = ServerOptions()
 @Parameter("*")
 @dataclass(frozen=True)
 class Where:
-    """Whom to ask: a directory, or a realm of a server or a database."""
+    """The target of a question: a directory, or a realm of a server or a database."""
 
     from_: Annotated[
         Folder | None,
@@ -103,7 +103,7 @@ class Where:
         return RemoteRealm(self.server_options.connect(address), self.realm_named("server"))
 
     def realm_named(self, place: str) -> str:
-        """The realm that is named; raises `BadInput` where none is."""
+        """The name of the realm; raises `BadInput` if none is given."""
         if self.realm is None:
             raise BadInput(f"name the realm of the {place}", where="--realm")
         return self.realm

@@ -204,7 +204,7 @@ def drop(
 
 
 def _upgrade_lines(upgrade: Upgrade, *, applied: bool) -> Iterator[str]:
-    """What the edition changes, or has changed."""
+    """The changes that the new version of the model makes or has made."""
     if upgrade.is_empty:
         yield f"{upgrade.realm}: has this model already, at revision {upgrade.revision}"
         return

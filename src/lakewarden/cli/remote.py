@@ -1,4 +1,4 @@
-"""A realm of a server, asked over its API."""
+"""A realm of a server, queried over its API."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from lakewarden.service.page_size import MAX_PAGE
 from lakewarden.service.system import System, load_system
 
 PAGE: Final = MAX_PAGE
-"""Rows of a page."""
+"""Rows per page."""
 
 
 def waiting(address: str) -> AbstractContextManager[object]:
-    """Shows that the server is asked, where that takes long."""
+    """Shows that a request to the server is running, if it takes long."""
     return working(address, ("ask",))
 
 
 def system_of(realm: Mapping[str, Any]) -> System:
-    """The system of a realm as a server gives it alone, with the text of its model."""
+    """The system of a realm in the server's answer for that realm, with the text of its model."""
     text, digest = realm.get("model_text"), realm.get("model_digest")
     own = None if text is None or digest is None else ModelText(text, digest)
     return load_system(realm["model"], realm["settings"], own)
 
 
 def without_absent(question: Mapping[str, object]) -> dict[str, object]:
-    """The question without members that are absent. A text that is empty is not: it is refused.
+    """The question without absent members. An empty text is kept: the server rejects it.
 
     >>> without_absent({"principal": "", "entity": None, "roles": []})
     {'principal': ''}
@@ -46,7 +46,7 @@ def without_absent(question: Mapping[str, object]) -> dict[str, object]:
 
 
 class RemoteRealm:
-    """One realm of a server. Answers are as the API gives them; errors as `Server`'s."""
+    """One realm of a server. Answers have the format of the API; errors are those of `Server`."""
 
     def __init__(self, server: Server, name: str) -> None:
         self.server = server
@@ -63,7 +63,7 @@ class RemoteRealm:
         return self._system
 
     def model(self) -> Model:
-        """What the realm's system declares."""
+        """The model of the realm's system."""
         return self.system.model
 
     def ask(self, verb: str, question: Mapping[str, object]) -> Json:
@@ -73,7 +73,7 @@ class RemoteRealm:
     def listing(
         self, question: Mapping[str, object], within: str | None, after: str | None, limit: int
     ) -> Json:
-        """As many entities as `limit`, in as many pages as that takes."""
+        """Up to `limit` entities, in as many pages as needed."""
         entities: list[Json] = []
         while True:
             size = min(PAGE, limit - len(entities))
@@ -86,7 +86,7 @@ class RemoteRealm:
                 return {**answer, "entities": entities}
 
     def users(self, path: str, question: Mapping[str, object]) -> Json:
-        """All users whom a question lists, in as many pages as that takes."""
+        """All users that a question lists, in as many pages as needed."""
         users: list[str] = []
         token = ""
         while True:
@@ -99,7 +99,7 @@ class RemoteRealm:
 
 
 def statements(explained: Json, system: System, realm: str) -> dict[str, Statement]:
-    """By id: the statements that a realm's explanation names."""
+    """The statements in a realm's explanation, by id."""
     tables = [_table(table) for table in explained["named"]]
     read = read_statements(tables, system.model, system.spelling, realm, builtin=True)
     return {statement.id: statement for statement in read}
@@ -109,7 +109,7 @@ _MOMENTS = ("valid_from", "valid_until")
 
 
 def _table(statement: Json) -> Json:
-    """A statement of the API as statement files write it."""
+    """A statement of the API in the format of statement files."""
     from datetime import datetime
 
     moments = {k: datetime.fromisoformat(statement[k]) for k in _MOMENTS if statement.get(k)}
@@ -118,7 +118,7 @@ def _table(statement: Json) -> Json:
 
 
 def chains(explained: Json) -> dict[str, tuple[Principal, ...]]:
-    """By statement: over whom it reaches the asker."""
+    """By statement, the chain of memberships over which it reaches the asker."""
     return {
         path["statement"]: tuple(read_principal(text) for text in path["over"])
         for path in explained["reaching"]
@@ -126,7 +126,7 @@ def chains(explained: Json) -> dict[str, tuple[Principal, ...]]:
 
 
 def explanation(answer: Json, system: System) -> Explanation:
-    """The explanation that an answer spells."""
+    """The explanation in an answer."""
     reason = Reason(answer["reason"])
     return Explanation(
         Decision(answer["allow"], reason, answer["revision"]),

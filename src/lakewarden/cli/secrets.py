@@ -1,4 +1,4 @@
-"""`lakewarden secrets`: what is sealed in a store."""
+"""`lakewarden secrets`: the encrypted secrets of a store."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
 
 
 def _rotated(store: SqlStore, keys: Keys, actor: Actor) -> tuple[int, int]:
-    """The revision of the write that sealed everything anew, and how many secrets there were."""
+    """The revision of the write that encrypted everything again, and the number of secrets."""
     from lakewarden.service.audit import AuditEvent
     from lakewarden.service.realm import CONTROL
     from lakewarden.store.secrets import rewrap

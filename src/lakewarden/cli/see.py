@@ -1,4 +1,4 @@
-"""`lakewarden see`: which rows of a table somebody sees, and which values of its columns."""
+"""`lakewarden see`: the rows of a table that a principal sees, and the values of its columns."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def see(
 
 
 def _answer(seen: EffectiveRead, notes: tuple[str, ...]) -> dict[str, object]:
-    """The answer as the API has it."""
+    """The answer in the format of the API."""
     return {
         "may_read": seen.may_read,
         "operation": seen.operation,
@@ -92,6 +92,6 @@ def _show(answer: Any) -> None:
 
 
 def _ids(column: Any) -> str:
-    """The mask that counts, and after it the others."""
+    """The effective mask, followed by the others."""
     others = [id for id in column["masks"] if id != column["mask"]]
     return ", ".join([column["mask"], *others])

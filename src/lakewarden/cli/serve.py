@@ -15,7 +15,7 @@ from lakewarden.cli.outcome import YES, note, show
 from lakewarden.config import defaults
 
 UNSET: Final = "\0"
-"""A text that was not given. Not None: the parser would read the word `none` as that."""
+"""Marks a text that was not given. Not None: the parser would read the word `none` as None."""
 
 
 Host = Annotated[str, Parameter(help=f"Address to listen on ({defaults.HOST}).")]
@@ -39,7 +39,7 @@ ClientAuthorities = Annotated[
 @Parameter("*", show_default=False)
 @dataclass(frozen=True)
 class Listening:
-    """Where the server listens, and with how many processes."""
+    """The address on which the server listens, and its number of processes."""
 
     host: Host = UNSET
     port: Annotated[
@@ -56,7 +56,7 @@ class Listening:
 @Parameter("*", show_default=False)
 @dataclass(frozen=True)
 class AuthOptions:
-    """How callers authenticate, and who administers the server."""
+    """How callers authenticate, and the administrator of the server."""
 
     auth: Annotated[
         str,
@@ -162,6 +162,6 @@ def serve(
 
 
 def listens(where: str) -> None:
-    """Says on the standard output that the server is there."""
+    """Prints on standard output that the server is ready."""
     show(f"lakewarden listens on {where}")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""How a running original is asked: the credentials, and whom its API cannot tell about."""
+"""How a running original is queried: credentials, and the principals that its API cannot list."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.extract.original import Credential
 
 TOKEN: Final = "LAKEWARDEN_SOURCE_TOKEN"  # noqa: S105 — the name of a variable
-"""The variable that holds the token for the original."""
+"""The variable that holds the token for the original system."""
 
 PASSWORD: Final = "LAKEWARDEN_SOURCE_PASSWORD"  # noqa: S105 — the name of a variable
-"""The variable that holds the password that goes with `--source-user`."""
+"""The variable that holds the password for `--source-user`."""
 
 
 @Parameter("*")
 @dataclass(frozen=True)
 class SourceCredentials:
-    """The credentials for a running original."""
+    """The credentials for a running original system."""
 
     source_token_file: Annotated[
         Path | None,
@@ -48,7 +48,7 @@ class SourceCredentials:
     source_timeout: Annotated[float, Parameter(help="Seconds to wait for an answer.")] = 30.0
 
     def credential(self) -> Credential:
-        """Who asks. Raises `BadInput`."""
+        """The caller's credential. Raises `BadInput`."""
         from lakewarden.pipeline.extract.original import Credential
 
         if self.source_user is not None:
@@ -63,7 +63,7 @@ class SourceCredentials:
 @Parameter("*")
 @dataclass(frozen=True)
 class People:
-    """Whom the original's API cannot tell about."""
+    """The principals that the original's API cannot list."""
 
     identity: Annotated[
         Path | None,

@@ -1,6 +1,6 @@
-"""What a verb is doing, shown where it takes longer than a second; and bars on a terminal.
+"""The progress of a verb, shown if it takes longer than a second; and bars on a terminal.
 
-All of it goes to standard error; `--quiet` leaves it out. A terminal gets colours unless
+All output goes to standard error; `--quiet` suppresses it. A terminal gets colours unless
 `NO_COLOR` is set.
 """
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
 PATIENCE: float = 1.0
-"""Seconds after which a verb says what it is doing."""
+"""Seconds after which a verb shows its progress."""
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 _working: ContextVar[bool] = ContextVar("working", default=False)
-"""Whether something around it says already what is being done."""
+"""Whether an enclosing block already shows progress."""
 
 
 @contextmanager
 def quietly(is_quiet: bool) -> Iterator[None]:
-    """Within it, and if it is so, no progress is shown."""
+    """Shows no progress within the block if `is_quiet` is true."""
     token = _quiet.set(is_quiet)
     try:
         yield
@@ -38,16 +38,16 @@ def quietly(is_quiet: bool) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Whether no progress is to be shown."""
+    """Whether progress is suppressed."""
     return _quiet.get()
 
 
 @contextmanager
 def working(title: str, stages: Sequence[str]) -> Iterator[Callable[[str], None]]:
-    """What tells the stage at which a verb is; shown where the whole takes longer than a second.
+    """Reports the stage of a verb; shown if the whole takes longer than a second.
 
-    The first stage begins at once. Nothing is to be printed within. What is done within another
-    one is told by that one.
+    Yields the function that begins a stage. The first stage begins immediately. The block must not
+    print. A block nested in another one reports nothing; the outer one does.
     """
     if is_quiet() or _working.get():
         yield lambda _: None
@@ -62,7 +62,7 @@ def working(title: str, stages: Sequence[str]) -> Iterator[Callable[[str], None]
 
 
 class _PrintedLines:
-    """A line for each stage that is done, once it has taken long enough."""
+    """One line per completed stage, once the work has taken long enough."""
 
     def __init__(self, title: str, stages: Sequence[str]) -> None:
         self._title = title
@@ -70,7 +70,7 @@ class _PrintedLines:
         self._began = self._since = time.monotonic()
 
     def begin(self, stage: str) -> None:
-        """The stage before it is done."""
+        """Begins a stage; the previous one is done."""
         now = time.monotonic()
         if now - self._began >= PATIENCE:
             line = f"{escaped(self._title)}: {self._stage}: {now - self._since:.1f} s"
@@ -78,12 +78,12 @@ class _PrintedLines:
         self._stage, self._since = stage, now
 
     def end(self) -> None:
-        """All is done."""
+        """Ends the last stage."""
         self.begin("")
 
 
 class _Bar:
-    """A bar that is there from when it has taken long enough, and is gone in the end."""
+    """A bar that appears once the work has taken long enough, and disappears at the end."""
 
     def __init__(self, title: str, stages: Sequence[str]) -> None:
         self._title = title
@@ -112,7 +112,7 @@ class _Bar:
                 self._update()
 
     def begin(self, stage: str) -> None:
-        """The stage before it is done."""
+        """Begins a stage; the previous one is done."""
         with self._lock:
             self._stage = stage
             self._update()
@@ -123,7 +123,7 @@ class _Bar:
             self._bars.update(self._bar, completed=done, stage=self._stage, refresh=True)
 
     def end(self) -> None:
-        """All is done."""
+        """Ends the last stage."""
         self._timer.cancel()
         with self._lock:
             self._is_over = True
@@ -132,7 +132,7 @@ class _Bar:
 
 
 def bars(*, transient: bool) -> Bars:
-    """Bars on standard error; what others print goes where it went before."""
+    """Progress bars on standard error; other output is not redirected."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars

@@ -1,4 +1,4 @@
-"""`lakewarden --version --systems`: the systems that are installed, and what is wrong with any."""
+"""`lakewarden --version --systems`: the installed systems, and their errors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ FLAGS = ("--version", "--systems")
 
 
 def is_requested(tokens: Sequence[str]) -> bool:
-    """Whether the command line asks for the systems; `--format json` may go along."""
+    """Whether the command line requests the systems; `--format json` may be added."""
     arguments = [token for token in tokens if token not in ("--format", "json", "--format=json")]
     return sorted(arguments) == sorted(FLAGS)
 
 
 def show_systems(*, as_json: bool) -> int:
-    """Lists the systems; exit code 1 where one of them is broken."""
+    """Lists the systems; exit code 1 if one of them is broken."""
     known = registry()
     known.check()
     rows = [

@@ -1,4 +1,4 @@
-"""Files that the command line names: texts that it reads and writes."""
+"""Text files named on the command line: read and written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_PLACE: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError, Pe
 
 
 def read_text(path: Path) -> str:
-    """What the file says. Raises `BadInput` where it cannot be read, or is not UTF-8."""
+    """The text of the file. Raises `BadInput` if it cannot be read or is not UTF-8."""
     try:
         return path.read_text("utf-8")
     except OSError as error:
@@ -23,9 +23,9 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
-    """Writes the file, or replaces it, whole or not at all; a pipe or a device is written to.
+    """Writes or replaces the file atomically; a pipe or a device is written to directly.
 
-    Raises `BadInput` where no file can be, `OSError` for what else goes wrong.
+    Raises `BadInput` if the path cannot be a file, `OSError` for other errors.
     """
     target = path.resolve()
     is_plain = target.is_file() or not target.exists()
@@ -43,5 +43,5 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
 
 
 def refusal(path: Path, error: OSError) -> BadInput:
-    """Why the path is no file that can be used."""
+    """The error for a path that is not a usable file."""
     return BadInput((error.strerror or str(error)).lower(), where=str(path))

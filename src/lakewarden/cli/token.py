@@ -1,4 +1,4 @@
-"""`lakewarden token`: bearer tokens, made, listed and revoked."""
+"""`lakewarden token`: creates, lists and revokes bearer tokens."""
 
 from __future__ import annotations
 

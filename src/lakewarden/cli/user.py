@@ -1,4 +1,4 @@
-"""`lakewarden user`: the people of a directory."""
+"""`lakewarden user`: the users of a directory."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _path(directory: str, name: str, group: bool) -> str:
 
 
 def _text(name: str, group: bool) -> str:
-    """The user or group as `read_person` reads it. Raises `BadInput` for no name at all."""
+    """The user or group in the notation of `read_person`. Raises `BadInput` for an empty name."""
     if not name:
         raise BadInput("expected a name")
     return f"{'group' if group else 'user'}:{name}"

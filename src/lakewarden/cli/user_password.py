@@ -1,4 +1,4 @@
-"""`lakewarden user password`: what somebody signs in with, in DataHub or in the web pages."""
+"""`lakewarden user password`: the password of a user, for DataHub or for the web pages."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _of_realm(
 
 
 def _passwords(service: DecisionService, realm: str) -> tuple[RealmState, Any]:
-    """The realm, and the module with the passwords of its system; raises `BadInput`."""
+    """The realm, and its system's module for passwords; raises `BadInput`."""
     from lakewarden.registry import registry
 
     realm_state = service.state.realm(realm)
@@ -120,7 +120,7 @@ def _passwords(service: DecisionService, realm: str) -> tuple[RealmState, Any]:
 
 
 def _read(file: Path | None) -> str:
-    """The password; never an argument, which every process of the machine could read."""
+    """The password; never an argument, which every process on the machine could read."""
     if file is not None:
         try:
             return file.read_text(encoding="utf-8").rstrip("\r\n")

@@ -1,4 +1,4 @@
-"""`lakewarden who`: who may do something on an entity?"""
+"""`lakewarden who`: who may perform an operation on an entity?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Unmasked = Annotated[
 @Parameter("*")
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time that lies behind."""
+    """A period in the past."""
 
     since: Annotated[
         str | None,
@@ -130,7 +130,7 @@ def who(  # noqa: PLR0913 — options of a verb
 def _who(
     realm: Where, operation: str, entity: str | None, parts: Parts
 ) -> tuple[list[Principal], list[str]]:
-    """The users, and remarks beside the answer."""
+    """The users, and notes beside the answer."""
     remote = realm.remote()
     if remote is not None:
         answer = remote.users("who", question(remote.model, None, operation, entity, parts))
@@ -155,7 +155,7 @@ def _who_in_time(
         realm = Realm(state.system, state.matrix, now)
         try:
             parsed = ask(realm, None, operation, entity, parts)
-        except Unknown as error:  # the realm had another edition of its model then
+        except Unknown as error:  # the realm had another version of its model then
             unknown = error
             return ()
         is_known = True

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline diff`: who gains and loses what, under other policies or since then."""
+"""`lakewarden pipeline diff`: who gains and loses access, under other policies or over time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Shown = Literal["table", "json", "markdown", "sarif"]
 @Parameter("*")
 @dataclass(frozen=True)
 class Files:
-    """The policy that is put in the place of the index's."""
+    """The policy that replaces that of the index."""
 
     statements: Annotated[
         tuple[Path, ...],
@@ -136,7 +136,7 @@ def _show(
 
 
 def _code(changes: Mapping[str, Any], fail_on: FailOn) -> int:
-    """Whether anything of the kind changes, be it only for somebody unknown.
+    """The exit code: 1 if there are changes of that kind, even if only for unknown users.
 
     >>> nothing = {"gained": {"parts": 0}, "lost": {"parts": 0}}
     >>> lost = {"privilege": {"gained": {"parts": 0}, "lost": {"parts": 2}}, "operation": nothing}

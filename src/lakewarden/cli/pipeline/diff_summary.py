@@ -1,7 +1,7 @@
 """The differences that a run of `lakewarden pipeline diff` found, for a pull request.
 
-As Markdown for its conversation, and as SARIF for code scanning: a result for each part, at the
-policy file that has the statement, where one has.
+As Markdown for the conversation, and as SARIF for code scanning: one result per part, located at
+the policy file of its statement, if there is one.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ COLUMNS: Final = (
     "example",
     "pairs",
 )
-"""What is read of the table `parts`."""
+"""The columns of the table `parts` that are read."""
 
 _CONCERNED: Final = ("class", "users")
-"""What tells whom a part concerns, and where."""
+"""The columns that identify the users and entities of a part."""
 
 _NOT_STORED: Final = 0
-"""Stands for whoever is not stored: no user of the table `users` has this number."""
+"""Stands for users who are not stored: no user of the table `users` has this number."""
 
 ROWS: Final = 20
 """How many parts are shown to people."""
 
 RESULTS: Final = 5_000
-"""How many parts a SARIF log has: code scanning shows no more."""
+"""The maximum number of parts in a SARIF log: code scanning shows no more."""
 
 NAMES: Final = 4
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
@@ -75,9 +75,9 @@ _RULES: Final[Sequence[Json]] = (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The same access that the same people gain or lose in the same way.
+    """Access of one kind that a set of people gains or loses in the same way.
 
-    `on` is the entity, or one of `entities`; `by` says through whom and by which statements.
+    `on` is the entity, or one example of `entities`; `by` names the principals and statements.
     """
 
     gained: bool
@@ -119,10 +119,11 @@ def part(row: Mapping[str, Any]) -> Part:
 
 
 def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
-    """The parts with the most pairs, and how many there are in all.
+    """The parts with the most pairs, and the number of all parts.
 
-    They are of privileges; of operations only where it concerns people of whom no privilege tells,
-    such as new owners.
+    They are parts of privileges. Parts of operations are added only if they concern people who are
+    in
+    no part of privileges, such as new owners.
     """
     import pyarrow as pa
 
@@ -137,7 +138,7 @@ def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
 
 
 def _without_repeats(rows: pa.Table) -> list[int]:
-    """The places of the parts of privileges, and of those of operations that say more."""
+    """The row numbers of the parts of privileges, and of parts of operations that add something."""
     cells = (rows.column(name).to_pylist() for name in ("kind", "gained", *_CONCERNED, "others"))
     told: dict[tuple[str, bool], BitMap] = {}
     places, operations = [], []
@@ -153,7 +154,7 @@ def _without_repeats(rows: pa.Table) -> list[int]:
 
 
 def totals(changes: Mapping[str, Any]) -> str:
-    """Whom the changes concern, and where."""
+    """The users and entities that the changes concern, as counts."""
     others = ", and whoever is not stored" if changes["others"] else ""
     return f"by {changes['users']:,} users{others}, on {changes['entities']:,} entities"
 
@@ -167,7 +168,7 @@ NOTHING: Final = "nobody gains or loses anything"
 
 
 def markdown(changes: Mapping[str, Any], parts: Sequence[Part], count: int) -> str:
-    """The changes as a comment for a pull request; names are text in it, never markup."""
+    """The changes as a comment for a pull request; names are escaped, never markup."""
     if is_empty(changes):
         return f"**Access:** {NOTHING}."
     lines = ["**Access changes**", "", "| | Gained | Lost |", "|---|---:|---:|"]
@@ -190,7 +191,7 @@ def _row(one: Part) -> str:
 
 
 def _text(words: str) -> str:
-    r"""Words that Markdown shows as they are.
+    r"""Escapes words so that Markdown shows them unchanged.
 
     >>> print(_text("a|b <i>"))
     a\|b \<i\>
@@ -199,7 +200,7 @@ def _text(words: str) -> str:
 
 
 def sarif(parts: Sequence[Part], realm: str, version: str, files: Mapping[str, str]) -> Json:
-    """The parts as a log; `files` has the policy file of each statement that came from one."""
+    """The parts as a SARIF log; `files` maps statements to the policy files that contain them."""
     return log(version, _RULES, [_result(one, realm, files) for one in parts])
 
 
@@ -221,7 +222,7 @@ def _result(one: Part, realm: str, files: Mapping[str, str]) -> Json:
 
 
 def files_of(parsed: Sequence[tuple[str, object]]) -> dict[str, str]:
-    """The file of each statement, of files that were parsed."""
+    """The file of each statement in parsed files."""
     return {id: Path(name).as_posix() for name, data in parsed for id in _ids(data)}
 
 

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline ingest`: metadata as others keep it, into a directory to ask."""
+"""`lakewarden pipeline ingest`: reads foreign metadata into a directory for questions."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def ingest(  # noqa: PLR0913 — each is an option
 
 
 def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distant:
-    """The source with the inventories that the command line names, as `DIR` or `DIR=PART,PART`."""
+    """The source with the inventories of the command line, given as `DIR` or `DIR=PART,PART`."""
     from lakewarden.pipeline.ingest.inventory import PARTS, Inventory, with_inventories
 
     inventories = []
@@ -176,7 +176,7 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
 
 
 def _inventory(text: str) -> tuple[Location, list[str]]:
-    """The folder of an inventory, and the parts that are named.
+    """The folder of an inventory, and the named parts.
 
     >>> _inventory("lake=owners,people"), _inventory("lake")
     ((PosixPath('lake'), ['owners', 'people']), (PosixPath('lake'), []))
@@ -186,7 +186,7 @@ def _inventory(text: str) -> tuple[Location, list[str]]:
 
 
 def _check_credentials(kind: Kind, credentials: SourceCredentials, people: People) -> None:
-    """Refuses options of running systems where none is read."""
+    """Refuses options of running systems for other sources."""
     if (not is_asked(kind) and credentials != NO_CREDENTIALS) or (
         kind not in RUNNING and people != NO_PEOPLE
     ):
@@ -204,7 +204,7 @@ def _live(
     if not address.startswith(("http://", "https://")):
         hint = f"; an export in files is `--source {kind}-file`" if Path(address).exists() else ""
         expected = "expected http://HOST:PORT or https://HOST:PORT"
-        # What stands before an `@` may be a password.
+        # The text before an `@` may be a password.
         raise BadInput(f"{expected}{hint}", where=address.rpartition("@")[2])
     return Live(
         kind,

@@ -47,7 +47,7 @@ _ENVIRONMENT = "env:"
 @Parameter("*")
 @dataclass(frozen=True)
 class Database:
-    """How what is read is named, and what of it counts: options of single sources."""
+    """Options of single sources: how entities are named, and what is read."""
 
     metalake: Annotated[
         str | None,
@@ -109,7 +109,7 @@ NO_DATABASE = Database()
 
 
 def is_asked(kind: Kind) -> bool:
-    """Whether the source is a running system, which is asked with credentials."""
+    """Whether the source is a running system, which is queried with credentials."""
     return kind in RUNNING or (kind in openers() and opener_of(kind).is_asked)
 
 
@@ -120,7 +120,7 @@ def source_of(
     database: Database = NO_DATABASE,
     credentials: SourceCredentials | None = None,
 ) -> Source:
-    """The source that the command line names; raises `BadInput` for what does not go together."""
+    """The source on the command line; raises `BadInput` for options that cannot be combined."""
     check_options(kind, model, database)
     is_url = kind in openers() and opener_of(kind).is_url
     if not is_url and kind != "iceberg" and not location(text).exists():
@@ -168,7 +168,7 @@ def _tables_of(kind: Kind, text: str, model: str, namespace: str | None) -> Sour
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
-    """Refuses options that do not go with the kind of source."""
+    """Refuses options that do not apply to the kind of source."""
     expected: tuple[str, ...] = ()
     source_models = _models_of(kind)
     if len(source_models) > 1:
@@ -198,12 +198,12 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
 
 
 def _option(name: str) -> str:
-    """An option as the command line spells it."""
+    """An option in the notation of the command line."""
     return f"--{name.replace('_', '-')}"
 
 
 def _takers(name: str) -> tuple[str, ...]:
-    """The kinds of sources that take an option."""
+    """The kinds of sources that accept an option."""
     if name == "revision":
         return ("store",)
     if name == "namespace":
@@ -214,14 +214,14 @@ def _takers(name: str) -> tuple[str, ...]:
 
 
 def _models_of(kind: Kind) -> tuple[str, ...]:
-    """The models under which files of a system, or a running one, may be read."""
+    """The models under which a system's files, or a running system, may be read."""
     if kind in RUNNING:
         return tuple(registry().systems[kind].models)
     return opener_of(kind).models if kind in openers() else ()
 
 
 def _check_dbt(model: str, options: Options) -> None:
-    """Refuses options that mean nothing under the model, and a required one that is missing."""
+    """Refuses options that have no meaning under the model, and a missing required option."""
     reader = readers()[model]
     for name in options:
         if name not in reader.options:
@@ -235,7 +235,7 @@ def _check_dbt(model: str, options: Options) -> None:
 
 
 def url_of(text: str, kind: Kind) -> str:
-    """A URL, or the one that an environment variable holds, so that no password is shown."""
+    """A URL, or the one in an environment variable, to keep its password off the command line."""
     if not text.startswith(_ENVIRONMENT):
         return text
     name = text.removeprefix(_ENVIRONMENT)
@@ -258,7 +258,7 @@ def show_result(result: Result, out: Location, format: As) -> int:
 
 
 def show_rows(report: Report) -> None:
-    """How many rows came in and out of a run, and what to know of them; for people."""
+    """Shows the numbers of input and output rows of a run, with remarks; for people."""
     rows = [
         (name, f"{rows.came_in:,}", f"{rows.passed:,}", f"{rows.quarantined:,}")
         for name, rows in report.rows.items()
@@ -293,7 +293,7 @@ def _remarks(report: Report) -> Iterator[str]:
 
 
 def _quality(quality: Quality) -> Iterator[str]:
-    """The quality of the data, where there is something to mend."""
+    """The data quality figures, if there is something to fix."""
     for member, shares in (("owner", quality.ownerless), ("description", quality.undescribed)):
         for type, share in shares.items():
             if share.lacking:

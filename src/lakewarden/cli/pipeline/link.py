@@ -1,4 +1,4 @@
-"""`lakewarden pipeline link`: which entities of ingested realms are one asset, by rules."""
+"""`lakewarden pipeline link`: links entities of ingested realms that are one asset, by rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline lint`: what is odd, useless or dangerous in the policy of an index."""
+"""`lakewarden pipeline lint`: mistakes and risks in the policy of an index."""
 
 from __future__ import annotations
 

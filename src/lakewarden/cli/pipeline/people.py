@@ -1,4 +1,4 @@
-"""`lakewarden pipeline people`: who sees, reads and changes an asset, as a review has it."""
+"""`lakewarden pipeline people`: who sees, reads and changes an asset, from a review."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _names(row: Mapping[str, Any], way: str) -> list[str]:
 
 
 def _table(row: Mapping[str, Any], ways: tuple[str, ...]) -> dict[str, Any]:
-    """An asset as JSON has it; null: there is no such way."""
+    """An asset as JSON; null for an access level that it does not have."""
     of = {
         way: None if row[way] is None else {"total": row[f"{way}_n"], "users": _names(row, way)}
         for way in ways
@@ -126,7 +126,7 @@ def _pairs(rows: list[dict[str, Any]], ways: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _lines(rows: list[dict[str, Any]], ways: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """One line for each way; the asset stands before the first one."""
+    """One line per access level; the first one starts with the asset."""
     for row in rows:
         asset = f"{row['type']}:{row['name']}"
         for way in ways:

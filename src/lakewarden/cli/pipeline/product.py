@@ -1,4 +1,4 @@
-"""What a job of the pipeline made, for people and for programs."""
+"""The output of a pipeline job, for people and for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GIB = 1024**3
 
 
 class JobOutcome(Protocol):
-    """The outcome of a job: what the run says of itself, and whether it made a version."""
+    """The outcome of a job: its run report, and whether it made a version."""
 
     @property
     def report(self) -> Mapping[str, Any]: ...

@@ -1,4 +1,4 @@
-"""How far a run of the pipeline is: bars on a terminal, a line for each stage elsewhere."""
+"""The progress of a pipeline run: bars on a terminal, one line per stage elsewhere."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def running(
     title: str = "",
     tables: TableOptions = AS_FILES,
 ) -> Iterator[tuple[Session, Progress]]:
-    """A session for a job of `lakewarden pipeline VERB`, and what shows its `stages`.
+    """A session for a job of `lakewarden pipeline VERB`, and the progress of its `stages`.
 
-    Whoever follows lineage is told that it reads from the places `reads` and writes to `out`;
-    whoever follows traces gets the job as a span.
-    The version that counts is committed in the format of `tables` before the job, for an earlier
-    run may have been killed between the two, and after it.
+    Lineage records that the job reads from the places `reads` and writes to `out`; traces record
+    the
+    job as a span. The current version is committed in the format of `tables` after the job, and
+    also
+    before it, because an earlier run may have been killed before its commit.
     """
     target = tables.target()
     with (
@@ -64,7 +65,7 @@ def _commit(verb: str, target: Target, out: Location) -> None:
     """Raises `Unavailable` while another process works on the folder, as a session does."""
     try:
         committed = target.commit(out)
-    except Conflict as error:  # it can be tried again
+    except Conflict as error:  # a retry may succeed
         raise Unavailable(str(error)) from error
     if committed is not None and committed.tables and not is_quiet():
         what = f"version {committed.version} in {len(committed.tables)} tables"
@@ -75,7 +76,7 @@ def _commit(verb: str, target: Target, out: Location) -> None:
 def shown(title: str, stages: Sequence[str] = STAGES) -> Iterator[Progress]:
     """A progress for one run of the pipeline.
 
-    `title` says what runs, `stages` what it goes through, in order.
+    `title` says what runs; `stages` are its stages in order.
     """
     if is_quiet():
         yield silent

@@ -91,7 +91,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
 
 
 def names(texts: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names, apart; None where none is given.
+    """The names, split at commas; None if there are none.
 
     >>> names(("READ,WRITE", "ADMIN")), names(())
     (('READ', 'WRITE', 'ADMIN'), None)
@@ -101,7 +101,7 @@ def names(texts: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _lines(out: Location, report: Mapping[str, Any]) -> list[str]:
-    """What people want to know beside the tables."""
+    """Lines for people in addition to the tables."""
     population, source = report["population"], report["source"]
     page = out / "versions" / str(report["version"]) / "review.html"
     return [

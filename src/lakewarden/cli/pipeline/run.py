@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.session import Session
 
 JOINED: Final = "+"
-"""What stands between jobs on the command line."""
+"""The word that separates jobs on the command line."""
 
 _GROUP = "pipeline"
 _NO_JOBS: Final = ("run", "watch")
@@ -45,7 +45,7 @@ _VERB, _ARGUMENTS = "verb", "arguments"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A verb with the words behind it, as the command line has them; `place` says where it is."""
+    """A verb with its arguments, as on the command line; `place` says where the job is declared."""
 
     place: str
     arguments: tuple[str, ...]
@@ -58,7 +58,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class BoundJob:
-    """A job whose words its verb has understood."""
+    """A job with the parsed arguments of its verb."""
 
     job: Job
     call: Callable[..., Any]
@@ -81,7 +81,7 @@ class BoundJob:
         return self.job.arguments[0]
 
     def run(self) -> int:
-        """Runs the job in the session around it; its exit code. Says why there is no answer."""
+        """Runs the job in the current session; returns its exit code. Reports errors."""
         try:
             code = self.call(*self.bound.args, **self.bound.kwargs)
         except (WardenError, OSError) as error:
@@ -89,7 +89,7 @@ class BoundJob:
             return code_for(error)
         except ImportError:
             raise  # the caller knows which extra is missing
-        except Exception:  # noqa: BLE001 — a crash must not look like an answer, nor end a watch
+        except Exception:  # noqa: BLE001 — a crash must not look like an answer or end a watch
             traceback.print_exc()
             complain(f"{self.job.place}: internal error; the lines above say where")
             return COULD_NOT_TELL
@@ -125,7 +125,7 @@ def running(
 
 
 def run_joined(arguments: Sequence[str]) -> int:
-    """Runs the jobs that `+` joins. Raises `BadInput` for one that is malformed."""
+    """Runs the jobs separated by `+`. Raises `BadInput` for a malformed job."""
     return _run(list(joined(arguments)), dry_run=False)
 
 
@@ -166,7 +166,7 @@ def _job(number: int, table: Section, file: Path) -> Job:
 
 
 def _option(name: str, value: object, table: Section) -> Iterator[str]:
-    """An option as words: a flag where it is true, and once for each value of a list."""
+    """An option as words: a flag if the value is true, and one option per value of a list."""
     option = f"--{name.replace('_', '-')}"
     values = value if isinstance(value, list) else [value]
     for item in values:
@@ -193,7 +193,7 @@ def _run(jobs: Sequence[Job], *, dry_run: bool) -> int:
 
 
 def bind(jobs: Sequence[Job]) -> list[BoundJob]:
-    """The jobs as their verbs understand them. Raises `BadInput` with the place of a bad one."""
+    """The jobs with parsed arguments. Raises `BadInput` with the place of an invalid job."""
     bound = [_bound(job) for job in jobs]
     _place(bound)
     return bound
@@ -210,7 +210,7 @@ def session_of(bound: Sequence[BoundJob]) -> Iterator[Session]:
 
 
 def each_run(bound: Sequence[BoundJob]) -> Iterator[tuple[BoundJob, int, float]]:
-    """Runs the jobs until one fails: each with its exit code, and the seconds that it took."""
+    """Runs the jobs until one fails; yields each with its exit code and its duration in seconds."""
     for number, bound_job in enumerate(bound, 1):
         _say(f"[{number}/{len(bound)}] {bound_job.job.text}")
         began = time.monotonic()
@@ -228,7 +228,7 @@ def _say(text: str) -> None:
 
 
 def _bound(job: Job) -> BoundJob:
-    """The job as its verb understands it; the only place where options are declared."""
+    """The job with the parsed arguments of its verb; options are declared only by the verb."""
     from lakewarden.cli import PIPELINE_VERBS, application
 
     verb = job.arguments[0] if job.arguments else ""
@@ -246,7 +246,7 @@ def _bound(job: Job) -> BoundJob:
 
 
 def _place(jobs: Iterable[BoundJob]) -> Spark:
-    """Where all of them run; a job that names nothing runs where the others do."""
+    """The common Spark settings of all jobs; a job without any runs where the others do."""
     named: Mapping[Spark, str] = {
         bound_job.spark: bound_job.job.place for bound_job in jobs if bound_job.spark != LOCAL
     }

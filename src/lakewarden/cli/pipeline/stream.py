@@ -114,7 +114,7 @@ def streaming(  # noqa: PLR0913 — each is an option
 
 
 def _summary_lines(product: Result) -> list[str]:
-    """What happened, for people."""
+    """The result, for people."""
     report: Any = product.report
     count, applied = report["versions"], report["events"].get("applied", 0)
     summary = f"revision {report['revision']}: {applied:,} events in {count:,} new versions"

@@ -1,4 +1,4 @@
-"""The table format of what a job makes, on the command line."""
+"""The options for the table format of a job's output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @Parameter("*")
 @dataclass(frozen=True)
 class TableOptions:
-    """Where the tables are committed beside the Parquet files."""
+    """Where the tables are committed in addition to the Parquet files."""
 
     table_format: Annotated[
         Literal["parquet", "iceberg", "delta", "duckdb"],
@@ -34,7 +34,7 @@ class TableOptions:
     ] = None
 
     def target(self) -> Target:
-        """Where tables are committed. Raises `BadInput` for what is wrong or not installed."""
+        """The target of commits. Raises `BadInput` for invalid options or a missing library."""
         from lakewarden.pipeline.table_formats.target import Target
 
         target = Target(self.table_format, self.table_catalog, self.table_namespace)

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline unused`: what is granted and not used, and a proposal of less."""
+"""`lakewarden pipeline unused`: unused grants, and a proposal for a smaller policy."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
 @contextmanager
 def _logs(index: Location, texts: Sequence[str]) -> Iterator[list[Log]]:
-    """The logs; those of a database are copied for as long as the job runs."""
+    """The logs; those of a database are copied while the job runs."""
     from lakewarden.pipeline.unused.run import Log
 
     with TemporaryDirectory(prefix="lakewarden-") as folder:
@@ -122,7 +122,7 @@ def _logs(index: Location, texts: Sequence[str]) -> Iterator[list[Log]]:
 
 
 def _copied(index: Location, url: str, copy: Path) -> str:
-    """Copies the counts of the index's realm from a database; what to call them."""
+    """Copies the counts of the index's realm from a database; returns the name of the copy."""
     from lakewarden.pipeline.index.index import open_index
     from lakewarden.pipeline.unused.log_formats import write_usage
     from lakewarden.store import open_store

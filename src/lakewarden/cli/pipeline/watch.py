@@ -1,4 +1,4 @@
-"""`lakewarden pipeline watch`: the jobs of a file, again and again."""
+"""`lakewarden pipeline watch`: runs the jobs of a file repeatedly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.job_figures import JobFigures
 
 Wait = Callable[[float], bool]
-"""Waits some seconds; whether the watch is to stop."""
+"""Waits some seconds; returns whether the watch should stop."""
 
 
 def watching(
@@ -79,9 +79,9 @@ def watch(
     rounds: int | None = None,
     is_lost: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Rounds until `wait` says to stop, or so many; the exit code of the last one.
+    """Runs rounds until `wait` says to stop, or for a given number; returns the last exit code.
 
-    After one that failed they also end where `is_lost` says that no job can succeed any more.
+    After a failed round it also ends if `is_lost` says that no job can succeed any more.
     """
     due, code, done = time.monotonic(), YES, 0
     while True:
@@ -110,7 +110,7 @@ def _round(jobs: Sequence[BoundJob], figures: JobFigures, wait: Wait) -> int:
 
 
 def _names(jobs: Sequence[BoundJob]) -> list[str]:
-    """What each job is called: its verb and its output folder, by its path where that is not one.
+    """The label of each job: its verb and the name of its output folder, or the path if not unique.
 
     `index.lake`, or `index.eu/lake` and `index.us/lake`.
     """
@@ -125,7 +125,7 @@ def _names(jobs: Sequence[BoundJob]) -> list[str]:
 
 
 def _tell(figures: JobFigures, metrics: Path | None, gateway: str | None) -> None:
-    """The figures, where they are wanted; that they cannot be told stops no job."""
+    """Writes the metrics where they are configured; an error here stops no job."""
     try:
         if metrics is not None:
             figures.write(metrics)
@@ -137,7 +137,7 @@ def _tell(figures: JobFigures, metrics: Path | None, gateway: str | None) -> Non
 
 @contextmanager
 def _until_stopped() -> Iterator[Wait]:
-    """Waits that a signal ends; a second one does what it does by itself."""
+    """A wait that a signal ends; a second signal has its default effect."""
     stopped = threading.Event()
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in signals}

@@ -1,1 +1,1 @@
-"""The access index of an ingested directory: which entity lies in which scope, at any size."""
+"""The access index of an ingested directory: which entities lie in which scope, at any size."""

@@ -1,8 +1,8 @@
-"""A block of the estate as the kernel sees a realm: its own entities, and what these refer to.
+"""A block of the estate, in the kernel's form of a realm: its own entities and those it refers to.
 
-A block holds consecutive ids. Beside its *own* entities come *guests*: what lies above them,
-and what their relations lead to, with what lies above that. So everything that a scope or a
-rule looks at is there, and the kernel's own functions judge a block as they judge a realm.
+A block holds consecutive ids. Beside its *own* entities it has *guests*: the ancestors of its own
+entities, the targets of their relations, and the ancestors of these. Everything that a scope or a
+rule reads is therefore there, and the kernel's own functions evaluate a block like a realm.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ATTRIBUTE: Final = 3
 _MOST: Final = (1 << 63) - 1
 
 _MOST_EDGES: Final = (1 << 31) - 1
-"""The most edges of one kind: where those of an entity begin is an integer of 32 bits."""
+"""The most edges of one kind: the offset of an entity's edges is an integer of 32 bits."""
 
 ROWS: Final = "block int, what int, id int, a int, b int, s string, t string, flag boolean"
 """Rows of a block, of four kinds.
@@ -48,7 +48,7 @@ ROWS: Final = "block int, what int, id int, a int, b int, s string, t string, fl
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who acts as whom in the whole realm, and the ownership types that owner rows have."""
+    """The memberships of the whole realm, and the ownership types that occur in owner rows."""
 
     memberships: Memberships
     ownerships: tuple[str, ...]
@@ -56,9 +56,9 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block, coded: its own entities are the ids `start` to `stop` of `coded`.
+    """A compiled block: its own entities are the ids `start` to `stop` of `coded`.
 
-    `first` is the id in the whole estate of the one at `start`; `ids` those of all.
+    `first` is the estate-wide id of the entity at `start`; `ids` those of all entities.
     """
 
     coded: Coded
@@ -73,7 +73,7 @@ class Block:
         return BitMap(range(self.start, self.stop))
 
     def everywhere(self, rows: BitMap) -> BitMap:
-        """Those of the entities that are the block's own, by their ids in the whole estate."""
+        """The block's own entities among `rows`, by their estate-wide ids."""
         return (rows & self.own).shift(self.first - self.start)
 
 
@@ -101,7 +101,7 @@ def _rows(table: pa.Table, kind: int) -> pa.Table:
 
 
 def _tree(entities: pa.Table, ids: Ints) -> Tree:
-    """The tree of consecutive rows; preorder is kept, for they are in its order."""
+    """The tree of consecutive rows; the rows are in preorder, so the tree is, too."""
     parents = ints(entities.column("a"))
     above = np.where(parents >= 0, np.searchsorted(ids, parents), -1).astype(np.int32)
     stored = np.flatnonzero(flags(entities.column("flag")))
@@ -117,7 +117,7 @@ def _tree(entities: pa.Table, ids: Ints) -> Tree:
 def tree_of(
     types: pa.ChunkedArray, names: list[str], parents: Ints, ends: Ints, stored: BitMap
 ) -> Tree:
-    """The tree of entities that stand in preorder, row by row."""
+    """The tree of entities that are in preorder, row by row."""
     texts, indices = encoded(types)
     used = np.flatnonzero(np.bincount(indices, minlength=len(texts))).tolist()
     kinds = tuple(sorted(texts[place] for place in used))
@@ -142,7 +142,7 @@ def tree_of(
 
 
 def _relations(edges: pa.Table, ids: Ints, system: System) -> Mapping[str, Edges]:
-    """The relations that anything looks at; of others the targets need not be here."""
+    """The relations that scopes and rules read; targets of others may be missing here."""
     by_kind: dict[str, Edges] = {}
     looked = looked_at(system.model)
     for kind in system.model.relations:
@@ -151,7 +151,7 @@ def _relations(edges: pa.Table, ids: Ints, system: System) -> Mapping[str, Edges
         sources = np.searchsorted(ids, ints(own.column("id")))
         targets = np.searchsorted(ids, ints(own.column("a")))
         edges_of_kind = edges_of(len(ids), sources, targets, np.zeros(len(targets), np.int32))
-        by_kind[kind] = edges_of_kind.ordered()  # statements have thousands of tags and terms
+        by_kind[kind] = edges_of_kind.ordered()  # statements name thousands of tags and terms
     return by_kind
 
 
@@ -169,15 +169,15 @@ def edges_of(
     targets: Ints | NDArray[np.int64],
     labels: Ints,
 ) -> Edges:
-    """As `Edges.build`, from columns; duplicates fall away.
+    """Like `Edges.build`, from columns; duplicates are removed.
 
-    Raises `LimitExceeded` for more ids, targets and labels than fit into one number, and for more
-    edges than can be counted.
+    Raises `LimitExceeded` if ids, targets and labels do not fit into one number, or if the edges
+    are too many to count.
     """
     wide, deep = int(targets.max(initial=0)) + 1, int(labels.max(initial=0)) + 1
     if count * wide * deep > _MOST:
         raise LimitExceeded("too many entities, principals and ownership types for an index")
-    # One number for each edge: sorting these takes a fifth of the time of sorting by columns.
+    # One number per edge: this sorts five times as fast as sorting by columns.
     edges = np.sort((sources.astype(np.int64) * wide + targets) * deep + labels)
     edges = edges[np.append(True, np.diff(edges) != 0)[: len(edges)]]
     if len(edges) > _MOST_EDGES:
@@ -198,7 +198,7 @@ def _attributes(rows: pa.Table, ids: Ints) -> dict[int, dict[str, tuple[str, ...
 def attributes_of(
     rows: Iterable[tuple[int, str, str]],
 ) -> dict[int, dict[str, tuple[str, ...]]]:
-    """Values by entity and attribute, in order, each once; rows are id, attribute and value."""
+    """Values by entity and attribute, sorted, without duplicates; rows: id, attribute, value."""
     by_entity: dict[int, dict[str, tuple[str, ...]]] = {}
     for place, attribute, value in sorted(set(rows)):
         of_entity = by_entity.setdefault(place, {})

@@ -1,4 +1,4 @@
-"""The rows of every block: its own entities, its guests, and what is known of both."""
+"""The rows of every block: its own entities, its guests, and the facts about both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.errors import BadInput
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of the estate by id, see `numbering.ENTITIES`; None: no rows.
+    """The tables of the estate by id, see `numbering.ENTITIES`; None: the table is empty.
 
-    A table that is known to be empty is not asked: each question takes Spark its time.
+    A table that is known to be empty is not queried: each query costs Spark time.
     """
 
     entities: DataFrame
@@ -52,7 +52,8 @@ class Tables:
 def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
     """The ids that are guests of every block.
 
-    These are: no resource, each type alone, `named`, and subjects whose attributes are read.
+    These are: no resource, each type without a name, `named`, and subjects whose attributes are
+    read.
     """
     entities = tables.entities
     table = pa.table({"type": [e.type for e in named], "name": [e.name for e in named]})
@@ -84,7 +85,8 @@ def rows(tables: Tables, hosts: Hosts, bits: int, blocks: int) -> DataFrame:
         parts.append(_row(tables.attributes, ATTRIBUTE, s="attribute", t="value"))
     everything = parquet_output.union(parts)
     home = F.shiftright("id", bits)
-    # Spread by id: guests of many blocks may lie together, and become a row for each of these.
+    # Distributed by id: guests of many blocks may have adjacent ids, and become a row for each
+    # block.
     guests = everything.join(F.broadcast(hosts.ids), "id", "left_semi").repartition(blocks, "id")
     every = F.sequence(F.lit(0), F.lit(blocks - 1))
     hosting = F.when(F.col("block") == EVERY, every).otherwise(F.array("block"))
@@ -118,12 +120,12 @@ TARGETS_WITH_IDS: Final = f"{TARGETS}, id int"
 
 
 def targets(relations: DataFrame) -> DataFrame:
-    """What relations lead to; the columns are `TARGETS`."""
+    """The targets of relations; the columns are `TARGETS`."""
     return relations.select("target_type", "target_name").distinct().toDF("type", "name")
 
 
 def with_ids(named: DataFrame, entities: DataFrame) -> DataFrame:
-    """Entities that are named by type and name, with their ids."""
+    """Entities given by type and name, with their ids."""
     return named.join(entities.select("type", "name", "id"), ["type", "name"])
 
 
@@ -139,7 +141,7 @@ def edges(relations: DataFrame, entities: DataFrame, targets: DataFrame) -> Data
 
 
 def owners(rows: DataFrame, entities: DataFrame, memberships: Memberships) -> DataFrame:
-    """The owners of ids, as numbers of principals; the columns are `OWNERS`."""
+    """The owners by id, as numbers of principals; the columns are `OWNERS`."""
     principals = memberships.principals
     table = pa.table(
         {
@@ -157,13 +159,13 @@ def owners(rows: DataFrame, entities: DataFrame, memberships: Memberships) -> Da
 
 
 def attributes(rows: DataFrame, entities: DataFrame) -> DataFrame:
-    """The attributes of ids; the columns are `ATTRIBUTES`."""
+    """The attributes by id; the columns are `ATTRIBUTES`."""
     joined = rows.join(entities.select("type", "name", "id"), ["type", "name"])
     return joined.select("id", "attribute", "value")
 
 
 def empty(spark: SparkSession, schema: str) -> DataFrame:
-    """No rows."""
+    """An empty table."""
     return spark.createDataFrame([], schema)
 
 
@@ -171,9 +173,9 @@ SCHEMA = arrow_schema(ROWS)
 
 
 def rows_of_one_block(coded: Coded) -> pa.Table:
-    """The rows of an estate that is one block, as the kernel codes it, by kind and id.
+    """The rows of an estate that is one block, by kind and id, from the kernel's coded form.
 
-    The columns are those of `ROWS`. Raises `BadInput` where entities lie in each other.
+    The columns are those of `ROWS`. Raises `BadInput` if containment has a cycle.
     """
     if coded.tree.displaced:
         lost = coded.tree.entity(coded.tree.displaced.min())
@@ -229,7 +231,7 @@ def _sources(edges: Edges) -> NDArray[np.int64]:
 
 
 def _table(row_kind: int, ids: NDArray[Any], **cells: Any) -> pa.Table:
-    """Rows of one kind; what is not given is null."""
+    """Rows of one kind; columns that are not given are null."""
     filled = {
         "block": np.zeros(len(ids), np.int32),
         "what": np.full(len(ids), row_kind, np.int32),

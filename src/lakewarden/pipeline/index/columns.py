@@ -1,7 +1,7 @@
 """Columns of Arrow tables as arrays of numpy, without a Python object for each cell.
 
-Straight from the buffers: what pyarrow converts for numpy makes it import pandas, which takes
-longer than all that is read here.
+Reads the buffers directly: pyarrow's conversion to numpy imports pandas, which takes longer than
+everything that is read here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _INT_BYTES = 4
 
 
 def read(folder: Location, *columns: str) -> pa.Table:
-    """Columns of a table of one or more files. Raises `BadInput` where there is no file."""
+    """Columns of a table of one or more files. Raises `BadInput` if there is no file."""
     parts = []
     for file in parquet_files(folder):
         with parquet_file(file) as parquet:
@@ -35,18 +35,18 @@ def read(folder: Location, *columns: str) -> pa.Table:
 
 
 def ints(column: pa.ChunkedArray | pa.Array) -> Ints:
-    """The numbers of 32 bits; no cell is null."""
+    """The cells as 32-bit numbers; no cell is null."""
     return np.concatenate([_NO_INTS, *map(_ints, _chunks(column))])
 
 
 def flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """The truth of each cell; none is null."""
+    """The cells as booleans; none is null."""
     arrays = [np.zeros(0, dtype=np.bool_), *map(_flags, _chunks(column))]
     return np.concatenate(arrays)
 
 
 def encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """Different texts, and for each row the place of its own; not all need be of some row."""
+    """Distinct texts, and for each row the index of its text; some texts may be unused."""
     if pa.types.is_dictionary(column.type):
         unified = column.unify_dictionaries()
         chunks = _chunks(unified)
@@ -57,7 +57,7 @@ def encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
 
 
 def numbered(column: pa.ChunkedArray, numbers: Mapping[str, int]) -> Ints:
-    """The number of each text. Raises `BadInput` for one that has none."""
+    """The number of each text. Raises `BadInput` for a text without a number."""
     texts, places = encoded(column)
     table = np.array([numbers.get(text, -1) for text in texts], dtype=np.int32)
     values: Ints = table[places] if len(places) else _NO_INTS

@@ -1,12 +1,12 @@
-"""Which containers come to the driver, and which are numbered where they lie, in Spark.
+"""Decides which containers are loaded on the driver, and which Spark numbers in place.
 
-A *small* container is one with little below it: a table with its columns. Its entities have
-consecutive ids behind its own, so the driver has to know only how many they are, and only in
-sum: small containers count as leaves of some weight of what they lie in. Small containers of
-level 1 hold nothing but leaves, those of level n also such of lower levels.
+A *small* container is one with few entities below it: a table with its columns. Its entities have
+consecutive ids after its own. The driver therefore needs only their total number: a small container
+counts as a leaf of its container, with a weight. Small containers of level 1 hold only leaves;
+those of level n also hold small containers of lower levels.
 
-What is left is *large*: a part of the estate at most, by the number of entities that a small
-container may have. Where there are few containers, all count as large.
+The other containers are *large*: at most the number of entities divided by the size limit of a
+small container. If there are few containers, all count as large.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import Window
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.pipeline import parquet_output
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ON_DRIVER: Final = 100_000
-"""How many containers the driver takes without looking for small ones: some 70 MB."""
+"""How many containers the driver loads without looking for small ones: some 70 MB."""
 
 SMALL: Final = 1 << 14
-"""The most entities of a small container, itself counted in."""
+"""The most entities of a small container, including itself."""
 
 KEY: Final = ["type", "name"]
 PARENT: Final = ["parent_type", "parent_name"]
@@ -39,15 +39,15 @@ CONTAINERS: Final = (
     "type string, name string, parent_type string, parent_name string,"
     " stored boolean, members long, weight long"
 )
-"""Containers: of `members` direct members, all of them stored. `weight` counts the container
-itself, its members, and all that lies in those of its members that are small. One row without
-type and name stands for what contains the entities that lie in nothing.
+"""Containers: `members` is the number of direct members, all of them stored. `weight` counts the
+container itself, its members, and everything in those of its members that are small. One row
+without type and name stands for the container of the top-level entities.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """The small containers, by level, the first one first."""
+    """The small containers, by level; the first level comes first."""
 
     levels: tuple[DataFrame, ...]
 
@@ -55,9 +55,9 @@ class Small:
         return bool(self.levels)
 
     def weighed(self, members: DataFrame, below: int) -> DataFrame:
-        """Members with the column `weight`: how many ids each takes.
+        """Members with the column `weight`: the number of ids that each takes.
 
-        Only small containers of levels below `below` are among them.
+        The members contain only small containers of levels below `below`.
         """
         if not below:
             return members.withColumn("weight", F.lit(1).cast("long"))
@@ -67,9 +67,9 @@ class Small:
 
 
 def counted(entities: DataFrame, kinds: Collection[str]) -> DataFrame:
-    """The containers of the entities; `kinds` are the types that parents are of."""
+    """The containers of the entities; `kinds` are the types of parents."""
     counts = entities.groupBy(*PARENT).agg(F.count("*").alias("members")).toDF(*KEY, "members")
-    # By type first: that spares the way of all other entities to where they are joined.
+    # Filtered by type first: this avoids shuffling all other entities for the join.
     known = entities.where(F.col("type").isin(*kinds)).withColumn("stored", F.lit(True))
     return counts.join(known, KEY, "left").select(
         *KEY,
@@ -89,9 +89,9 @@ def keyed(spark: SparkSession, entities: Collection[Entity]) -> DataFrame:
 def separated(
     spark: SparkSession, place: Location, large: Collection[Entity]
 ) -> tuple[Small, DataFrame]:
-    """The small containers of those in the folder `place`, and all others.
+    """The small ones of the containers in the folder `place`, and all others.
 
-    `large` are to be among the others, with all that contain them.
+    `large` and all their containers must be among the others.
     """
     levels: list[DataFrame] = []
     rest = parquet_output.read(spark, place, CONTAINERS)
@@ -114,7 +114,7 @@ _SMALL: Final = "type string, name string, weight long, parent_type string, pare
 
 
 def _small(rest: DataFrame, large: Collection[Entity]) -> DataFrame:
-    """Those of the containers that are small and hold none of the others."""
+    """The containers that are small and hold none of the other containers."""
     holding = rest.select(*PARENT).toDF(*KEY).distinct()
     small = rest.where(F.col("stored") & (F.col("weight") <= SMALL)).join(holding, KEY, "left_anti")
     if large:
@@ -123,11 +123,11 @@ def _small(rest: DataFrame, large: Collection[Entity]) -> DataFrame:
 
 
 def _without(rest: DataFrame, small: DataFrame) -> DataFrame:
-    """The other containers, with all that lies in the small ones among their weight."""
+    """The other containers, with the content of the small ones added to their weight."""
     inside = small.groupBy(*PARENT).agg(F.sum(F.col("weight") - 1).alias("inside"))
     left = rest.join(small.select(*KEY), KEY, "left_anti")
     weight = F.col("weight") + F.coalesce("inside", F.lit(0).cast("long"))
-    # What contains the entities that lie in nothing is never small; its weight is of no use.
+    # The row for the top level is never small; its weight is not used.
     joined = left.join(inside.toDF(*KEY, "inside"), KEY, "left")
     return joined.select(*KEY, *PARENT, "stored", "members", weight.alias("weight"))
 
@@ -142,7 +142,7 @@ def with_ids(
     kinds = _kinds(small.levels[level - 1])
     members = entities.where(F.col("parent_type").isin(*kinds))
     of = [F.col("of_type") == F.col("parent_type"), F.col("of_name") == F.col("parent_name")]
-    # Members of a large container would all come to one task.
+    # Members of one large container would all go to one task.
     members = members.join(F.broadcast(large.toDF("of_type", "of_name")), of, "left_anti")
     weighed = small.weighed(members, level - 1)
     siblings = Window.partitionBy(*PARENT).orderBy("name", "type")

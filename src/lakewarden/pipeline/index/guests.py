@@ -1,4 +1,4 @@
-"""Which entities a block needs beside its own: what lies above them, what they refer to."""
+"""The guests of a block: ancestors of its entities, and the entities that these refer to."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _BITS: Final = 32
 _ID: Final = (1 << _BITS) - 1
 
 EVERY: Final = (1 << 31) - 1
-"""Stands for every block in a pair: no id lies in the block of this number."""
+"""Stands for every block in a pair: no block with ids has this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What leads out of a block, for the entities that may be guests anywhere.
+    """The steps from an entity to others, for all entities that may be guests of some block.
 
-    `parents[i]` is the parent, or -1, of `ids[i]`; ascending. The relations of `sources[i]`
-    lead to `targets[i]`; ascending by source.
+    `parents[i]` is the parent of `ids[i]`, or -1; ascending by id. The relation i leads from
+    `sources[i]` to `targets[i]`; ascending by source.
     """
 
     ids: Ints
@@ -40,7 +40,7 @@ class Reached:
     targets: Ints
 
     def steps(self) -> tuple[Ints, Ints]:
-        """Ids, and where each leads in one step."""
+        """Ids, and the id that each leads to in one step."""
         has_parent = self.parents >= 0
         return (
             np.concatenate([self.ids[has_parent], self.sources]),
@@ -48,7 +48,7 @@ class Reached:
         )
 
     def beyond(self, pairs: Ints) -> Ints:
-        """Where the guests of some pairs lead in one step, as pairs of the same blocks."""
+        """The ids that guests of some pairs lead to in one step, as pairs of the same blocks."""
         blocks, ids = pairs >> _BITS, pairs & _ID
         parents = self.parents[np.searchsorted(self.ids, ids)]
         above = pair(blocks[parents >= 0], parents[parents >= 0])
@@ -70,7 +70,7 @@ def parts(pairs: Ints) -> tuple[Ints, Ints]:
 
 
 def closure(start: Ints, reached: Reached, bits: int) -> Ints:
-    """The pairs of blocks and guests, from those to begin with; a block's own ids left out."""
+    """All pairs of blocks and guests reachable from `start`, without a block's own ids."""
     known = np.zeros(0, dtype=np.int64)
     new = _outside(np.unique(start), bits)
     while len(new):
@@ -83,8 +83,8 @@ def closure(start: Ints, reached: Reached, bits: int) -> Ints:
 class Guests:
     """The guests of all blocks.
 
-    `common` are guests of every block in which they do not lie, `pairs` the blocks with their
-    other guests; both ascend.
+    `common` are guests of every block that does not own them; `pairs` are blocks with their other
+    guests. Both ascend.
     """
 
     common: Ints
@@ -95,20 +95,20 @@ class Guests:
         return np.concatenate([self.pairs, _of_every_block(self.common)])
 
     def every_pair(self, blocks: int, bits: int) -> Ints:
-        """The pairs of so many blocks and all their guests, ascending."""
+        """All pairs of the first `blocks` blocks and their guests, ascending."""
         numbers = np.arange(blocks, dtype=np.int64)
         of_all = pair(np.repeat(numbers, len(self.common)), np.tile(self.common, blocks))
         return np.sort(np.concatenate([_outside(of_all, bits), self.pairs]))
 
     def count(self, blocks: int) -> int:
-        """How many pairs of a block and a guest there are in so many blocks."""
+        """The number of pairs of a block and a guest in the first `blocks` blocks."""
         return len(self.common) * (blocks - 1) + len(self.pairs)
 
 
 def guests_of(common: Ints, crossing: Ints, reached: Reached, bits: int) -> Guests:
     """The guests of all blocks, from the common ones and from pairs that lead out of blocks.
 
-    The common ones are followed once, not in each block: there are as many as statements.
+    The common ones are followed once, not per block: there are as many as statements.
     """
     start = np.concatenate([_of_every_block(common), crossing])
     blocks, ids = parts(closure(start, reached, bits))
@@ -128,10 +128,10 @@ def _outside(pairs: Ints, bits: int) -> Ints:
 
 
 def anchors(scopes: Iterable[Reaching], spelling: Spelling) -> frozenset[Entity]:
-    """What is named by scopes that reach upwards from it, and all that is spelled above it.
+    """The entities named by scopes that reach upwards, and all that their names place above them.
 
-    Every block has to know the place of these. Of one that is nowhere stored the name says what
-    lies above it, up to the first that is stored; and that may lie elsewhere than its name says.
+    Every block has to know the place of these. For an entity that is not stored, its name gives its
+    ancestors, up to the first one that is stored; that one may lie elsewhere than its name says.
     """
     entities: set[Entity] = set()
     for reaching in scopes:
@@ -143,7 +143,7 @@ def anchors(scopes: Iterable[Reaching], spelling: Spelling) -> frozenset[Entity]
 
 
 def looked_at(model: Model) -> frozenset[str]:
-    """The relations that a field of the model or a rule of an operation looks at."""
+    """The relations that a field of the model or a rule of an operation reads."""
     kinds = {origin for field in model.fields.values() for origin in field.origin}
     for operation in model.operations.values():
         for rule in operation.rules.values():
@@ -152,9 +152,9 @@ def looked_at(model: Model) -> frozenset[str]:
 
 
 def subject_attributes(model: Model) -> frozenset[str]:
-    """The stored attributes that rules may read of the one who asks.
+    """The stored attributes of the subject that rules may read.
 
-    Every block has to know the entities that have them, for anyone may ask about any block.
+    Every block has to know the entities that have them, because anyone may ask about any block.
     """
     return frozenset(
         key

@@ -1,7 +1,7 @@
 """Which blocks host which guests, from the tables of the estate.
 
-The driver knows what anything refers to, and follows that. Pairs of a block and what it refers to
-come to the driver where they are few; more of them are followed in Spark, step by step.
+The driver loads all targets of references, and follows them. Pairs of a block and a target are
+loaded on the driver if they are few; otherwise Spark follows them, step by step.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index import guests
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ON_DRIVER: Final = 4_000_000
-"""How many pairs of a block and a guest may come to the driver: some 330 MB."""
+"""How many pairs of a block and a guest the driver loads at most: some 330 MB."""
 
 PAIRS: Final = "block int, id int"
 
@@ -32,7 +32,7 @@ PAIRS: Final = "block int, id int"
 class Hosts:
     """The guests of all blocks: `pairs` (see `PAIRS`) of a block, or `guests.EVERY`, and a guest.
 
-    `ids` are the different guests. `count` is how many guests all blocks have together.
+    `ids` are the distinct guests. `count` is the total number of guests over all blocks.
     """
 
     pairs: DataFrame
@@ -48,9 +48,9 @@ def hosts_of(
     blocks: int,
     place: Location,
 ) -> Hosts:
-    """The guests of the blocks: the `common` ones, and what parents and `edges` lead to.
+    """The guests of the blocks: the `common` ones, and the targets of parents and `edges`.
 
-    The folder `place` is for what does not come to the driver.
+    The folder `place` is for pairs that are not loaded on the driver.
     """
     reached = _reached(entities, edges, common, bits)
     frames = [_crossing(entities.select("id", "parent").where("parent >= 0"), bits)]
@@ -111,7 +111,7 @@ def _is_outside(bits: int) -> Column:
 
 
 def _crossing(edges: DataFrame, bits: int) -> DataFrame:
-    """The blocks, and the ids that edges lead to from out of them."""
+    """The blocks, and the ids outside of them that their edges lead to."""
     source, target = edges.columns
     block = F.shiftright(source, bits)
     pairs = edges.select(block.alias("block"), F.col(target).alias("id"))
@@ -126,9 +126,9 @@ def _columns(frame: DataFrame) -> list[Ints]:
 def _reached(
     entities: DataFrame, edges: DataFrame | None, common: Ints, bits: int
 ) -> guests.Reached:
-    """What leads on from targets of edges, from what is common to all, and from containers.
+    """The steps from targets of edges, from common guests, and from containers.
 
-    Of these only such that lie in several blocks, and all in which something of this lies.
+    Only containers that span several blocks, and all ancestors of these entities.
     """
     spark = entities.sparkSession
     ends_in = F.shiftright(F.col("end") - 1, bits)
@@ -154,7 +154,7 @@ def _reached(
 
 
 def _frame(spark: SparkSession, **columns: Ints) -> DataFrame:
-    """Numbers that fit into 32 bits, as a table."""
+    """32-bit numbers, as a table."""
     return spark.createDataFrame(
         pa.table({name: pa.array(ids.astype(np.int32)) for name, ids in columns.items()})
     )

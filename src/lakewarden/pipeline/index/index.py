@@ -1,10 +1,10 @@
-"""An access index as it is kept: what its folder holds, and how it is read. Needs no Spark.
+"""A stored access index: the content of its folder, and how to read it. Needs no Spark.
 
 OUT/manifest.json                  see `lakewarden.pipeline.product`
 OUT/versions/N/blocks/             the rows of every block
 OUT/versions/N/matches/            the entities of each block in each scope
 OUT/versions/N/principals/, memberships/
-OUT/versions/N/statements.jsonl    every statement, those that are implied left out
+OUT/versions/N/statements.jsonl    every statement, except implied ones
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ MEMBERSHIP_COLUMNS: Final = pa.schema([("member", pa.int32()), ("of", pa.int32()
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index whose manifest was read; its tables are read when they are asked for."""
+    """An index whose manifest was read; its tables are read on demand."""
 
     out: Location
     manifest: Manifest
@@ -79,17 +79,17 @@ class Index:
 
     @property
     def folder(self) -> Location:
-        """Where its tables are."""
+        """The folder of its tables."""
         return folder_of(self.out, self.manifest)
 
     @property
     def input(self) -> Input:
-        """How a product names the index among what it was made of."""
+        """The index as an input of a product."""
         return Input(self.realm, self.manifest.version, sha256_of(self.manifest.text()))
 
     @property
     def realm(self) -> str:
-        """The realm of the directory that it was made of."""
+        """The realm of the directory that it was made from."""
         return str(self.manifest.facts["realm"])
 
     @property
@@ -100,13 +100,13 @@ class Index:
 
     @property
     def store(self) -> str:
-        """Identifies that store: `lakewarden.service.index_catch_up.mark`."""
+        """The identity of that store: `lakewarden.service.index_catch_up.mark`."""
         return str(self.manifest.facts["store"])
 
     def check_is_of_store(self, where: str) -> None:
-        """Raises `BadInput` where it is of a directory that holds something else than its store.
+        """Raises `BadInput` if its directory held something else than the store.
 
-        So it is where it does not say: it was made by a release that did not look.
+        An index that does not say counts as different: an older release made it without checking.
         """
         differences = self.manifest.facts.get("differs")
         if differences != []:
@@ -116,21 +116,21 @@ class Index:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """From when it holds, and until before when, in seconds since the epoch."""
+        """Start and end (exclusive) of its validity, in seconds since the epoch."""
         return interval_of(self.manifest.facts)
 
     @property
     def now(self) -> float:
-        """A moment of the interval for which it holds."""
+        """A moment of the interval of its validity."""
         return moment(*self.interval)
 
     @property
     def ownerships(self) -> tuple[str, ...]:
-        """The ownership types that owner rows have, by their number."""
+        """The ownership types that occur in owner rows, by their number."""
         return tuple(self.manifest.facts["ownerships"])
 
     def statements(self) -> tuple[Statement, ...]:
-        """The statements of the realm, but for those that are implied."""
+        """The statements of the realm, except implied ones."""
         file = self.folder / STATEMENTS
         lines = file.read_text("utf-8").split("\n")[:-1]
         tables = [json.loads(line) for line in lines]
@@ -138,7 +138,7 @@ class Index:
         return read_statements(tables, model, spelling, str(file), builtin=True)
 
     def memberships(self) -> Memberships:
-        """Who acts as whom."""
+        """The memberships of all principals."""
         people = read(self.folder / PRINCIPALS, *PRINCIPAL_COLUMNS.names)
         kinds, names, stored = (column.to_pylist() for column in people.columns)
         principals = [Principal(*cells) for cells in zip(kinds, names, strict=True)]
@@ -159,13 +159,13 @@ def moment(start: float, end: float) -> float:
 
 
 def scopes_digest(grants: Table) -> str:
-    """Tells the scopes of these statements, and their numbers, from others."""
+    """Digest of the scopes of these statements, and of their numbers."""
     text = "\n".join(repr(reaching) for reaching in grants.scopes)
     return sha256_of(text)
 
 
 def write_people(memberships: Memberships, folder: Location) -> None:
-    """Writes who there is and who acts as whom; `Index.memberships` reads it."""
+    """Writes the principals and their memberships; `Index.memberships` reads them."""
     principals = memberships.principals
     kinds, names = (
         [principal.kind for principal in principals],
@@ -182,9 +182,9 @@ def write_people(memberships: Memberships, folder: Location) -> None:
 def open_index(out: Location, *, check: bool = True, spark: SparkSession | None = None) -> Index:
     """The index of a folder.
 
-    Raises `BadInput` where there is none, where it was made under another model than this
-    release has, and, with `check`, for a file that is not as it was written. `spark` takes the
-    digests of many files, if it runs on other machines.
+    Raises `BadInput` if there is none, if it was made with another model than this release has,
+    and, with `check`, for a file that differs from its digest. `spark` computes the digests of many
+    files, if it runs on other machines.
     """
     manifest = read_manifest(out, KIND)
     facts = manifest.facts
@@ -200,10 +200,10 @@ def open_index(out: Location, *, check: bool = True, spark: SparkSession | None 
 
 
 def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -> Snapshot:
-    """The index as the kernel answers from it: as if the directory had been compiled.
+    """The index as a kernel snapshot: as if the directory had been compiled.
 
-    With `people`, as if they had been in the directory in place of its own. Raises `BadInput`
-    where a part of the index does not belong to the others.
+    `people` replace those of the directory. Raises `BadInput` if a part of the index does not
+    belong to the others.
     """
     with collection_paused():
         coded = _coded(index, people)
@@ -240,7 +240,7 @@ def _bitmaps(index: Index, count: int) -> tuple[BitMap, ...]:
 def _by_groups(
     index: Index, coded: Coded, grants: Table, bitmaps: tuple[BitMap, ...]
 ) -> tuple[BitMap, ...]:
-    """The bitmaps with those matched again that other memberships could have made others."""
+    """The bitmaps; those that depend on memberships are matched again if these differ."""
     fields = {n for n, f in index.system.model.fields.items() if f.origin == ("groups",)}
     group_scopes = [
         number
@@ -256,7 +256,7 @@ def _by_groups(
 
 
 def direct_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
-    """Who is directly in which group."""
+    """The pairs of a member and its direct group."""
     everyone = memberships.principals
     edges = ((everyone[m], everyone[g]) for m, groups in memberships.of.items() for g in groups)
     return {(member, group) for member, group in edges if group.kind == GROUP}

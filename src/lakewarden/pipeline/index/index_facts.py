@@ -1,4 +1,4 @@
-"""The facts of an index: what its manifest has to say beside the tables, and in what form."""
+"""The facts of an index: what its manifest contains beside the tables, and their form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakewarden.pipeline.storage.location import Location
 
 
 def check_facts(facts: Mapping[str, Any], file: Location) -> None:
-    """Raises `BadInput` for a fact of the manifest `file` that is missing or has another form."""
+    """Raises `BadInput` for a fact of the manifest `file` that is missing or malformed."""
     for name, is_well_formed in _FORMS.items():
         if name not in facts or not is_well_formed(facts[name]):
             what = "is missing" if name not in facts else "is not as it was written"

@@ -19,7 +19,7 @@ _ARROW = pa.schema(
 
 
 def matches(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-    """The scopes in which entities of the block lie; the columns are `MATCHES`."""
+    """The scopes that contain entities of the block; the columns are `MATCHES`."""
     numbered_rows = (
         (number, judged.block.everywhere(rows)) for number, rows in enumerate(judged.bitmaps)
     )
@@ -34,8 +34,9 @@ def matches(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
 
 
 def canonical(rows: BitMap) -> bytes:
-    """The bitmap's bytes: equal for equal sets, however they came about."""
-    # From its members: where runs and a list are of one size, the form that it had would stay.
+    """The bitmap's bytes: equal for equal sets, independent of how they were built."""
+    # Built from its members: where two encodings have equal size, the bitmap would keep its old
+    # one.
     same = BitMap(rows.to_array())
     same.run_optimize()
     return bytes(same.serialize())

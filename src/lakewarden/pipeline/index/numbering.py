@@ -1,12 +1,12 @@
-"""Every entity of a directory with its id, whatever their number; and what only is named.
+"""Ids for all entities of a directory, at any size, and for entities that are only named.
 
-The large containers come to the driver (`lakewarden.pipeline.index.containers`). Their other
+The large containers are loaded on the driver (`lakewarden.pipeline.index.containers`). Their other
 members, *leaves* and small containers, are sorted once, by gap and name
-(`lakewarden.pipeline.index.preorder`), and keep their order in the files. What lies in small
-containers is numbered behind these, level by level.
+(`lakewarden.pipeline.index.preorder`), and keep this order in the files. The members of small
+containers are numbered after these, level by level.
 
-Tasks get what they need of the large containers as small tables to join with: that costs a row a
-fraction of its way to Python and back. Only leaves beside containers go that way.
+Tasks get the data of the large containers as small tables to join with: that costs a fraction of
+sending a row to Python and back. Only leaves that lie beside containers are sent to Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Window
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.facts import spelled_parent
@@ -55,18 +55,18 @@ PLACED = pa.schema(
         ("stored", pa.bool_()),
     ]
 )
-"""Entities on their way to ids."""
+"""Entities before they get ids."""
 
 ENTITIES: Final = "id int, type string, name string, parent int, end int, stored boolean"
-"""Entities with ids: `parent` is -1 at the top, `end` the id behind the last one below."""
+"""Entities with ids: `parent` is -1 at the top, `end` is the id after the last descendant."""
 
 _GAPPED: Final = "type string, name string, stored boolean, gap int, part int"
 LEAVES: Final = f"{_GAPPED}, weight long, before long"
-"""Leaves in order: the gap that each lies in, how many ids it takes (more than one for a small
-container), and how many those before it in its part of the files take.
+"""Leaves in order: the gap of each, the number of ids it takes (more than one for a small
+container), and the number that the leaves before it in its part of the files take.
 """
 _ROW_BITS: Final = 33
-"""How many bits Spark counts the rows of one partition with."""
+"""How many bits Spark uses to count the rows of one partition."""
 
 Row = tuple[str, str, str | None, str | None, bool]
 
@@ -76,8 +76,8 @@ class Placed:
     """The stored entities, and those that are only named: by a row, as a parent, by their type.
 
     `frame` has the columns `PLACED`. `containers` are the large ones, `stored[c]` says whether
-    container c is stored, and `leaves[c + 1]` (the first: `TOP`) how many of its members are not
-    large containers. `small` are the other containers.
+    container c is stored, and `leaves[c + 1]` (the first: `TOP`) is the number of its members that
+    are not large containers. `small` are the other containers.
     """
 
     frame: DataFrame
@@ -94,7 +94,7 @@ def placed(
     system: System,
     place: Location,
 ) -> Placed:
-    """What has a place. An entity that is only named lies where its name says.
+    """All entities, with their place. An entity that is only named lies where its name says.
 
     `named` are frames of type and name, without duplicates. The containers are written to the
     folder `place`.
@@ -106,7 +106,7 @@ def placed(
     absent = containers.where("type IS NOT NULL AND name IS NOT NULL AND NOT stored")
     missing = {Entity(*cells) for cells in _cells(absent.select(*KEY))} | {NO_RESOURCE}
     for frame in named:
-        # Only what is joined from the right may be few, so that the entities stay where they lie.
+        # Only the right side of a join may be small: Spark then does not shuffle the entities.
         known = entities.join(frame, KEY, "left_semi").select(*KEY)
         keys = frame.join(known, KEY, "left_anti")
         missing.update(Entity(*cells) for cells in _cells(keys))
@@ -120,7 +120,7 @@ def placed(
     held = _cells(rest.select(*KEY, *PARENT, "stored", "members"))
     members = {_named(*cells[:2]): cells[5] for cells in held}
     large = {Entity(*cells[:2]): cells[:5] for cells in held if cells[4]} | above
-    # One that is stored and holds nothing else may hold what is only named.
+    # A stored entity without stored members may be the parent of an entity that is only named.
     holding = {p for p in members if p is not None}
     holding.update(p for row in (*above.values(), *unstored) if (p := _parent(row)) is not None)
     rows = [
@@ -171,9 +171,9 @@ def _named(type: str | None, name: str | None) -> Entity | None:
 def _with_above(
     spark: SparkSession, missing: set[Entity], entities: DataFrame, system: System
 ) -> tuple[set[Entity], dict[Entity, Row]]:
-    """The missing ones, with what is spelled above them and not stored either.
+    """The missing entities, extended by missing ancestors according to their names.
 
-    And what is stored in which any of these lies.
+    Also returns the stored entities that directly contain any of these.
     """
     spelled = {
         entity: spelled_parent(system.spelling, entity) for entity in missing - {NO_RESOURCE}
@@ -186,7 +186,7 @@ def _with_above(
             todo += [] if parent is None else [parent]
     known = _stored_rows(spark, entities, spelled.keys() - missing)
     reached = set(missing)
-    for entity in missing - {NO_RESOURCE}:  # nothing above a stored entity is asked for
+    for entity in missing - {NO_RESOURCE}:  # stops below the first stored entity
         parent = spelled[entity]
         while parent is not None and parent not in known and parent not in reached:
             reached.add(parent)
@@ -198,7 +198,7 @@ def _with_above(
 def _with_containers(
     spark: SparkSession, rows: dict[Entity, Row], containers: DataFrame
 ) -> dict[Entity, Row]:
-    """Some stored entities, and all in which they lie."""
+    """Some stored entities, and all their ancestors."""
     known, level = dict(rows), rows
     while level:
         parents = {p for row in level.values() if (p := _parent(row)) is not None}
@@ -210,7 +210,7 @@ def _with_containers(
 def _stored_rows(
     spark: SparkSession, entities: DataFrame, selected: Iterable[Entity]
 ) -> dict[Entity, Row]:
-    """Those of the selected entities that are stored."""
+    """The selected entities that are stored."""
     keys = sorted(selected)
     if not keys:
         return {}
@@ -228,8 +228,8 @@ def _cells(frame: DataFrame) -> list[tuple[Any, ...]]:
 class Numbered:
     """The containers on the driver, and the leaves sorted in files.
 
-    `stored[c]` says whether container c is stored. `starts[p]` is how many ids the leaves take
-    that come before the part p of the files.
+    `stored[c]` says whether container c is stored. `starts[p]` is the number of ids that the leaves
+    before part p of the files take.
     """
 
     containers: Containers
@@ -242,7 +242,7 @@ class Numbered:
 def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits: int) -> DataFrame:
     """The leaves in order, each with its part of the files and its place in that: `LEAVES`.
 
-    There is a part for about each block of 2 to the power of `bits` leaves.
+    Each part holds about as many leaves as a block: 2 to the power of `bits`.
     """
     total = sum(placed.leaves)
     parts = max(2, -(-total >> bits))
@@ -260,7 +260,7 @@ def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits:
         in_part = Window.partitionBy("part").orderBy("gap", "name", "type")
         to_here = in_part.rowsBetween(Window.unboundedPreceding, Window.currentRow)
         before = F.sum("weight").over(to_here) - F.col("weight")
-    else:  # spares a sum
+    else:  # avoids a window sum
         before = F.monotonically_increasing_id().bitwiseAND((1 << _ROW_BITS) - 1)
     return (
         small.weighed(leaves, len(small.levels))
@@ -271,7 +271,7 @@ def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits:
 
 
 def _members_of(containers: Containers, parents: Sequence[int]) -> pa.Table:
-    """What says of a row that it lies in one of the containers."""
+    """The parent columns by which a row lies in one of the containers."""
     of = [(None, None) if p == TOP else (containers.types[p], containers.names[p]) for p in parents]
     columns = [pa.array([cells[place] for cells in of], pa.string()) for place in (0, 1)]
     return pa.table(columns, ["of_type", "of_name"])
@@ -290,7 +290,7 @@ def _leaves(spark: SparkSession, placed: Placed, parents: pa.Table) -> DataFrame
 def _gapped(
     spark: SparkSession, placed: Placed, sequenced: Sequenced, leaf_cuts: Sequence[Cut]
 ) -> DataFrame:
-    """The leaves, each with the gap in which it lies and its part."""
+    """The leaves, each with its gap and its part."""
     parents = [parent for parent, count in enumerate(placed.leaves, TOP) if count]
     crossed = [parent for parent in parents if parent in sequenced.members]
     frames = []
@@ -311,7 +311,7 @@ def _straight(
     parents: Sequence[int],
     leaf_cuts: Sequence[Cut],
 ) -> DataFrame:
-    """The leaves of containers in which is no other: all of one lie in one gap."""
+    """The leaves of containers without inner containers: all leaves of one lie in one gap."""
     gaps = [last_gap(sequenced, parent) for parent in parents]
     inner: dict[int, list[str]] = {}
     for gap, name in leaf_cuts:
@@ -331,7 +331,7 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batches], Batches]:
-    """Adds to each leaf the gap in which it lies, beside other containers, and its part."""
+    """Adds its gap and its part to each leaf that lies beside other containers."""
 
     def add(batches: Batches) -> Batches:
         for batch in batches:
@@ -346,9 +346,9 @@ def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batche
 
 
 def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbered:
-    """What the ids are, from the sorted leaves as they were written.
+    """The numbering, from the stored sorted leaves.
 
-    Raises `LimitExceeded` for more than there may be.
+    Raises `LimitExceeded` for more ids than there may be.
     """
     sums = leaves.groupBy("part", "gap").agg(F.sum("weight").alias("size")).toArrow()
     parts, gaps, sizes = (np.asarray(sums.column(n)) for n in ("part", "gap", "size"))
@@ -361,7 +361,7 @@ def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbere
 def with_ids(spark: SparkSession, leaves: DataFrame, numbered: Numbered) -> DataFrame:
     """The large containers and the leaves with their ids; the columns are `ENTITIES`."""
     sequenced, known = numbered.sequenced, numbered.ids
-    own = np.append(known.containers, -1)  # -1 is the last one
+    own = np.append(known.containers, -1)  # index -1 is the last one
     parents = np.repeat(np.arange(TOP, len(numbered.containers)), np.diff(sequenced.first))
     table = pa.table(
         {
@@ -381,7 +381,7 @@ def with_ids(spark: SparkSession, leaves: DataFrame, numbered: Numbered) -> Data
 def write(
     spark: SparkSession, leaves: DataFrame, numbered: Numbered, placed: Placed, place: Location
 ) -> int:
-    """Writes all entities with their ids, level by level, and returns how many levels there are.
+    """Writes all entities with their ids, level by level; returns the number of levels.
 
     `read` reads them.
     """
@@ -401,7 +401,7 @@ def write(
 
 
 def read(spark: SparkSession, place: Location, levels: int) -> DataFrame:
-    """The entities with their ids that were written; the columns are `ENTITIES`."""
+    """The entities with their ids, as written by `write`; the columns are `ENTITIES`."""
     parts = [parquet_output.read(spark, place / str(level), ENTITIES) for level in range(levels)]
     return parquet_output.union(parts)
 
@@ -422,19 +422,19 @@ def _containers(spark: SparkSession, numbered: Numbered) -> DataFrame:
     return spark.createDataFrame(table)
 
 
-# The sorted leaves are cut into parts of about the same size, before they are sorted. Of most
-# containers the number of leaves says enough, for all of them lie in one part. Of those that hold
-# more than a part, rows are sampled. Where cuts are changes no id, only how even the parts are.
+# Before sorting, the leaves are divided into parts of about the same size. For most containers the
+# number of leaves is enough, because all of them lie in one part. For those that are larger than a
+# part, rows are sampled. The cuts do not affect ids, only how even the parts are.
 
 Cut = tuple[int, str]
-"""The gap and the name with which a part begins."""
+"""The gap and the name that start a part."""
 
 SAMPLED: Final = 200
-"""How many rows are sampled for a part."""
+"""How many rows are sampled per part."""
 
 
 class Weight(NamedTuple):
-    """About so many leaves lie from here on, and before the next."""
+    """The approximate number of leaves from here to the next one."""
 
     gap: int
     name: str
@@ -448,7 +448,7 @@ Sample = Callable[[Sequence[int]], Iterable[tuple[int, str, str]]]
 def weights(
     sequenced: Sequenced, leaves: Sequence[int], limit: int, sample: Sample
 ) -> Iterator[Weight]:
-    """Where the leaves lie; `leaves[c + 1]` is how many the container c (or `TOP`) has.
+    """The distribution of leaves; `leaves[c + 1]` is the number in container c (or `TOP`).
 
     Only containers with more than `limit` are sampled.
     """
@@ -463,12 +463,12 @@ def weights(
 
 
 def last_gap(sequenced: Sequenced, parent: int) -> int:
-    """The gap behind all containers in the container; where it has none, its only one."""
+    """The gap after all inner containers of the container; without any, its only gap."""
     return int(sequenced.gaps[sequenced.first[parent + 2] - 1])
 
 
 def cuts(weights: Iterable[Weight], parts: int) -> list[Cut]:
-    """The beginnings of the second part and all others, ascending; there may be fewer parts."""
+    """The starts of all parts but the first, ascending; there may be fewer parts."""
     ordered = sorted(weights)
     size = sum(weight.leaves for weight in ordered) / parts
     leaf_cuts: list[Cut] = []
@@ -482,5 +482,5 @@ def cuts(weights: Iterable[Weight], parts: int) -> list[Cut]:
 
 
 def part_of(leaf_cuts: Sequence[Cut], gap: int, name: str) -> int:
-    """The part in which a leaf lies."""
+    """The part of a leaf."""
     return bisect_right(leaf_cuts, (gap, name))

@@ -1,7 +1,7 @@
-"""The rows of an index without those of guests, kind by kind and in the order of their ids.
+"""The rows of an index without those of guests, by kind and in the order of their ids.
 
-A block's rows stand together, ordered by kind and id, and its own ids are consecutive. So what
-is wanted are slices of the files, and nothing is copied.
+A block's rows are adjacent, ordered by kind and id, and its own ids are consecutive. The result
+therefore consists of slices of the files; nothing is copied.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _COLUMNS: Final = ("id", "a", "b", "s", "t", "flag")
 
 
 def own_rows(folder: Location, bits: int, count: int) -> Mapping[int, pa.Table]:
-    """By kind, see `lakewarden.pipeline.index.block.ROWS`; `s` is dictionary-encoded.
+    """Rows by kind, see `lakewarden.pipeline.index.block.ROWS`; `s` is dictionary-encoded.
 
-    Blocks hold 2 to the power of `bits` ids, of which there are `count`. Raises `BadInput` where
-    a block is missing.
+    Blocks hold 2 to the power of `bits` ids; `count` is the number of ids. Raises `BadInput` if a
+    block is missing.
     """
     parts_by_kind: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
     for file in parquet_files(folder):
@@ -38,7 +38,7 @@ def own_rows(folder: Location, bits: int, count: int) -> Mapping[int, pa.Table]:
             table = parquet.read()
         selected = table.select(_COLUMNS)
         for parts in parts_by_kind.values():
-            parts.append((-1, selected.slice(0, 0)))  # so that there is one of each kind
+            parts.append((-1, selected.slice(0, 0)))  # ensures one of each kind
         for kind, block, start, stop in _slices(table, bits):
             parts_by_kind[kind].append((block, selected.slice(start, stop - start)))
     rows = {kind: _joined(parts) for kind, parts in parts_by_kind.items() if parts}
@@ -50,7 +50,7 @@ def own_rows(folder: Location, bits: int, count: int) -> Mapping[int, pa.Table]:
 def own_where(
     folder: Location, bits: int, chosen: pc.Expression, columns: Sequence[str]
 ) -> pa.Table:
-    """Columns of the rows that are chosen, in any order; those of guests are left out."""
+    """Columns of the selected rows, in any order, without those of guests."""
     rows = dataset(folder)
     names = list(dict.fromkeys(("block", "id", *columns)))
     matching = rows.to_table(columns=names, filter=chosen)
@@ -64,7 +64,7 @@ def _joined(parts: list[tuple[int, pa.Table]]) -> pa.Table:
 
 
 def _slices(table: pa.Table, bits: int) -> Iterator[tuple[int, int, int, int]]:
-    """Kind, block, and from where to where own rows of that kind and block stand in the table."""
+    """Kind, block, and the start and end of own rows of that kind and block in the table."""
     blocks, kinds, ids = (ints(table.column(name)) for name in ("block", "what", "id"))
     cuts = np.flatnonzero(np.diff(blocks) | np.diff(kinds)) + 1
     edges = [0, *cuts.tolist(), len(ids)]

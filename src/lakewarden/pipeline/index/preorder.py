@@ -1,9 +1,9 @@
-"""Ids in preorder, without bringing all entities together: the containers alone say the order.
+"""Ids in preorder without collecting all entities: the containers alone determine the order.
 
-What holds nothing (a *leaf*) lies, among the members of its container, before one container
-and behind another: in a *gap*. Containers and gaps follow on one another in a fixed sequence;
-the leaves, sorted by gap and name, fill it. So a table gets its id from the number of its gap
-and its rank in one global sort, and the ids are those of `lakewarden.kernel.numbering`.
+An entity without members (a *leaf*) lies between two containers among the members of its container:
+in a *gap*. Containers and gaps form a fixed sequence; the leaves, sorted by gap and name, fill it.
+So a table gets its id from the number of its gap and its rank in one global sort. The ids are those
+of `lakewarden.kernel.numbering`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 
 Ints = NDArray[np.int64]
 TOP: Final = -1
-"""Stands for what contains the entities that lie in nothing."""
+"""Stands for the container of the top-level entities."""
 
 
 MOST_IDS: Final = (1 << 31) - 1
-"""The most ids: tables hold them, and the id behind the last one, in signed integers of 32 bits."""
+"""The most ids: tables hold them, and the id after the last, in signed integers of 32 bits."""
 
 
 def within_limit(count: int) -> int:
-    """The count of ids. Raises `LimitExceeded` for more than `MOST_IDS`: they would wrap."""
+    """The number of ids. Raises `LimitExceeded` for more than `MOST_IDS`: they would wrap."""
     if count > MOST_IDS:
         raise LimitExceeded(
             f"{count:,} entities, and an index has at most {MOST_IDS:,}; divide the realm"
@@ -38,7 +38,7 @@ def within_limit(count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Containers:
-    """The entities that hold others: type, name and the container that each lies in."""
+    """The entities that hold others: type, name and the container of each."""
 
     types: Sequence[str]
     names: Sequence[str]
@@ -50,11 +50,11 @@ class Containers:
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """Where containers and gaps stand in the sequence.
+    """The places of containers and gaps in the sequence.
 
     `places[c]` is the place of container c, `ends[c]` that of its last gap. The gaps of the
-    container p (or `TOP`) are `gaps[first[p + 1]:first[p + 2]]`; `members[p]` are the (name,
-    type) of the containers directly in p, in order, where there are any. `size` counts places.
+    container p (or `TOP`) are `gaps[first[p + 1]:first[p + 2]]`. `members[p]` are the (name, type)
+    of the containers directly in p, in order, if there are any. `size` counts places.
     """
 
     places: Ints
@@ -65,7 +65,7 @@ class Sequenced:
     size: int
 
     def gap(self, parent: int, name: str, type: str) -> int:
-        """The place of the gap in which a leaf of this container lies."""
+        """The place of the gap of a leaf in this container."""
         members = self.members.get(parent)
         passed = 0 if members is None else bisect_left(members, (name, type))
         return int(self.gaps[self.first[parent + 1] + passed])
@@ -109,10 +109,10 @@ def sequence(containers: Containers) -> Sequenced:
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """What makes ids of ranks.
+    """Converts ranks to ids.
 
-    `containers[c]` and `ends[c]` are the id of container c and the id behind its last member;
-    a leaf of rank r in the gap g has the id r + `before[g]`. `count` is the number of ids.
+    `containers[c]` and `ends[c]` are the id of container c and the id after its last member; a leaf
+    of rank r in the gap g has the id r + `before[g]`. `count` is the number of ids.
     """
 
     containers: Ints
@@ -122,9 +122,9 @@ class Ids:
 
 
 def ids(sequenced: Sequenced, leaves: Ints) -> Ids:
-    """The ids, given how many leaves lie at each place of the sequence.
+    """The ids, given the number of leaves at each place of the sequence.
 
-    Raises `LimitExceeded` for more than there may be.
+    Raises `LimitExceeded` for more ids than there may be.
     """
     is_container = np.zeros(sequenced.size, dtype=np.int64)
     is_container[sequenced.places] = 1

@@ -1,13 +1,13 @@
 """The job that makes an access index of an ingested directory, stage by stage.
 
-read      the directory agrees with its manifest; its statements and its people
-number    what is only named; the containers; every leaf in its place; ids
+read      check the directory against its manifest; its statements and its people
+number    the entities that are only named; the containers; the order of leaves; ids
 code      relations, owners and attributes between ids
-gather    each block with what it refers to
+gather    each block with the entities it refers to
 match     which entities of each block lie in which scope
-publish   the version counts
+publish   make the version the current one
 
-An estate of few rows that fits into one block is coded by the kernel (stage `code`), in this
+If an estate has few rows and fits into one block, the kernel codes it (stage `code`) in this
 process: the ids, the rows and the matches are the same.
 """
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
@@ -72,13 +72,12 @@ def make_index(
 ) -> Result:
     """Makes an index of the ingested directory `source` in the folder `out`.
 
-    Statements are in force as of `now` (default: the clock). A block holds 2 to the power of
-    `bits` entities. Raises `BadInput` for a directory that is damaged, `LimitExceeded` for more
-    entities than there are ids, `Conflict` when another process works on `out`; `out` then holds
-    what it held.
+    Statements are in force as of `now` (default: the clock). A block holds 2 to the power of `bits`
+    entities. Raises `BadInput` for a damaged directory, `LimitExceeded` for more entities than
+    there are ids, `Conflict` if another process works on `out`; `out` is then unchanged.
     """
     manifest = directory_manifest.read_manifest(source)
-    within_limit(manifest.tables["entities"].rows)  # `number` counts what is only named, too
+    within_limit(manifest.tables["entities"].rows)  # `number` also counts unstored ones
     system = load_system(manifest.model, manifest.settings, manifest.model_text)
     stated = statements_of(source, manifest, system).all
     start, end = interval(stated, time.time() if now is None else now)
@@ -116,9 +115,9 @@ def make_index(
 
 
 def origin(manifest: directory_manifest.Manifest, source: Location) -> dict[str, Any]:
-    """The realm; of a store's realm also the revision, and the identity of the store.
+    """The realm; for a store's realm also the revision, and the identity of the store.
 
-    Raises `BadInput` for a revision that is none.
+    Raises `BadInput` for a malformed revision.
     """
     options = manifest.options
     revision = options.get("revision")
@@ -132,9 +131,9 @@ def origin(manifest: directory_manifest.Manifest, source: Location) -> dict[str,
 
 
 def differences_from_store(manifest: directory_manifest.Manifest, source: Location) -> list[str]:
-    """What a directory of a store's realm has that the store has not, or lacks; in words.
+    """How a directory of a store's realm differs from the store, in words.
 
-    Nothing goes on in the store from an index of such a directory: it would hold for ever.
+    The store does not catch up from an index of such a directory: the difference would never end.
     """
     options = manifest.options
     if "revision" not in options:
@@ -149,7 +148,7 @@ def differences_from_store(manifest: directory_manifest.Manifest, source: Locati
 
 @dataclass
 class _Indexing:
-    """What the stages share: what is read, and what they find of it."""
+    """What the stages share: their input, and their results."""
 
     job: Job
     source: Location
@@ -164,7 +163,7 @@ class _Indexing:
         yield from STAGES if self.coded is None else STAGES_OF_ONE_BLOCK
 
     def facts(self) -> dict[str, Any]:
-        """What readers have to know beside the tables."""
+        """Further values that readers need beside the tables."""
         return {
             "count": self.context.count,
             "members": [list(entity) for entity in self.members],
@@ -187,7 +186,7 @@ class _Indexing:
 
     @cached_property
     def context(self) -> TaskContext:
-        """What every task has to know."""
+        """The data that every task needs."""
         if self.coded is None:
             memberships, ownerships = self._people
             count = int(self.job.counts("number")["count"])
@@ -210,7 +209,7 @@ class _Indexing:
 
     @cached_property
     def coded(self) -> Coded | None:
-        """The coded facts, where they are few and fit into one block."""
+        """The coded facts, if they are few and fit into one block; else None."""
         rows = sum(map(self._rows, self.manifest.tables))
         is_small = local_mode.has_few(rows, self.job.spark)
         if self._rows("entities") > 1 << self.bits or not is_small:
@@ -228,7 +227,7 @@ class _Indexing:
         return coded
 
     def gather_one_block(self, folder: Location) -> Counts:
-        assert self.coded is not None  # noqa: S101 — INVARIANT: `stages` has seen to it
+        assert self.coded is not None  # noqa: S101 — INVARIANT: `stages` ensures it
         rows = block_rows.rows_of_one_block(self.coded)
         parquet_output.put(rows.to_batches(), rows.schema, folder / index.BLOCKS)
         return {"rows": rows.num_rows}
@@ -260,7 +259,7 @@ class _Indexing:
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 
     def _owners(self) -> pa.Table:
-        """The different owners, with their types of ownership; found by tasks."""
+        """The distinct owners, with their types of ownership; computed by tasks."""
         names = ("owner_kind", "owner_name", "ownership")
         if not self._rows("owners"):
             return pa.table({name: pa.array([], pa.string()) for name in names})
@@ -269,7 +268,7 @@ class _Indexing:
 
     @cached_property
     def _people(self) -> tuple[Memberships, tuple[str, ...]]:
-        """Who acts as whom, as `lakewarden.kernel.facts.code` makes it out; ownership types."""
+        """The memberships, coded as in `lakewarden.kernel.facts.code`; the ownership types."""
         manifest, source = self.manifest, self.source
         principals = [Principal(*c) for c in directory.rows_of(source, manifest, "principals")]
         rows = [
@@ -305,7 +304,7 @@ class _Indexing:
         return {"count": numbers.ids.count, "containers": held, "levels": levels}
 
     def _targets(self, folder: Location) -> DataFrame:
-        """What relations lead to, from files: so Spark knows how few these are."""
+        """The targets of relations, read from files: this tells Spark how few they are."""
         return parquet_output.read(self.job.spark, folder / "targets", block_rows.TARGETS)
 
     @property
@@ -349,7 +348,7 @@ class _Indexing:
         hosts = hosts_of(tables.entities, edges, common, context.bits, context.blocks, place)
         rows = block_rows.rows(tables, hosts, context.bits, context.blocks)
         ordered = rows.repartitionById(context.blocks, "block")
-        # By block, kind and id: a file has one block, and one number is sorted fastest.
+        # Sorted by block, kind and id: a file has one block, and sorting by one number is fastest.
         place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
         ordered = ordered.sortWithinPartitions(place_in_block)
         parquet_output.write(ordered, folder / index.BLOCKS)
@@ -386,7 +385,7 @@ STAGES_OF_ONE_BLOCK: Final = (
 def _matched(folder: Location) -> dict[str, Any]:
     matched = folder / index.MATCHES
     scopes = BitMap()
-    for file in parquet_files(matched):  # one by one: most scopes may have a row for each block
+    for file in parquet_files(matched):  # one by one: a row per scope and block
         with parquet_file(file) as parquet:
             scopes |= BitMap(columns.ints(parquet.read(["scope"]).column("scope")))
     return {"rows": parquet_output.count_rows(matched), "scopes": len(scopes)}

@@ -1,4 +1,4 @@
-"""The part of the realm that every block needs, and how a block is evaluated."""
+"""The part of the realm that every block needs, and how to evaluate a block."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ Batches = Iterator[pa.RecordBatch]
 NO_REVISION: Final = 0
 
 _TASKS_OF_A_CORE: Final = 2
-"""Of more, each would be sent the estate for few blocks; of one, the last would be waited for."""
+"""More tasks would each receive the estate for few blocks; with one, the last would be slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """The realm but for its entities: what decides, who acts as whom, and what is stated.
+    """The realm without its entities: the model, the memberships, and the statements.
 
-    `statements` hold those that are implied, too. `now` is the moment for which it is asked;
-    ids from 0 to before `count` are in blocks of 2 to the power of `bits`.
+    `statements` include implied ones. `now` is the moment of the question. The ids from 0 to before
+    `count` are in blocks of 2 to the power of `bits`.
     """
 
     model: str
@@ -63,20 +63,20 @@ class TaskContext:
     count: int
     model_text: ModelText | None = None
     key: str = field(default_factory=lambda: uuid4().hex, compare=False)
-    """Tells this estate from others, so that a process prepares it once for many blocks."""
+    """Identifies this estate: a process prepares it once for many blocks."""
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return -(-self.count >> self.bits)
 
     def own(self, block: int) -> tuple[int, int]:
-        """The ids that are the block's own: the first, and the one behind the last."""
+        """The block's own ids: the first, and the one after the last."""
         return block << self.bits, min((block + 1) << self.bits, self.count)
 
 
 def task_context_of(index: Index, statements: Iterable[Statement] | None = None) -> TaskContext:
-    """The estate of an index, as it was stated when that was made or as `statements` say."""
+    """The estate of an index, with its own statements or with the given ones."""
     facts = index.manifest.facts
     stated = tuple(index.statements() if statements is None else statements)
     memberships = index.memberships()
@@ -104,7 +104,7 @@ def blocks_of(index: Index, spark: SparkSession) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An estate as tasks use it."""
+    """An estate, prepared for tasks."""
 
     system: System
     people: People
@@ -132,7 +132,7 @@ def _prepare(context: TaskContext) -> Prepared:
 
 @dataclass(frozen=True)
 class CompiledBlock:
-    """A block as the kernel compiles it with the statements of `table`."""
+    """A block that the kernel compiles with the statements of `table`."""
 
     number: int
     block: Block
@@ -140,7 +140,7 @@ class CompiledBlock:
 
     @cached_property
     def snapshot(self) -> Snapshot:
-        """The block, compiled. Its guests are in it, too."""
+        """The block, compiled, including its guests."""
         return assemble(self.block.coded, self.table, NO_REVISION)
 
     @cached_property
@@ -149,7 +149,7 @@ class CompiledBlock:
         return match(Stored(self.block.coded), self.table.scopes)
 
     def types(self) -> Iterator[tuple[str, Ints]]:
-        """The types of the block's own entities that are judged, with their ids."""
+        """The types of the block's own entities that rules judge, with their ids."""
         tree, own = self.snapshot.coded.tree, self.block.own
         if ROOT in own and tree.entity(ROOT) == NO_RESOURCE:
             yield "", np.array([ROOT], dtype=np.int32)
@@ -163,7 +163,7 @@ Judge = Callable[[CompiledBlock], Iterable[pa.RecordBatch]]
 
 
 def each_block(blocks: DataFrame, context: TaskContext, judge: Judge, schema: str) -> DataFrame:
-    """What `judge` says of every block; `blocks` are the rows as the index keeps them."""
+    """The output of `judge` for every block; `blocks` are the rows of the index."""
 
     def run(batches: Batches) -> Batches:
         return judged(batches, context, judge)
@@ -174,9 +174,9 @@ def each_block(blocks: DataFrame, context: TaskContext, judge: Judge, schema: st
 def each_block_in(
     place: Location, spark: SparkSession, context: TaskContext, judge: Judge, schema: str
 ) -> DataFrame:
-    """As `each_block`, of all blocks whose files are in the folder `place`.
+    """Like `each_block`, for all blocks whose files are in the folder `place`.
 
-    On this machine the tasks open the files themselves: the rows do not go through Java first.
+    On this machine the tasks open the files themselves: the rows do not pass through Java.
     """
     if isinstance(place, RemotePath) or not runs_here(spark):
         return each_block(parquet_output.read(spark, place, ROWS), context, judge, schema)
@@ -200,10 +200,10 @@ def judge_each(
     place: Location,
     spark: SparkSession,
 ) -> None:
-    """Writes what `judge` says of every block of an index to the folder `place`.
+    """Writes the output of `judge` for every block of an index to the folder `place`.
 
-    A single block is judged in this process, unless Spark runs elsewhere: another one would
-    start, and be sent the estate, for nothing.
+    A single block is evaluated in this process, unless Spark runs elsewhere: this saves starting a
+    worker and sending it the estate.
     """
     blocks = index.folder / BLOCKS
     if context.blocks <= 1 and local_mode.has_few(context.count, spark):
@@ -220,13 +220,13 @@ def _rows_of(file: Location) -> Batches:
 
 
 def judged(batches: Batches, context: TaskContext, judge: Judge) -> Batches:
-    """What `judge` says of the blocks of some rows, in this process."""
+    """The output of `judge` for the blocks of some rows, in this process."""
     for number, rows in _blocks(batches):
         yield from judge(compiled(number, rows, context))
 
 
 def compiled(number: int, rows: pa.Table, context: TaskContext) -> CompiledBlock:
-    """The block of these rows. Raises `WardenError` where some are missing."""
+    """The block of these rows. Raises `WardenError` if some are missing."""
     known, own = prepared(context), context.own(number)
     block = block_of(rows, own, known.system, known.people)
     if block.stop - block.start != own[1] - own[0]:
@@ -235,7 +235,7 @@ def compiled(number: int, rows: pa.Table, context: TaskContext) -> CompiledBlock
 
 
 def _blocks(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
-    """The rows block by block; those of a block stand together in one file."""
+    """The rows by block; those of a block are adjacent in one file."""
     waiting: list[pa.RecordBatch] = []
     at = -1
     for batch in batches:
@@ -252,7 +252,7 @@ def _blocks(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
 
 
 def _runs(batch: pa.RecordBatch, numbers: pa.Array) -> Iterator[pa.RecordBatch]:
-    """The batch, cut where another block begins."""
+    """The batch, cut at the start of each block."""
     ends = pc.run_end_encode(numbers).run_ends.to_pylist() if len(batch) else []
     begin = 0
     for end in ends:

@@ -1,4 +1,4 @@
-"""Whether an index holds now: from one moment to another no statement starts or ends."""
+"""Whether an index is valid now: during its interval no statement starts or ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def outside(interval: tuple[float, float], now: float) -> str:
-    """What to say of an index that does not hold at `now`; empty for one that does.
+    """A message about an index that is not valid at `now`; empty if it is valid.
 
     >>> outside((0.0, 60.0), 59.0)
     ''
@@ -45,7 +45,7 @@ def end_of(facts: Mapping[str, Any]) -> str:
 
 
 def interval_of(facts: Mapping[str, Any]) -> tuple[float, float]:
-    """From when the index with these facts holds, and until before when.
+    """Start and end (exclusive) of the validity of the index with these facts.
 
     >>> interval_of({"from": None, "until": 60.0})
     (-inf, 60.0)
@@ -55,9 +55,9 @@ def interval_of(facts: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def currency(facts: Mapping[str, Any]) -> dict[str, str]:
-    """For a run report: `not_current` where the index with these facts does not hold by the clock.
+    """For a run report: `not_current` if the index with these facts is not valid by the clock.
 
-    Empty where it does. What was made of it then says who could do what, not who can.
+    Empty if it is valid. A product of an expired index says who could do what, not who can.
     """
     warning = outside(interval_of(facts), time.time())
     return {"not_current": f"{warning}; rebuild it"} if warning else {}

@@ -1,7 +1,7 @@
 """One authorization plane for a data estate.
 
-Owns the public names, and nothing else. Importing this package imports none of its rooms
-and no library: each name is fetched on first use.
+Holds only the public names. Importing this package imports no subpackage and no third-party
+library: each name is fetched on first use.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Warden", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Fetch the public name `name`; raises `AttributeError` for any other."""
+    """Returns the public name `name`, imported on first use; else raises `AttributeError`."""
     if name == "__version__":
         from importlib.metadata import version
 

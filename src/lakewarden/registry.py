@@ -1,12 +1,12 @@
-"""Which systems there are, and what each of them brings.
+"""The registry of systems, and what each system provides.
 
-A system is known by one value, a `SystemDefinition`. Those of `lakewarden.systems` are found by
-their folders (`SYSTEM` in `system.py`), those of other packages by the entry point group
+A system is defined by one value, a `SystemDefinition`. Systems of `lakewarden.systems` are found
+by their folders (`SYSTEM` in `system.py`), systems of other packages by the entry point group
 `lakewarden.systems`. Nothing of a system is imported before it is needed: a definition holds
 references (`module:attribute`, below the system's package), which `load` resolves.
 
-A definition that cannot be imported, or that claims a name which another one has, is left out
-and listed in `problems`; the others are not touched by it.
+A plug-in's definition that cannot be imported, or that claims a name which another system has, is
+left out and listed in `problems`; it does not affect the other systems.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Final
 from lakewarden.kernel.errors import BadInput, Unknown
 
 GROUP: Final = "lakewarden.systems"
-"""The entry point group of systems of other packages, and the package of our own."""
+"""The entry point group of systems of other packages, and the package of the built-in ones."""
 
 
 PARTS: Final = (
@@ -38,11 +38,11 @@ PARTS: Final = (
 class SystemDefinition:
     """One governed system.
 
-    `package` is where its references and model files are looked for. `models` are its model
-    files by the names of the models, the usual one first; `spellings` the modules of its
-    spellings (`lakewarden.kernel.entity.Spelling`) by their names in model files.
+    `package` is the package that contains its references and model files. `models` maps the names
+    of its models to their files, the default model first; `spellings` maps the names that model
+    files use for spellings to their modules (`lakewarden.kernel.entity.Spelling`).
 
-    The others are references, or "" where the system has nothing of the kind:
+    The other fields are references, or "" where the system has no such part:
 
     - `settings`: a `lakewarden.config.system_settings.SystemSettings`
     - `dialect`: a function of these settings that returns a `lakewarden.http.exchange.Dialect`
@@ -54,26 +54,27 @@ class SystemDefinition:
     - `owner_rules`: a `lakewarden.pipeline.ingest.owner_rules.OwnerRulesReader`
     - `passwords`: a module with the passwords of users (`lakewarden.cli.user_password`)
     - `policies`: a function of a policy's name, its value as the system writes it, the model and
-      the place for errors, that returns the statement that it states, as a file has it
+      the place for errors; it returns the statement as it is written in a file
     - `documents`: a module that is a `lakewarden.service.statement_document.StatementDocuments`
-    - `locations`: by type, a function of an entity's document that returns where its files lie
+    - `locations`: by type, a function of an entity's document that returns where its files are
     - `column_types`: a `lakewarden.service.column_types.ColumnTypes`
-    - `column_name`: a function of a column that returns what expressions call it, where that is not
+    - `column_name`: a function of a column that returns its name in expressions, where that is not
       the last part of its name
-    - `column_spelling`: a function of a table and what expressions call a column of it that returns
-      the name of the column, where that is not the table's with a dot and the column's
-    - `push_styles`: by kinds of targets, the `lakewarden.pushdown.style.Style` of its own plug-in
-    - `token_record`: a function of a transaction, a realm and a token that removes what the system
-      keeps of the token beside it
+    - `column_spelling`: a function of a table and of a column's name in expressions that returns
+      the full name of the column, where that is not the table's name, a dot and the column's name
+    - `push_styles`: by kind of target, the `lakewarden.pushdown.style.Style` of its own plug-in
+    - `token_record`: a function of a transaction, a realm and a token that removes the system's
+      own record of the token
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
+      `pipeline ingest --source` accepts
       `pipeline ingest --source` takes
-    - `engines`: the files that say what the acts of an engine require, by the engines' names
+    - `engines`: by engine name, the file that says what the actions of the engine require
 
-    `single_headers` are the request headers, in lower case, that decide something, so that no
-    request may have two of them. `internal_users` are accounts of the system itself, which nobody
-    may be; `operator_users` are whoever the operator makes a token for, and nobody whom an
-    identity provider names. Systems stand in the order of their `precedence`, lower ones first:
-    it counts where two could have a path.
+    `single_headers` are the request headers, in lower case, that affect a decision and that a
+    request may therefore have only once. `internal_users` are accounts of the system itself, which
+    no caller can be; `operator_users` are accounts that only a token made by the operator can be,
+    never a user from an identity provider. Systems are sorted by `precedence`, lowest first: the
+    order matters where two systems could serve the same path.
     """
 
     name: str
@@ -108,11 +109,11 @@ class SystemDefinition:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is one of this package, which is whole or not there at all."""
+        """Whether the system belongs to this package; such a system must load completely."""
         return self.package.startswith(f"{GROUP}.")
 
     def load(self, reference: str) -> Any:
-        """What `module:attribute`, or a module, is. Raises `BadInput` where there is none."""
+        """The object of `module:attribute`, or the module. Raises `BadInput` if there is none."""
         module, _, attribute = reference.partition(":")
         try:
             loaded = import_module(f"{self.package}.{module}")
@@ -125,17 +126,17 @@ class SystemDefinition:
         return self.text(self.models[model])
 
     def text(self, file: str) -> str:
-        """The text of a file of its package."""
+        """The text of a file in the system's package."""
         return resources.files(self.package).joinpath(file).read_text("utf-8")
 
     def references(self) -> Iterator[str]:
-        """Everything that it refers to."""
+        """All references of the definition."""
         yield from self.spellings.values()
         yield from self.sources.values()
         yield from filter(None, (getattr(self, part) for part in PARTS))
 
     def claims(self) -> Iterator[tuple[str, str]]:
-        """The names that no other system may have, by what they name."""
+        """The names that no other system may have, each as (kind, name)."""
         yield "system", self.name
         yield from (("model", name) for name in self.models)
         yield from (("spelling", name) for name in self.spellings)
@@ -144,13 +145,13 @@ class SystemDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The systems by name, and why others are not among them, by the names of these."""
+    """The systems by name, and the problems of rejected systems by name."""
 
     systems: Mapping[str, SystemDefinition]
     problems: dict[str, str]
 
     def having(self, part: str) -> Iterator[tuple[SystemDefinition, Any]]:
-        """The systems that have a part, such as `dialect`, with it."""
+        """The systems that have a part, such as `dialect`, each with that part."""
         for system in self.systems.values():
             reference = getattr(system, part)
             if reference:
@@ -162,7 +163,7 @@ class Registry:
                     self.problems[system.name] = str(error)
 
     def check(self) -> Mapping[str, str]:
-        """Loads everything that every system refers to; the problems, by systems."""
+        """Loads every reference of every system; returns the problems by system."""
         for system in self.systems.values():
             try:
                 for reference in system.references():
@@ -174,7 +175,7 @@ class Registry:
         return self.problems
 
     def shipping(self, model: str) -> SystemDefinition | None:
-        """The system that ships a model; None for a model of one's own."""
+        """The system that ships a model; None for a custom model."""
         return next((system for system in self.systems.values() if model in system.models), None)
 
     def of_model(self, model: str) -> SystemDefinition:
@@ -189,11 +190,11 @@ class Registry:
         return tuple(sorted(name for system in self.systems.values() for name in system.models))
 
     def spellings(self) -> tuple[str, ...]:
-        """The names of the spellings that systems bring, sorted."""
+        """The names of the spellings that systems provide, sorted."""
         return tuple(sorted(name for system in self.systems.values() for name in system.spellings))
 
     def spelling(self, name: str) -> Any | None:
-        """The module of a spelling that a system brings; None where none does."""
+        """The module of a spelling that a system provides; None if there is none."""
         for system in self.systems.values():
             if name in system.spellings:
                 return system.load(system.spellings[name])
@@ -202,12 +203,12 @@ class Registry:
 
 @cache
 def registry() -> Registry:
-    """The systems of this installation, found once."""
+    """The systems of this installation; discovered once."""
     return discover(_own(), entry_points(group=GROUP))
 
 
 def discover(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Registry:
-    """Our own systems, and of the others those that can be loaded and claim nothing twice."""
+    """The built-in systems, and the plug-ins that load and claim no name twice."""
     systems = {system.name: system for system in sorted(own, key=_order)}
     loaded, problems = _loaded(plugins)
     owners: dict[tuple[str, str], list[str]] = {}
@@ -229,7 +230,7 @@ def _order(system: SystemDefinition) -> tuple[int, str]:
 
 
 def _own() -> Iterator[SystemDefinition]:
-    """Those of `lakewarden.systems`."""
+    """The built-in systems, those of `lakewarden.systems`."""
     package = import_module(GROUP)
     for folder in pkgutil.iter_modules(package.__path__):
         if folder.ispkg:
@@ -240,12 +241,12 @@ def _own() -> Iterator[SystemDefinition]:
 def _loaded(
     plugins: Iterable[EntryPoint],
 ) -> tuple[list[SystemDefinition], dict[str, str]]:
-    """The definitions of other packages, and what is wrong with those that are none."""
+    """The definitions of other packages, and the problems of entry points without a valid one."""
     systems, problems = list[SystemDefinition](), dict[str, str]()
     for plugin in sorted(plugins, key=lambda plugin: (plugin.name, plugin.value)):
         try:
             system = plugin.load()
-        except Exception as error:  # noqa: BLE001 — whatever it raises, the others go on
+        except Exception as error:  # noqa: BLE001 — a plug-in that fails must not affect the others
             problems[plugin.name] = f"`{plugin.value}` cannot be loaded: {error}"
             continue
         if isinstance(system, SystemDefinition):

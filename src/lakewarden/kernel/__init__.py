@@ -1,5 +1,5 @@
-"""Meaning: what is stored, what a rule requires, and what follows from both.
+"""The meaning of a model: the stored facts, what a rule requires, and what follows from both.
 
-Pure: no input or output, no clock, no logging, no threads. Everything above this
-package asks; nothing here asks back.
+Pure: no input or output, no clock, no logging, no threads. Every package above calls this
+one; this package calls none of them.
 """

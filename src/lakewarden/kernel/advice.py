@@ -1,7 +1,8 @@
-"""What would turn a denial: the ways that open the least first, and what else each would open.
+"""What would turn a denial into an allow: the ways that open the least come first.
 
-A way is a role that is there to be entered, or ALLOWs to add and DENYs to lift. Judged is by the
-same rules over the same snapshot, with the change supposed.
+A way is an existing role to join, or ALLOWs to add and DENYs to lift. Each way also states what
+else it would open. Ways are evaluated by the same rules over the same snapshot, as if the change
+were made.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from lakewarden.kernel.subject import Subject
 from lakewarden.kernel.who import who
 
 WAYS = 5
-"""How many ways out of a denial are named."""
+"""How many ways out of a denial are returned."""
 
 COUNTED = 50_000
-"""With more entities stored than this, it is not counted on how many others a way allows."""
+"""With more stored entities than this, the other entities that a way allows are not counted."""
 
 _COMPARED = 12
-"""So many ways of ALLOWs are compared by what they open; the smallest sets of them."""
+"""How many ways of ALLOWs are compared by what they open; the smallest sets are taken."""
 
 _ROLES_TRIED = 200
 _ROLES_NAMED = 2
@@ -48,23 +49,23 @@ _ROLES_NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """An ALLOW that is missing: the privilege, anchored at the entity, given to the subject."""
+    """A missing ALLOW: the privilege, anchored at the entity, given to the subject."""
 
     privilege: str
     entity: Entity
 
 
 Change = Need | str
-"""What a way is made of: an ALLOW to add, or the id of a DENY to lift."""
+"""One change of a way: an ALLOW to add, or the id of a DENY to lift."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
     """A smallest change that would turn the denial.
 
-    The subject entering all of `joins`, all of `needs` added and all of `lifted` (DENYs in the way,
-    by id) taken away allow the request; leaving any one out does not. `grantors` are the
-    stored users who may hand out each need, in its order; None where handing it out is no
+    The request is allowed once the subject has joined all of `joins`, all of `needs` are added and
+    all of `lifted` (ids of DENYs in the way) are removed; without any one of them it stays denied.
+    `grantors` are the stored users who may grant each need, in its order; None where granting is no
     operation of the model. `opens` are the other operations that it allows on the target, and
     `others` counts the other entities on which it allows the same operation; None: not counted.
     """
@@ -82,8 +83,8 @@ def advice(
 ) -> tuple[Way, ...]:
     """The ways out of a denial, those that open the least first; at most `WAYS`.
 
-    `turning` are sets of changes that turn it, the smallest first; one may do without a part.
-    Of ways that open as much on the target a role that is there comes before a grant, and one
+    `turning` are sets of changes that turn it, the smallest first; a set may be larger than needed.
+    Among ways that open as much on the target, an existing role comes before a grant, and a way
     on fewer entities before one on more.
     """
     denied = _DeniedRequest(matrix, request, rule, place)
@@ -99,7 +100,7 @@ def _order(way: Way) -> tuple[object, ...]:
 
 
 class _DeniedRequest:
-    """A denied request, and what it would be after hypothetical changes."""
+    """A denied request, and its result after hypothetical changes."""
 
     def __init__(self, matrix: Matrix, request: Request, rule: Node, place: Spot) -> None:
         self._matrix = matrix
@@ -112,7 +113,7 @@ class _DeniedRequest:
         self._closed = {r: n for r, n in others.items() if not _holds(point, r, place)}
 
     def _operations_by_rule(self) -> dict[Node, list[str]]:
-        """The names of the operations on such a target, by their rules."""
+        """The names of the operations on targets of this type, by their rules."""
         names: dict[Node, list[str]] = {}
         for operation in self._snapshot.model.operations.values():
             rule = operation.rule_or_none(self._request.target.type)
@@ -121,7 +122,7 @@ class _DeniedRequest:
         return names
 
     def _opened(self, point: PointEvaluator) -> tuple[str, ...]:
-        """The operations on the target that what is supposed opens; ways to it first."""
+        """The operations that the supposed changes open on the target; access levels first."""
         opened = (n for r, n in self._closed.items() if _holds(point, r, self._place))
         ways = {name for names in self._snapshot.model.access.values() for name in names}
         return tuple(
@@ -129,7 +130,7 @@ class _DeniedRequest:
         )
 
     def joins(self) -> Iterator[Way]:
-        """Stored roles, membership in each of which would be enough."""
+        """Ways by a stored role, where membership in the role alone is enough."""
         helping = (r for r in self._roles() if _holds(self._joined(r), self._rule, self._place))
         for role in islice(helping, _ROLES_NAMED):
             yield Way((), (), (), joins=(role,), opens=self._opened(self._joined(role)))
@@ -142,9 +143,9 @@ class _DeniedRequest:
         return replace(self._request, groups=(*self._request.groups, role))
 
     def _roles(self) -> Iterator[Principal]:
-        """Stored roles to which any of the rule's privileges is given; few grants first.
+        """Stored roles that have any of the rule's privileges; roles with few grants first.
 
-        For users who have put none aside: what others enter might close a cycle.
+        Only for users with all roles active: other members might close a cycle.
         """
         if self._request.roles is not None or self._request.principal.kind != USER:
             return
@@ -166,7 +167,7 @@ class _DeniedRequest:
         yield from candidates[:_ROLES_TRIED]
 
     def changes(self, turning: Iterable[frozenset[Change]]) -> Iterator[Way]:
-        """A way for each set of changes, without the changes that it does not need."""
+        """A way for each set of changes, without its unneeded changes."""
         for least in dict.fromkeys(self._least(changes) for changes in islice(turning, _COMPARED)):
             yield self._way(least)
 
@@ -175,9 +176,9 @@ class _DeniedRequest:
         return _Supposing(self._snapshot, subject, self._request, changes)
 
     def _least(self, changes: frozenset[Change]) -> frozenset[Change]:
-        """`changes` without those that are not needed.
+        """`changes` without the unneeded ones.
 
-        One change may do the work of another: an ALLOW on a schema reaches its tables too.
+        One change may replace another: an ALLOW on a schema reaches its tables too.
         """
         for change in sorted(changes, key=str):
             if self._supposing(changes - {change}).evaluate(self._rule, self._place):
@@ -207,7 +208,7 @@ class _DeniedRequest:
         )
 
     def _changed(self, way: Way) -> Matrix:
-        """The matrix as it would be."""
+        """The matrix after the changes of the way."""
         added = [
             StatementAdded(
                 Statement(
@@ -222,13 +223,13 @@ class _DeniedRequest:
         ]
         removed = [StatementRemoved(id) for id in way.lifted]
         revision = self._matrix.revision + 1
-        # A matrix without rows: carrying all of the subject's costs more than the one listing.
+        # A matrix without rows: carrying over all rows of the subject costs more than one listing.
         bare = Matrix(self._snapshot)
         return apply(bare, [*added, *removed], now=self._request.now, revision=revision)
 
 
 def _holds(point: PointEvaluator, rule: Node, place: Spot) -> bool:
-    """Whether the rule holds; not, where that takes too much work."""
+    """Whether the rule holds; False if evaluating it takes too much work."""
     try:
         return point.evaluate(rule, place)
     except LimitExceeded:
@@ -246,7 +247,7 @@ def _grantors(matrix: Matrix, request: Request, need: Need) -> tuple[Principal, 
 
 
 class _Supposing(PointEvaluator):
-    """Evaluates as if some ALLOWs were given to the subject and some DENYs taken away."""
+    """Evaluates as if some ALLOWs were given to the subject and some DENYs removed."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""One reading of the rule nodes, for every kind of answer.
+"""One evaluation of the rule nodes, for every kind of answer.
 
-What a rule means is written here once; an algebra says what its truth values are (a
+The meaning of a rule is written here once; an algebra defines its truth values (a
 boolean, a bit for each class, a set of entities, a set of users) and how to find the
 atoms. A *place* is where the rule is evaluated: an entity, or many at a time.
 """

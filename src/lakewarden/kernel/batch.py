@@ -1,7 +1,7 @@
-"""Many questions at once: triples of user, operation and entity, decided with array look-ups.
+"""Many requests at once: triples of user, operation and entity, decided with array lookups.
 
-The rows of the users are stacked into one table per operation; a question is
-then one element of it. Only what the element leaves open is judged, grouped by user.
+The rows of the users are stacked into one table per operation; a request is
+then one element of it. Only what the element leaves open is evaluated, grouped by user.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Truths = NDArray[np.bool_]
 class Batch:
     """One operation on one target type, prepared for a set of principals.
 
-    `numbers` maps each principal to the row by which questions name it.
+    `numbers` maps each principal to the row that identifies it in requests.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Batch:
         return truths
 
     def _acting(self) -> Truths:
-        """Whether the subject with a number acts as the owner with an index."""
+        """The table that says whether the subject with a number acts as the owner with an index."""
         places = {owner: place for place, owner in enumerate(self._owners.principals)}
         acts = np.zeros((len(self._subjects), len(places) + 2), dtype=bool)
         for number, subject in enumerate(self._subjects):
@@ -101,9 +101,9 @@ class Batch:
 
 
 def decide_many(matrix: Matrix, requests: Sequence[Request]) -> list[bool]:
-    """The verdicts on many requests, in order; the same as deciding them one by one.
+    """The decisions on many requests, in order; the same as deciding them one by one.
 
-    Raises as `Matrix.decide` for the first request that it would refuse.
+    Raises as `Matrix.decide` for the first request that it would reject.
     """
     verdicts = [False] * len(requests)
     groups: dict[tuple[str, str], list[int]] = {}

@@ -1,7 +1,7 @@
 """Two views of the coded facts as blocks, for `scopes.match`.
 
-`Stored` has a row for every entity id, or for some of them; `Named` has the one row of an
-entity that is not stored, as far as its name tells.
+`Stored` has a row for every entity id, or for some of them; `Named` has a single row for an
+entity that is not stored, with what its name says.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Stored:
         self._columns: dict[str, _Column] = {}
 
     def inside(self, rows: BitMap) -> BitMap:
-        """`rows`, as far as they belong to this block."""
+        """The members of `rows` that belong to this block."""
         return rows if self._ids is None else rows & self._ids
 
     def everything(self) -> BitMap:
@@ -87,7 +87,7 @@ def named_like(spelling: Spelling, entity: Entity, type: str, parts: Sequence[st
 
 
 class _Column:
-    """One field over the rows of a block, answered from the edges towards the value."""
+    """One field over the rows of a block, computed from the edges towards the value."""
 
     def __init__(self, block: Stored, coded: Coded, field: str) -> None:
         self._block = block
@@ -149,7 +149,7 @@ class _Column:
         return self._postings
 
     def _related(self, value: str) -> BitMap:
-        """Rows that resolve to an entity called `value`, or to one below it with `up`."""
+        """Rows that resolve to an entity called `value`, or with `up` to one below it."""
         called = {id: _resolving_to(self._coded, self._field, id) for id in self._named(value)}
         if not called:
             return BitMap()
@@ -160,7 +160,7 @@ class _Column:
         return self._coded.tree.below(rows) if self._field.inherited else rows
 
     def _leading_to(self, called: Mapping[int, BitMap]) -> BitMap:
-        """The rows that lead to one of `called`, each given with what resolves to it."""
+        """The rows that lead to one of `called`, a mapping to the entities that resolve to it."""
         targets = BitMap.union(*called.values())
         rows, answered = BitMap(), BitMap()
         for origin in self._field.origin:
@@ -178,7 +178,7 @@ class _Column:
         return self._below_directly(BitMap.union(*called.values()))
 
     def _having(self, kind: str) -> BitMap:
-        """The rows for which the origin has anything."""
+        """The rows that have any value for the origin."""
         sources = self._answered.get(kind)
         if sources is None:
             everything = BitMap(range(len(self._coded.tree)))
@@ -190,7 +190,7 @@ class _Column:
         return sources
 
     def _below_directly(self, targets: BitMap) -> BitMap:
-        """The rows whose parent is one of the targets and of a type that the field follows."""
+        """The rows whose parent is one of the targets and has a type that the field follows."""
         tree = self._coded.tree
         up = [tree.codes[type] for type in self._field.up if type in tree.codes]
         ids = np.asarray(targets.to_array(), dtype=np.int32)
@@ -207,7 +207,7 @@ def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:
     ids = np.asarray((tree.subtree(id) - BitMap([id])).to_array(), dtype=np.int32)
     below = ids[np.isin(tree.types[tree.parents[ids]], list(up))]
     chained = np.zeros(len(tree), dtype=bool)
-    while True:  # more than once only where another type comes between two of `up`
+    while True:  # repeats only if another type lies between two of `up`
         chained[:] = False
         chained[below], chained[id] = True, True
         connected = below[chained[tree.parents[below]]]
@@ -253,7 +253,7 @@ def groups_of(coded: Coded, entity: Entity) -> Iterator[str]:
 
 
 def _attribute_postings(coded: Coded) -> dict[str, BitMap]:
-    """Values read `attribute` (it has one) and `attribute=value`."""
+    """Values in the form `attribute` (it is present) and `attribute=value`."""
     rows: dict[str, BitMap] = {}
     for id, attributes in coded.attributes.items():
         for attribute, values in attributes.items():
@@ -276,7 +276,7 @@ _NO_ROW = BitMap()
 class Named:
     """One entity that is not stored, as a block of one row (row 0).
 
-    It has its name, its type, the ancestors its name spells, and what it is itself; no
+    It has its name, its type, the ancestors its name spells, and itself as a principal; no
     relations, owners or attributes.
     """
 
@@ -314,7 +314,7 @@ class Named:
         return _Values(self._values(declared) | inherited)
 
     def _inherited(self, field: Field) -> frozenset[str]:
-        """What the nearest ancestor that is stored resolves to, with what that inherits."""
+        """What the nearest stored ancestor resolves to, including what that inherits."""
         tree = self._coded.tree
         for ancestor in self.ancestors:
             id = tree.find(ancestor)
@@ -341,7 +341,7 @@ class Named:
 
 
 def _values_of(coded: Coded, field: Field, ids: Iterable[int]) -> frozenset[str]:
-    """The names of what a field leads to from any of the entities."""
+    """The names of what a field resolves to from any of the entities."""
     tree, (origin,) = coded.tree, field.origin
     targets = (target for id in ids for target, _ in coded.relations[origin].of(id))
     return frozenset(tree.names[target] for target in targets)

@@ -24,7 +24,7 @@ Truths = NDArray[np.bool_]
 
 
 class BulkEvaluator(Algebra[Truths, Ids]):
-    """Truth for every id of an array; -1 stands for no entity, where nothing is true."""
+    """The truth for every id of an array; -1 stands for no entity, where nothing is true."""
 
     def __init__(
         self, snapshot: Snapshot, subject: Subject, request: Request | None = None
@@ -59,7 +59,7 @@ class BulkEvaluator(Algebra[Truths, Ids]):
         return self._snapshot.entities_of([principal] if principal.kind == USER else [])
 
     def _owned_as_granted(self, privilege: str, ids: Ids) -> Truths:
-        """Of ids that a statement opens to owners, those that the subject owns that way."""
+        """Of ids that a statement opens to owners, those that the subject owns as required."""
         coded = self._snapshot.coded
         positions, owners, labels = coded.owners.flat(ids)
         mine = np.isin(owners, np.fromiter(self._subject.deny, np.int32))
@@ -125,9 +125,9 @@ class BulkEvaluator(Algebra[Truths, Ids]):
 
 
 def related_ids(snapshot: Snapshot, source: str, place: Ids) -> tuple[Ids, Ids]:
-    """Where a relation, or `ancestors`, leads: positions in `place`, and an id for each.
+    """The ids that a relation, or `ancestors`, leads to, each with its position in `place`.
 
-    The id is -1 where what is related counts as no entity.
+    The id is -1 where the related entity counts as no entity.
     """
     present = np.flatnonzero(place >= 0).astype(np.int32)
     if source == ANCESTORS:

@@ -1,7 +1,7 @@
-"""What goes along with a drop or a rename, as changes of their own.
+"""The changes that a drop or a rename implies, as changes of their own.
 
-`change.apply` takes a drop with everything that goes with it. Whoever keeps the rows elsewhere
-needs each of them: `steps` lists them, and applying the steps gives the same state.
+`change.apply` applies a drop with everything it implies. A store that keeps the rows elsewhere
+needs each change: `steps` lists them, and applying the steps gives the same state.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from lakewarden.kernel.statement import On, Statement
 
 
 def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
-    """The change as steps of which each touches the rows of one entity or statement alone.
+    """The change as steps, each of which touches the rows of only one entity or statement.
 
     A step that drops an entity stands for its own row, attributes, owners and relations *from*
-    it; one that renames it, for every row that names it. Whatever is below comes before what
-    it lies in. A change that does not spread, or is about what is not stored, is its own step.
+    it; a step that renames it, for every row that names it. Entities below come before their
+    ancestors. A change that does not cascade, or is about an entity that is not stored, is its own
+    step.
     """
     match change:
         case EntityDropped():
@@ -49,9 +50,9 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
 
 
 def drops(snapshot: Snapshot, changes: Iterable[EntityDropped]) -> tuple[Change, ...]:
-    """The steps of several drops together: what each would remove, every entity once.
+    """The steps of several drops together: the steps of each, with every entity once.
 
-    A drop of what is not stored is its own step, behind the others.
+    A drop of an entity that is not stored is its own step, after the others.
     """
     tree = snapshot.coded.tree
     known = BitMap()
@@ -86,13 +87,13 @@ def _depth(snapshot: Snapshot, id: int) -> int:
 
 
 def _stated(snapshot: Snapshot) -> Iterator[Statement]:
-    """The statements without those that follow from entities, which go and come by themselves."""
+    """The statements without the implied ones, which follow their entities automatically."""
     statements = snapshot.table.statements
     return (one for one in statements.values() if not is_implied(one))
 
 
 def _edges_into(snapshot: Snapshot, removed: BitMap) -> Iterator[Change]:
-    """The edges that lead from what stays to what goes."""
+    """The edges from remaining entities to removed ones."""
     tree = snapshot.coded.tree
     for kind, edges in snapshot.coded.relations.items():
         for source in edges.sources_of(removed) - removed:

@@ -1,4 +1,4 @@
-"""One privilege of one role set over all entities: allowed, denied, open to owners."""
+"""One privilege for one role set over all entities: allowed, denied, open to owners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DENIED: Final = 2
 """Some DENY names one of the role set."""
 
 OWNERS: Final = 4
-"""Some ALLOW speaks to the owners of the entity."""
+"""Some ALLOW is for the owners of the entity."""
 
 
 Content = tuple[int, bytes]
@@ -39,7 +39,7 @@ class Cells(Protocol):
 
     @property
     def content(self) -> Content | None:
-        """What cells that say the same have in common; None: no others are looked for."""
+        """The key that cells of equal content share; None: they are not shared."""
         ...
 
     def at(self, id: int) -> int:
@@ -47,7 +47,7 @@ class Cells(Protocol):
         ...
 
     def flags_of(self, ids: Ids) -> Flags:
-        """The bits of many."""
+        """The bits of many entities."""
         ...
 
 
@@ -56,7 +56,7 @@ def is_one_of(ids: Ids, members: BitMap) -> NDArray[np.bool_]:
     if not members:
         return np.zeros(len(ids), dtype=bool)
     # One lazily zeroed byte for each id up to the largest: twenty times faster than a sorted
-    # search, and only the pages that are looked at are ever touched.
+    # search, and only the memory pages that are read are ever touched.
     top = max(members.max(), int(ids.max(initial=0)))
     mask = np.zeros(top + 2, dtype=bool)
     mask[np.asarray(members.to_array())] = True
@@ -65,7 +65,7 @@ def is_one_of(ids: Ids, members: BitMap) -> NDArray[np.bool_]:
 
 
 Layers = Iterable[tuple[int, Iterable[int]]]
-"""For each bit the scopes that set it."""
+"""For each bit, the scopes that set it."""
 
 
 class ByClass:
@@ -85,7 +85,7 @@ class ByClass:
     @property
     def row(self) -> Flags:
         """The byte of each class."""
-        # Not kept: there are tens of thousands of cells, and most are asked for one entity.
+        # Not cached: there are tens of thousands of cells, and most are read for one entity only.
         return np.frombuffer(self.row_bytes, dtype=np.uint8)
 
     @property

@@ -1,4 +1,4 @@
-"""The changes of a realm's facts: a dataclass for each kind of row that comes, goes or differs."""
+"""The changes of a realm's facts: one dataclass for each kind of added, removed or changed row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lakewarden.kernel.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class EntityAdded:
-    """An entity is stored from now on, under `parent` (None: at the top)."""
+    """An entity is added, under `parent` (None: at the top)."""
 
     entity: Entity
     parent: Entity | None = None
@@ -20,10 +20,10 @@ class EntityAdded:
 
 @dataclass(frozen=True, slots=True)
 class EntityDropped:
-    """An entity is no longer stored, with its owners, relations and attributes.
+    """An entity is removed, with its owners, relations and attributes.
 
-    Where names that are not stored are denied, everything below goes with it, as do, in a
-    model that binds statements to identity, the grants anchored there. Filters and masks stay.
+    Where names that are not stored are denied, everything below is removed too. In a model that
+    binds statements to identity, so are the grants anchored there. Filters and masks stay.
     """
 
     entity: Entity
@@ -31,7 +31,7 @@ class EntityDropped:
 
 @dataclass(frozen=True, slots=True)
 class EntityMoved:
-    """An entity, with all below it, hangs under another parent (None: at the top)."""
+    """An entity, with all below it, moves to another parent (None: to the top)."""
 
     entity: Entity
     parent: Entity | None
@@ -39,7 +39,7 @@ class EntityMoved:
 
 @dataclass(frozen=True, slots=True)
 class EntityRenamed:
-    """An entity gets another name; in a model that binds to identity, statements follow it."""
+    """An entity is renamed; in a model that binds to identity, statements follow it."""
 
     entity: Entity
     name: str
@@ -47,7 +47,7 @@ class EntityRenamed:
 
 @dataclass(frozen=True, slots=True)
 class RelationChanged:
-    """An edge is there from now on, or gone."""
+    """An edge is added or removed."""
 
     row: RelationRow
     present: bool
@@ -55,7 +55,7 @@ class RelationChanged:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChanged:
-    """The stored values of one attribute of an entity; none: it has it no more."""
+    """The stored values of one attribute of an entity; empty: the attribute is removed."""
 
     entity: Entity
     attribute: str
@@ -64,7 +64,7 @@ class AttributeChanged:
 
 @dataclass(frozen=True, slots=True)
 class OwnerChanged:
-    """An owner is there from now on, or gone."""
+    """An owner is added or removed."""
 
     row: OwnerRow
     present: bool
@@ -72,7 +72,7 @@ class OwnerChanged:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalChanged:
-    """A user, group or role is stored from now on, or no longer."""
+    """A user, group or role is added or removed."""
 
     principal: Principal
     present: bool
@@ -80,7 +80,7 @@ class PrincipalChanged:
 
 @dataclass(frozen=True, slots=True)
 class MembershipChanged:
-    """A membership is there from now on, or gone."""
+    """A membership is added or removed."""
 
     row: MembershipRow
     present: bool
@@ -88,14 +88,14 @@ class MembershipChanged:
 
 @dataclass(frozen=True, slots=True)
 class StatementAdded:
-    """A statement is stored from now on; it takes the place of one with the same id."""
+    """A statement is added; it replaces one with the same id."""
 
     statement: Statement
 
 
 @dataclass(frozen=True, slots=True)
 class StatementRemoved:
-    """The statement with this id is gone."""
+    """The statement with this id is removed."""
 
     id: str
 

@@ -1,7 +1,7 @@
-"""What changes make of the coded rows and statements, and what has to be worked out again.
+"""The coded rows and statements after changes, and what has to be recomputed.
 
-Entities are matched again against the scopes where their ancestors or fields changed; rows of the
-matrix are worked out again for the principals and privileges concerned.
+Entities are matched again with the scopes where their ancestors or fields changed; rows of the
+matrix are computed again for the principals and privileges concerned.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from lakewarden.kernel.statement import On, Statement
 class Stale:
     """What changes have made stale: ids of entities and principals, and ids of statements.
 
-    `matches`: entities to match again against the scopes. `lineages`: entities whose place in the
+    `matches`: entities to match again with the scopes. `lineages`: entities whose place in the
     tree changed, with all below and above them. `placed`: those of them whose depth may differ.
-    `principals`: whose memberships or entities owned differ; `everybody`: all of them may.
-    `statements`: the ids of those that came, went or differ.
+    `principals`: those whose memberships or owned entities changed; `everybody`: all of them may.
+    `statements`: the ids of added, removed and changed statements.
     """
 
     matches: BitMap = field(default_factory=BitMap)
@@ -55,7 +55,7 @@ class Stale:
 
 
 class ChangedRows:
-    """The coded rows and statements of a snapshot after some changes, and what these made stale."""
+    """The coded rows and statements of a snapshot after some changes, and what is stale now."""
 
     def __init__(self, before: Snapshot) -> None:
         self._before = before
@@ -68,7 +68,7 @@ class ChangedRows:
         self._has_dropped = False
 
     def apply(self, change: Change) -> None:
-        """Applies one change; raises what `incremental_compile.apply` does."""
+        """Applies one change; raises the errors of `incremental_compile.apply`."""
         match change:
             case EntityAdded(entity, parent):
                 self._add(entity, parent)
@@ -138,7 +138,7 @@ class ChangedRows:
         self.coded = replace(self.coded, tree=tree)
         self._refuse_cycle(id)
         if known is None:
-            self._mark_lineages(id)  # nothing refers to a number that is new
+            self._mark_lineages(id)  # nothing refers to a new number yet
         else:
             self._mark_subtree(id)
         if entity.type in self.coded.model.membership_types:
@@ -146,12 +146,12 @@ class ChangedRows:
             self._put_statement(membership(entity))
 
     def _mention_type(self, type: str) -> None:
-        """Numbers the question about the type alone: where that is judged, entities have it."""
+        """Numbers the type alone, where it is judged: it has entities now."""
         if self.coded.model.judged(type):
             self._mention(Entity(type, ""))
 
     def _mark_subtree(self, id: int) -> None:
-        """Marks the subtree of `id`, what refers into it, and its ancestors."""
+        """Marks the subtree of `id`, the entities that refer to it, and its ancestors."""
         below = self._mark_lineages(id)
         origins = {origin for one in self.coded.model.fields.values() for origin in one.origin}
         for origin in origins & self.coded.relations.keys():
@@ -168,7 +168,7 @@ class ChangedRows:
         return below
 
     def _match_again(self, relation: str, sources: BitMap) -> None:
-        """Marks entities whose relations differ, and what inherits from them."""
+        """Marks entities whose relations changed, and the entities that inherit from them."""
         inherited = any(
             field.inherited and relation in field.origin
             for field in self.coded.model.fields.values()
@@ -185,7 +185,7 @@ class ChangedRows:
             at = int(tree.parents[at])
 
     def refuse_depth(self) -> None:
-        """Raises `LimitExceeded` for what has come to lie too deep; what did so before may stay."""
+        """Raises `LimitExceeded` for entities that became too deep; those that were so may stay."""
         before = self.coded.tree.deep
         tree = self.coded.tree.judged_again(self.stale.placed)
         self.coded = replace(self.coded, tree=tree)
@@ -233,9 +233,9 @@ class ChangedRows:
         )
 
     def _own_attributes(self) -> dict[int, Mapping[str, tuple[str, ...]]]:
-        """All attributes, to be changed in place.
+        """All attributes, as a mapping that may be modified.
 
-        COST: columns may carry their types, so one copy is made for all changes.
+        COST: columns may carry their types; therefore one copy is made for all changes.
         """
         if self._attributes is None:
             self._attributes = dict(self.coded.attributes)
@@ -243,7 +243,7 @@ class ChangedRows:
         return self._attributes
 
     def _drop_statements_on(self, entities: set[Entity]) -> None:
-        """COST: the first drop looks at all statements; where more follow, they are indexed."""
+        """COST: the first drop scans all statements; if more drops follow, they are indexed."""
         lying: Iterable[Statement]
         if self._has_dropped:
             lying = (one for entity in entities for one in self._on(entity))
@@ -293,7 +293,7 @@ class ChangedRows:
     def _on(self, entity: Entity) -> list[Statement]:
         """The statements on exactly this entity.
 
-        COST: a catalog is renamed with all below it, so all statements are looked at once.
+        COST: a catalog is renamed with all below it; therefore all statements are scanned once.
         """
         if self._anchored is None:
             self._anchored = {}
@@ -304,7 +304,7 @@ class ChangedRows:
         return [statement for statement in known if statement.scope == On(entity)]
 
     def _anchor(self, statement: Statement) -> None:
-        """Notes where the statement lies, once anybody asks for that; it may leave again."""
+        """Records the anchor of the statement if the index exists; the statement may be removed."""
         if self._anchored is not None and isinstance(statement.scope, On):
             self._anchored.setdefault(statement.scope.entity, {})[statement.id] = None
 

@@ -1,8 +1,8 @@
-"""Entity classes: entities that lie in exactly the same scopes, worked out by splitting.
+"""Entity classes: entities that lie in exactly the same scopes, computed by splitting.
 
-A million tables collapse to hundreds of classes, because what has no statement of its own
-shares the class of what contains it. Splitting is exact: two entities share a class only
-where no scope tells them apart.
+A million tables collapse to hundreds of classes, because an entity without statements of its own
+shares the class of its container. Splitting is exact: two entities share a class only
+if no scope distinguishes them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Ints = NDArray[np.int64]
 class Partition:
     """A class number for every entity id, over a set of scopes. Immutable.
 
-    `view` is `classes` as a memoryview, for single look-ups; `origin[c]` is the class that
+    `view` is `classes` as a memoryview, for single lookups; `origin[c]` is the class that
     `c` was split from (itself for class 0), always a smaller number; `within[s]` are the
     classes inside scope `s`; `inside[c]` are the scopes that class `c` lies in. `scopes`
-    are those that it tells apart.
+    are those that it distinguishes.
     """
 
     classes: Classes
@@ -42,7 +42,7 @@ def partition(
 ) -> Partition | None:
     """The classes of ids 0…size-1 under `scopes`; None when there are more than `limit`.
 
-    With `start`, its classes are split further: `scopes` are those it does not know yet.
+    With `start`, its classes are split further: `scopes` are those that it does not include yet.
     """
     splitter = _Splitter(size, start)
     for number in scopes:
@@ -58,10 +58,10 @@ def reclassed(
 ) -> Partition | None:
     """The classes after the scopes of some `ids` changed, or ids were added (`size` in all).
 
-    `scopes` are those that `before` knows, as they are now.
+    `scopes` are those of `before`, with their present members.
 
-    All classes keep their numbers; a set of scopes not met before gets a new class, which
-    came from none (origin -1).
+    All classes keep their numbers; a new combination of scopes gets a new class without an
+    origin (-1).
     """
     inside_of: dict[int, list[int]] = {id: [] for id in ids}
     for number in sorted(scopes):
@@ -99,7 +99,7 @@ class _Splitter:
         return len(self._inside)
 
     def split(self, scope: int, ids: BitMap) -> None:
-        """Members of `ids` leave their classes for new ones, except where a whole class stays."""
+        """Moves the members of `ids` to new classes, except where a whole class is in `ids`."""
         if not ids:
             return
         if len(ids) == 1:
@@ -118,7 +118,7 @@ class _Splitter:
         self._classes[rows] = target[old]
 
     def _split_one(self, scope: int, id: int) -> None:
-        """As `split` does, without looking through all classes: most scopes are one table."""
+        """As `split`, without scanning all classes: most scopes are one table."""
         number = int(self._classes[id])
         if self._sizes[number] == 1:
             self._inside[number].append(scope)
@@ -171,7 +171,7 @@ def _rows(ids: BitMap) -> slice[int, int, None] | NDArray[np.uint32]:
 
 
 def joint(parts: Sequence[Ints]) -> tuple[Classes, Ints]:
-    """Classes over several classes at once: a number for each row, and what it stands for.
+    """The combination of several classifications: a joint class for each row, and its parts.
 
     `parts` are rows of class numbers, -1 where there is none. The second result has one
     row for each joint class and one column for each part.

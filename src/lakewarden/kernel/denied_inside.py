@@ -1,10 +1,10 @@
-"""DENYs inside a target: the columns that one closes below a table on which an act is allowed.
+"""DENYs inside a target: columns that a DENY closes below a table on which an action is allowed.
 
-A decision about a table goes by what reaches the table. Asking about each of its columns would deny
-more than anybody stated, as a right on a table is none on its columns in every model. So only
-what a DENY in force reaches inside is judged: by the operation's rule for its type, or, where there
-is none, by that for the target as if the DENY stood there. An owner whom no DENY touches on the
-table is thus touched by none on a column.
+A decision on a table depends on the statements that reach the table. Checking each of its columns
+as well would deny more than any statement says, because in some models a right on a table is no
+right on its columns. Therefore only what a DENY in force reaches inside is judged: by the
+operation's rule for its type or, if there is none, by the rule for the target as if the DENY were
+there. An owner whom no DENY affects on the table is thus affected by none on a column.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lakewarden.kernel.tree import Tree
 from lakewarden.kernel.who import StoredUsers, Users
 
 _ANY_NAME: Final = "any_name"
-"""The last part of a name that stands for all that a DENY reaches inside."""
+"""The last part of a name that stands for everything a DENY reaches inside."""
 
 
 def denied_inside(
@@ -42,16 +42,16 @@ def denied_inside(
     named: Iterable[Entity] | None = None,
     inside: str | None = None,
 ) -> frozenset[Entity]:
-    """What a DENY closes inside the request's target, though it may be allowed on the target.
+    """What a DENY closes inside the request's target, even if the target itself is allowed.
 
-    `named` is what the request is about inside it; without that it is everything, stored or not. A
-    DENY that could match names that are not stored stands for one of them, or for the target.
-    Whether the target is allowed is another question (`Matrix.decide`), so that a DENY which its
-    rule has judged does not count again. What lies inside is judged by the operation `inside`, or
-    else by the request's. Raises as `Matrix.decide` does.
+    `named` limits the check to these entities inside the target; without it everything counts,
+    stored or not. A DENY that could match names that are not stored is represented by one such
+    name, or by the target. Whether the target is allowed is a separate check (`Matrix.decide`); a
+    DENY that its rule has judged does not count again. What lies inside is judged by the operation
+    `inside`, or by the request's operation without it. Raises as `Matrix.decide` does.
 
     COST: 1 µs where no DENY in force is of a privilege that the rules name, some µs where none
-    concerns who asks.
+    concerns the subject.
     """
     matrix.require(request.now)
     if not may_be_denied_inside(matrix, request, inside):
@@ -60,7 +60,7 @@ def denied_inside(
 
 
 def may_be_denied_inside(matrix: Matrix, request: Request, inside: str | None = None) -> bool:
-    """Whether any DENY in force is of a privilege that counts, whoever asks, about what target.
+    """Whether any DENY in force is of a relevant privilege, for any subject and any target.
 
     Raises as `denied_inside` does.
     """
@@ -70,7 +70,7 @@ def may_be_denied_inside(matrix: Matrix, request: Request, inside: str | None = 
 
 
 def with_denied_inside(matrix: Matrix, request: Request, ids: BitMap) -> BitMap:
-    """Of stored targets of one type, those in which a DENY closes the operation somewhere.
+    """Of stored targets of one type, those inside which a DENY closes the operation.
 
     The request's own target does not matter. Raises as `Matrix.decide` does.
     """
@@ -94,15 +94,15 @@ def users_denied_inside(
     stored: StoredUsers,
     inside: str | None = None,
 ) -> dict[int, BitMap]:
-    """The stored users to whom `denied_inside` closes what lies in stored targets of one type.
+    """The stored users for whom `denied_inside` closes something in stored targets of one type.
 
-    `among` says what is asked about, by the targets that it lies in; what is closed to nobody is
-    left out of the answer. The request's own principal and target do not matter, and it brings
-    nothing with it. Whether the targets are allowed is another question, as in `denied_inside`.
+    `among` maps each target to the entities in question; an entity that is closed to nobody is
+    missing in the result. The request's own principal and target do not matter, and it must have no
+    further parts. Whether the targets are allowed is a separate check, as in `denied_inside`.
     Raises as `Matrix.decide` does.
 
-    COST: as `denied_inside` where no DENY bears. Otherwise what a DENY may reach takes one pass
-    over the rule with sets of users, as `who` does.
+    COST: as `denied_inside` where no DENY is relevant. Otherwise, everything that a DENY may reach
+    takes one pass over the rule with sets of users, as in `who`.
     """
     matrix.require(request.now)
     if not among:
@@ -127,11 +127,10 @@ def users_denied_inside(
 
 @dataclass(frozen=True, slots=True)
 class _Bearing:
-    """What bears on an operation on targets of one type.
+    """The privileges and types relevant for an operation on targets of one type.
 
-    `own` are the privileges that the rule for the target names, `denied` those that any rule does
-    and of which there is a DENY in force. `inner` are the types of what lies inside for which
-    there is a rule.
+    `own` are the privileges that the rule for the target names, `denied` those that any rule names
+    and of which a DENY is in force. `inner` are the types inside the target that have a rule.
     """
 
     own: frozenset[str]
@@ -140,7 +139,7 @@ class _Bearing:
 
 
 def _bearing(matrix: Matrix, request: Request, inside: str) -> _Bearing:
-    """COST: worked out once for a snapshot."""
+    """COST: computed once for each snapshot."""
     type = request.target.type
     key = f"denied inside {request.operation} {inside} {type}"
     found = matrix.snapshot.memos.derived.get(key)
@@ -162,12 +161,12 @@ def _fresh_bearing(matrix: Matrix, request: Request, inside: str) -> _Bearing:
 
 
 def _around(snapshot: Snapshot, request: Request) -> Set[Entity]:
-    """The target, and what has its name: columns lie in any of these."""
+    """The target and the entities of its name: columns can be in any of them."""
     return {request.target, *namesakes(snapshot, request.target)}
 
 
 _Denial = tuple[str, Grant]
-"""A DENY, and the privilege by which it bears."""
+"""A DENY, and the privilege that makes it relevant."""
 
 
 @dataclass
@@ -216,7 +215,7 @@ class _Question:
     def denials_inside(
         self, roots: Iterable[Entity]
     ) -> tuple[dict[Spot, list[_Denial]], list[Grant]]:
-        """What DENYs reach at or inside the roots, and by which of them; then those of no name."""
+        """What DENYs reach at or inside the roots, by place, and the DENYs without a place."""
         roots = list(roots)
         found: dict[Spot, list[_Denial]] = {}
         unsaid: list[Grant] = []
@@ -233,9 +232,9 @@ class _Question:
         return found, unsaid
 
     def denying(self) -> Iterator[tuple[str, Grant, bool]]:
-        """The DENYs of the subject that bear on the operation, each with its privilege.
+        """The DENYs of the subject that are relevant for the operation, each with its privilege.
 
-        And whether the rule for the target names this, too.
+        The third value says whether the rule for the target names the privilege, too.
         """
         bearing, deny = self.bearing, self.snapshot.table.deny
         for privilege in bearing.denied:
@@ -243,9 +242,9 @@ class _Question:
                 yield privilege, grant, privilege in bearing.own
 
     def denials_by_id(self, ids: BitMap) -> dict[int, list[tuple[str, Grant, bool]]]:
-        """By what is asked about, the DENYs to anybody that may reach something there.
+        """By target, the DENYs to any principal that may reach something there.
 
-        In the form of `denying`.
+        The form is that of `denying`.
         """
         bearing, deny = self.bearing, self.snapshot.table.deny
         found: dict[int, list[tuple[str, Grant, bool]]] = {}
@@ -256,7 +255,7 @@ class _Question:
         return found
 
     def candidates(self, ids: BitMap) -> BitMap:
-        """Of targets of one type, those inside which a DENY may reach that no rule has judged."""
+        """Of targets of one type, those inside which a DENY may reach that no rule judged yet."""
         snapshot, found = self.snapshot, BitMap()
         for _, grant, is_own in self.denying():
             left = ids - found - (snapshot.bitmaps[grant.scope] if is_own else BitMap())
@@ -264,7 +263,7 @@ class _Question:
         return found
 
     def _may_reach(self, grant: Grant, ids: BitMap) -> BitMap:
-        """Of some entities, those that the grant may reach something at or inside of."""
+        """Of some entities, those at or inside which the grant may reach something."""
         scope, reached = grant.statement.scope, self.snapshot.bitmaps[grant.scope]
         if not ids or isinstance(scope, Matching):
             return ids
@@ -274,16 +273,16 @@ class _Question:
         return ids & some
 
     def _above(self, anchor: Entity) -> BitMap:
-        """What the anchor, stored or not, may lie in by its name."""
+        """The stored entities that may contain the anchor, stored or not, by its name."""
         ancestors = list(self.snapshot.coded.ancestors(anchor))
         alike = (other for one in ancestors for other in namesakes(self.snapshot, one))
         ids = map(self.snapshot.coded.tree.find, (*ancestors, *alike))
         return BitMap([id for id in ids if id is not None])
 
     def _standing_for(self, place: Spot, grant: Grant) -> Spot | None:
-        """The place of what the DENY reaches inside the target without a name of its own.
+        """The place that represents what the DENY reaches inside the target without naming it.
 
-        The target itself where only its own rule judges that; None where it has no name.
+        The target itself if only its own rule judges that; None if there is no such name.
         """
         if not self.bearing.inner:
             return place
@@ -303,7 +302,7 @@ class _Question:
         return not self._is_true(rule, place, privileges)
 
     def judged_by(self, at: Spot) -> tuple[Node, Spot]:
-        """The rule that judges what a DENY reaches, and where it is asked."""
+        """The rule that judges what a DENY reaches, and the place where it is evaluated."""
         rule = None if at == self.target else self.inside.rule_or_none(self._entity(at).type)
         if rule is None:
             return self.operation.rule(self.request.target.type), self.target
@@ -322,7 +321,7 @@ class _Question:
 
 @dataclass
 class _QuestionOfAll(_Question):
-    """One operation on one target, of all stored users at once: what some DENYs close to them."""
+    """One operation on one target for all stored users at once: what some DENYs close to them."""
 
     denials: Sequence[tuple[str, Grant, bool]]
 
@@ -345,7 +344,7 @@ class _QuestionOfAll(_Question):
 
 
 class _AsIfDenied(PointEvaluator):
-    """Judges as if some privileges were denied at one place."""
+    """Evaluates as if some privileges were denied at one place."""
 
     def __init__(
         self,
@@ -364,7 +363,7 @@ class _AsIfDenied(PointEvaluator):
 
 
 class _UsersAsIfDenied(Users):
-    """The same of all stored users, each of whom is denied some of the privileges."""
+    """The same for all stored users, each of whom is denied some of the privileges."""
 
     def __init__(
         self,
@@ -383,7 +382,7 @@ class _UsersAsIfDenied(Users):
 
 
 def _upwards(tree: Tree, ids: BitMap) -> BitMap:
-    """What the entities lie in, at any depth."""
+    """The containers of the entities, at any depth."""
     followed, found = tree.above, BitMap()
     level = np.asarray(ids.to_array(), dtype=np.int64)
     while len(level):

@@ -57,9 +57,9 @@ class Edges:
         return replace(self, changed=changed)
 
     def ordered(self) -> Edges:
-        """The same edges, which find the sources of few targets without a look at all of them.
+        """The same edges, indexed to find the sources of few targets without a full scan.
 
-        Worth it where this is asked for more than a few dozen times.
+        Worthwhile if this is called more than a few dozen times.
         """
         counts = np.diff(self.offsets)
         sources = np.repeat(np.arange(len(counts), dtype=np.int32), counts)

@@ -1,7 +1,7 @@
 """What is secured: entities, and how a system spells their names.
 
-An entity is known by its type and its canonical name. The kernel never splits a name:
-where it needs the ancestors or the parts that a name spells, it asks the `Spelling` of
+An entity is identified by its type and its canonical name. The kernel never splits a name:
+where it needs the ancestors or the parts that a name spells, it calls the `Spelling` of
 the model's system, which lives in `lakewarden.names`.
 """
 
@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 class Entity(NamedTuple):
     """One secured thing: its type and its canonical name, compared byte for byte.
 
-    Two members of this type stand for no stored thing: `NO_RESOURCE`, and a type with an
-    empty name, which asks about the type alone.
+    Two values of this type stand for no stored entity: `NO_RESOURCE`, and a type with an
+    empty name, which stands for the type alone.
 
     >>> Entity("table", "lake:sales.raw.orders").type
     'table'
@@ -25,7 +25,7 @@ class Entity(NamedTuple):
 
 
 NO_RESOURCE = Entity("", "")
-"""The request names no resource at all (a platform question)."""
+"""The request names no resource at all (a platform operation)."""
 
 
 class Spelling(Protocol):
@@ -34,7 +34,7 @@ class Spelling(Protocol):
     def parse(self, type: str, text: str) -> Entity:
         """The entity that `text` names, in canonical form.
 
-        Raises `BadInput` naming the offending part when `text` is not of the grammar of
+        Raises `BadInput` naming the offending part when `text` does not match the grammar of
         `type`, and `Unknown` when the system has no such type.
         """
         ...

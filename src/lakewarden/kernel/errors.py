@@ -1,8 +1,8 @@
-"""The closed tree of errors that the lower layers raise.
+"""The closed set of errors that the lower layers raise.
 
 Malformed input raises; a denial is a value and never an exception. Messages are one
 line, lower-case, without a full stop, with the user's input in backticks, and say what
-was expected. Each edge maps these few kinds to its own statuses.
+was expected. Each interface maps these few kinds to its own statuses.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 MAKE_ROOM: Final = "make room and run the command again"
-"""What to do where a disk is full: nothing that counts was changed."""
+"""The advice when a disk is full; no lasting state was changed."""
 
 
 class WardenError(Exception):
-    """Root of every error that a caller of this package may meet."""
+    """The base class of every error that this package raises to its callers."""
 
 
 class BadInput(WardenError):
@@ -31,10 +31,10 @@ class BadInput(WardenError):
 
 
 class Unknown(WardenError):
-    """Something was named that is not declared or not stored.
+    """A name is not declared or not stored.
 
-    `kind` is the sort of thing (`operation`, `privilege`, `type`, `entity`, …), `name`
-    the spelling that was given; `hint` is what to do next.
+    `kind` is the kind of name (`operation`, `privilege`, `type`, `entity`, …), `name` the
+    spelling that was given; `hint` says what to do next.
     """
 
     def __init__(self, kind: str, name: str, hint: str = "") -> None:
@@ -45,32 +45,32 @@ class Unknown(WardenError):
 
 
 class Conflict(WardenError):
-    """The change contradicts what is stored (exists already, closes a cycle, …)."""
+    """The change contradicts the stored state (the row already exists, a cycle would close, …)."""
 
 
 class Busy(Conflict):
-    """Somebody else has what this needs, for the time being: the same may succeed later."""
+    """Another process or transaction holds what this call needs; a retry may succeed."""
 
 
 class LimitExceeded(WardenError):
-    """A documented bound (depth, counted work, size) was passed."""
+    """A documented limit (depth, counted work, size) was exceeded."""
 
 
 class StaleSnapshot(WardenError):
-    """The snapshot does not cover this moment; the caller must move to the next interval."""
+    """The snapshot does not cover this moment; the caller needs the next interval's snapshot."""
 
 
 class Unavailable(WardenError):
-    """An outside system that the question needs could not be reached.
+    """An external system that is needed for the answer could not be reached.
 
-    The message may hold a reason that is for the operator; `public` is for every caller.
+    The message may contain a reason meant for the operator; `public` is for every caller.
     """
 
     public: ClassVar[str] = "the store cannot be reached now"
 
 
 def not_installed(library: str, extra: str, *, where: str = "") -> Unavailable:
-    """What to raise where the library of an extra is not there; `where` names what asks for it.
+    """The error for a missing library of an extra; `where` names what needs it.
 
     >>> str(not_installed("duckdb", "analyst", where="--table-format"))
     "--table-format: `duckdb` is not installed; run: pip install 'lakewarden[analyst]'"
@@ -80,13 +80,13 @@ def not_installed(library: str, extra: str, *, where: str = "") -> Unavailable:
 
 
 class RealmClosed(Unavailable):
-    """A realm answers nothing, because its model cannot be used; the others are open."""
+    """A realm answers nothing because its model cannot be used; other realms are not affected."""
 
     public: ClassVar[str] = "closed, as its model cannot be used"
 
 
 class Starting(Unavailable):
-    """The store is there, and what decides is still being read from it."""
+    """The store can be reached, but its data is still being loaded."""
 
     public: ClassVar[str] = "the server is starting, its store is being read"
 

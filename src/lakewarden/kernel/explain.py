@@ -1,7 +1,7 @@
-"""Why, and why not: the rule as a tree of truths, and what would turn a denial.
+"""Why, and why not: the rule as a tree of truths, and the changes that would turn a denial.
 
-Derived again from the snapshot by walking the rule, never from the compiled rows; where the
-two do not agree the answer is a denial with the reason `error`, and it is counted.
+Computed from the snapshot by walking the rule, never from the compiled rows; if the two
+disagree, the answer is a denial with the reason `error`, and it is counted.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
 
 _CONSIDERED = 48
-"""How many ways are followed through one node; the smallest are kept."""
+"""How many ways are followed through one node; the smallest ones are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node of the rule and its truth at one entity (None: there is none to ask about).
+    """One node of the rule and its truth at one entity (None: there is no entity).
 
-    `allowed_by` and `denied_by` are the statements that decided a privilege, by id.
+    `allowed_by` and `denied_by` are the ids of the statements that decided a privilege.
     """
 
     says: str
@@ -63,8 +63,9 @@ class Step:
 class Explanation:
     """A decision with its reasons, true where it allows.
 
-    `rule` is None where no rule was reached. `statements` are all that decided, by id; `ways` at
-    most five, empty where no ALLOW would help (the entity is not stored, only an owner may).
+    `rule` is None if no rule was reached. `statements` are the ids of all deciding statements;
+    `ways` are at most five, empty if no ALLOW would help (the entity is not stored, only an owner
+    may).
     """
 
     decision: Decision
@@ -98,10 +99,10 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
 def deciding(
     matrix: Matrix, request: Request, known: Container[Entity] | None = None
 ) -> tuple[str, ...]:
-    """The statements of the request's explanation, by id, without the rest of it.
+    """The ids of the statements of the request's explanation, without the rest of it.
 
-    For a request that was decided by its rule: allowed, or denied. `known`: only what is said
-    of these entities. Raises as `Matrix.decide`.
+    For a request that was decided by its rule: allowed, or denied. `known` limits the result to
+    these entities. Raises as `Matrix.decide`.
     """
     snapshot = matrix.snapshot
     rule = matrix.operation(request.operation).rule(request.target.type)
@@ -111,10 +112,10 @@ def deciding(
 
 
 def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
-    """What a request that its rule denies is short of: all of one of these sets, few first.
+    """What a request denied by its rule lacks: all of one of these sets, the smallest first.
 
-    Privileges as the rule names them, derived ones too, each at the entity where it was asked
-    for. Empty where no ALLOW would help. Raises as `Matrix.decide`.
+    Privileges are named as in the rule, including derived ones, each at the entity where it is
+    required. Empty if no ALLOW would help. Raises as `Matrix.decide`.
     """
     ways = turning(matrix, request, derived=True)
     needs = (frozenset(c for c in way if isinstance(c, Need)) for way in ways)
@@ -124,12 +125,12 @@ def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
 def turning(
     matrix: Matrix, request: Request, *, derived: bool = False
 ) -> tuple[frozenset[Change], ...]:
-    """What would turn a denial by its rule: all of one of these sets, few first.
+    """The changes that would turn a denial by its rule: one of these sets, the smallest first.
 
-    ALLOWs to add and DENYs to lift, as in `Way`, but none is tried: a set may hold more than it
-    takes. What is not stored is judged as if it were, without grants of its own: an empty set
-    says that only the entity is missing. `derived`: privileges as the rule names them. Raises as
-    `Matrix.decide`.
+    They are ALLOWs to add and DENYs to lift, as in `Way`, but are not tried: a set may be larger
+    than needed. An entity that is not stored is judged as if it were, without grants of its own: an
+    empty set means that only the entity is missing. `derived`: privileges are named as in the rule.
+    Raises as `Matrix.decide`.
     """
     snapshot = matrix.snapshot
     point = _AsIf(snapshot, matrix.subject(request), request)
@@ -141,10 +142,10 @@ def turning(
 
 
 class _AsIf(PointEvaluator):
-    """A point to which every name that comes with the request stands for something stored."""
+    """A point evaluator that treats every entity sent with the request as stored."""
 
     def spot(self, entity: Entity) -> Spot:
-        """Where the entity is judged."""
+        """The place where the entity is evaluated."""
         return self._snapshot.place(entity)
 
 
@@ -163,7 +164,7 @@ _NONE: Ways = frozenset()
 class _RuleExplainer:
     """The rule's tree for one request, and the ways to make its nodes true.
 
-    `derived`: what follows from other privileges is needed as such, not as one of these.
+    `derived`: a derived privilege is needed as such, not as one of those that imply it.
     """
 
     def __init__(self, snapshot: Snapshot, point: PointEvaluator, *, derived: bool = False) -> None:
@@ -210,7 +211,7 @@ class _RuleExplainer:
     def deciding(
         self, node: Node, place: Spot | None, known: Container[Entity] | None
     ) -> Iterator[str]:
-        """The ids of the statements that decide the privileges of the node and all below it."""
+        """The ids of the statements that decide the privileges of the node and of all below it."""
         if place is None or (known is not None and self._point.entity(place) not in known):
             return
         for statements in self._deciding(node, place):
@@ -239,11 +240,11 @@ class _RuleExplainer:
         return [statements[id] for id in sorted(statements)]
 
     def denying(self, privilege: str, place: Spot) -> list[Statement]:
-        """The DENYs in force that stand against the subject here."""
+        """The DENYs in force that apply to the subject here."""
         return self._unique(self._point.denying(privilege, place))
 
     def ways(self, node: Node, place: Spot | None) -> Ways:
-        """The smallest sets of changes that make the node true; some may not be smallest."""
+        """The smallest sets of changes that make the node true; some may not be minimal."""
         if place is None:
             return _NONE
         if self._point.evaluate(node, place):
@@ -287,7 +288,7 @@ class _RuleExplainer:
             yield Need(name, entity)
 
     def _anchor(self, privilege: str, place: Spot) -> Entity:
-        """The nearest entity on which the privilege may be granted and reaches the place."""
+        """The nearest entity on which the privilege may be granted to reach the place."""
         declared, entity = self._snapshot.model.privileges[privilege], self._point.entity(place)
         if declared.reach is not Reach.BELOW or {entity.type, ANY} & declared.on:
             return entity
@@ -328,7 +329,7 @@ def _says(node: Node) -> str:
 
 
 def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
-    """The sets that contain no other, the smallest first, as many as are followed."""
+    """The sets that contain no other set, the smallest first, up to the limit."""
     smallest: list[frozenset[Change]] = []
     for way in _by_size(set(ways)):
         if len(smallest) < _CONSIDERED and not any(other <= way for other in smallest):
@@ -339,7 +340,7 @@ def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
 def _by_size(ways: Iterable[frozenset[Change]]) -> list[frozenset[Change]]:
     listed = list(ways)
     if len(listed) < 2:
-        return listed  # one way of a thousand needs is joined a thousand times
+        return listed  # a way of a thousand needs comes here a thousand times
     return sorted(listed, key=lambda way: (len(way), sorted(map(str, way))))
 
 

@@ -1,8 +1,8 @@
 """A rule as typed nodes: what an operation requires of the subject.
 
-A node is plain data, and being constructible means being well formed. `rules` turns text
+A node is plain data; every node that can be constructed is well formed. `rules` parses text
 into nodes; the compiled form, the explanation and the tests' literal evaluator read them.
-Every node is monotone in what is granted: only `Denied` may stand under a negation.
+Every node is monotone in what is granted: only `Denied` may appear under a negation.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ PARENT = "parent"
 """In `At`: the containment parent of the target."""
 
 REQUEST = "request."
-"""Prefix, in `At`, `Every` and `Some`, of what comes with the request: targets and lists."""
+"""Prefix, in `At`, `Every` and `Some`, of targets and lists that the request sends."""
 
 PLATFORM = "platform"
-"""In `At`: the question that names no resource."""
+"""In `At`: the request without a resource."""
 
 TYPE = "type"
-"""In `At`: the question about the target's type alone."""
+"""In `At`: the request about the target's type alone."""
 
 ANCESTORS = "ancestors"
 """In `Every` and `Some`: the containment ancestors of the target, nearest first."""
@@ -71,7 +71,7 @@ class ServiceAdmin:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """`inner`, asked about another entity; false when there is no such entity.
+    """`inner`, evaluated at another entity; false when there is no such entity.
 
     `selector`: parent, platform, type, the ancestor-or-self of a type, or `request.NAME`,
     a target that comes with the request.

@@ -1,6 +1,6 @@
-"""What is stored, integer-coded: entities, edges, owners, attributes and who acts as whom.
+"""The stored facts, integer-coded: entities, edges, owners, attributes and memberships.
 
-`Coded` is immutable; a change makes another that shares what it did not touch.
+`Coded` is immutable; a change makes a new one that shares the unchanged parts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Coded:
         return id is not None and id in self.tree.stored
 
     def ancestors(self, entity: Entity) -> Iterator[Entity]:
-        """All above, nearest first: a stored entity's stored parent, else the one spelled."""
+        """All ancestors, nearest first: a stored entity's stored parent, else the spelled one."""
         id = self.tree.find(entity)
         if id is not None and (id in self.tree.stored or self.tree.parents[id] >= 0):
             yield from (self.tree.entity(other) for other in self.tree.ancestors(id))
@@ -86,7 +86,7 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
     """The coded form of rows.
 
     Raises `BadInput` when an entity has two parents, when a row is about an entity that is
-    not stored, names one under a model that denies what is not stored, or is of an
+    not stored, names one under a model that denies names that are not stored, or is of an
     undeclared relation.
     """
     numbering = Numbering(EntityColumns.of(facts.entities))
@@ -111,7 +111,7 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
 
 
 def _mentioned(facts: Facts, model: Model, numbering: Numbering) -> Iterator[Entity]:
-    """Entities that need an id, also where they are not stored."""
+    """Entities that need an id, even if they are not stored."""
     types = {*model.types, *numbering.types}
     yield from [Entity(type, "") for type in types if model.judged(type)]
     yield from {row.target for row in facts.relations}
@@ -119,7 +119,7 @@ def _mentioned(facts: Facts, model: Model, numbering: Numbering) -> Iterator[Ent
 
 
 def _mention(numbering: Numbering, entity: Entity, spelling: Spelling) -> None:
-    """The entity, and above it those that its name spells, up to what is known."""
+    """Adds the entity, and the ancestors that its name spells, up to a known one."""
     child: Entity | None = entity
     while child is not None and child not in numbering:
         parent = spelled_parent(spelling, child)
@@ -142,7 +142,7 @@ def _actors(facts: Facts, model: Model, tree: Tree) -> Iterator[Principal]:
 
 
 def _check_stored(tree: Tree, facts: Facts, model: Model) -> None:
-    """What a row is about must be stored; so must what it names, where names are not judged."""
+    """Checks that the entities of rows are stored, and referenced ones where names are denied."""
     for rows, what in (
         (facts.relations, "relation"),
         (facts.owners, "owner"),
@@ -191,13 +191,13 @@ def _attributes(facts: Facts, tree: Tree) -> dict[int, dict[str, tuple[str, ...]
     for entity, attribute, value in sorted(set(facts.attributes)):
         of_entity = values.setdefault(_id(tree, entity), {})
         of_entity[attribute] = (*of_entity.get(attribute, ()), value)
-    # Columns carry their types, of which there are few: they share what they have.
+    # Columns carry their types, of which there are few: equal attributes share one object.
     alike: dict[tuple[tuple[str, tuple[str, ...]], ...], dict[str, tuple[str, ...]]] = {}
     return {id: alike.setdefault(tuple(each.items()), each) for id, each in values.items()}
 
 
 def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:
-    """The rows that `code` reads back as the same facts; statements that are implied stay out."""
+    """The rows that `code` reads back as the same facts, without implied statements."""
     tree, principals = coded.tree, coded.memberships.principals
     name = tree.entity
     stored = list(tree.stored)

@@ -1,6 +1,6 @@
-"""The statements in force, looked up by privilege: who gets what where.
+"""The statements in force, indexed by privilege: who gets what where.
 
-Implications are unfolded here: a statement of a privilege also stands under the privileges
+Implications are expanded here: a statement on a privilege is also indexed under the privileges
 that it implies, with their reach. DENYs imply nothing.
 """
 
@@ -17,9 +17,9 @@ from lakewarden.kernel.statement import Criterion, Effect, Owners, Scope, Statem
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One statement as it bears on one privilege; `scope` is a number of the table's `scopes`.
+    """One statement as it applies to one privilege; `scope` is a number of the table's `scopes`.
 
-    A filter or a mask bears on no privilege; `exceptions` are the principals it does not bind.
+    A filter or a mask has no privilege; `exceptions` are the principals it does not bind.
     """
 
     statement: Statement
@@ -50,7 +50,7 @@ class Grouped:
     to_owners: Grants = ()
 
     def of(self, principals: Iterable[int]) -> Iterator[Grant]:
-        """The grants that name one of `principals`; one that names two comes twice."""
+        """The grants that name one of `principals`; a grant that names two is returned twice."""
         if self.by_principal:
             for id in principals:
                 yield from self.by_principal.get(id, ())
@@ -64,9 +64,9 @@ class Table:
     """All statements of a realm, those in force indexed. Immutable.
 
     `scopes` lists every scope that an indexed statement uses or once used; its index is
-    the scope's number. `compiled` is how many there were before the first change. `sides` are the
+    the scope's number. `compiled` is the number of scopes before the first change. `sides` are the
     statements in force by effect and privilege; filters and masks are under the privilege ``.
-    `start` and `end` bound the moments for which the index holds; `moment` is one of them.
+    `start` and `end` bound the moments for which the index is valid; `moment` is one of them.
     """
 
     model: Model
@@ -107,7 +107,7 @@ class Table:
         return statement is not None and statement.applies(self.moment)
 
     def scopes_of(self, privileges: Iterable[str]) -> frozenset[int]:
-        """The scopes that any statement in force on one of `privileges` uses."""
+        """The scopes that the statements in force on any of `privileges` use."""
         scopes: set[int] = set()
         for privilege in privileges:
             scopes.update(grant.scope for grant in self.allows(privilege).every)
@@ -157,7 +157,7 @@ def table(
 
 
 Known = dict[tuple[Effect, frozenset[str]], tuple[tuple[str, Reach], ...]]
-"""What statements of an effect and some privileges bear on, and their reach."""
+"""The privileges that statements of an effect and some privileges affect, and their reach."""
 
 _NO_PRIVILEGE = ""
 
@@ -182,7 +182,7 @@ def _grants(
 
 
 def _limiting(scope: Scope, model: Model) -> Scope:
-    """The scope of a filter or a mask, by the fields by which these choose."""
+    """The scope of a filter or a mask, in terms of the fields that filters and masks use."""
     if not isinstance(scope, Where):
         return scope
     fields = ((one, model.fields[one.field].limits) for one in scope.criteria)
@@ -190,7 +190,7 @@ def _limiting(scope: Scope, model: Model) -> Scope:
 
 
 def _bearing(statement: Statement, model: Model) -> Iterator[tuple[str, Reach]]:
-    """What a statement is indexed under, and how far it reaches there."""
+    """The privileges under which a statement is indexed, and its reach for each."""
     if statement.obliges:
         yield _NO_PRIVILEGE, Reach.BELOW
     for name in sorted(touched(statement, model)):
@@ -198,7 +198,7 @@ def _bearing(statement: Statement, model: Model) -> Iterator[tuple[str, Reach]]:
 
 
 def touched(statement: Statement, model: Model) -> frozenset[str]:
-    """The privileges, by their present names, on which the statement bears."""
+    """The privileges, by their present names, that the statement affects."""
     named = {model.privilege(name).name for name in statement.privileges}
     if statement.effect is Effect.DENY:
         return frozenset(named)
@@ -219,7 +219,7 @@ def _grouped(grants: Iterable[Grant]) -> Grouped:
     )
 
 
-# COST: of the grants of a privilege only those of the principals concerned are grouped anew.
+# COST: of the grants of a privilege, only those of the principals concerned are regrouped.
 
 
 def _without(grouped: Grouped, ids: Container[str]) -> Grouped:
@@ -261,7 +261,7 @@ def changed(
 ) -> Table:
     """The index without `removed` and with `added`, both in force, within one interval.
 
-    Only the privileges that they bear on are indexed anew; scopes keep their numbers.
+    Only the privileges that they affect are indexed again; scopes keep their numbers.
     """
     model = before.model
     numbers = dict(before.numbers)

@@ -1,8 +1,8 @@
-"""How deep a hierarchy may be, and what of a stored one is not followed.
+"""The maximum depth of a hierarchy, and which stored edges are not followed.
 
 SOURCE: Security and reliability, rule R-17 and 5.6. Writes close no cycle and nest nothing deeper
-than `MAX_LEVELS`; what is stored all the same stays there, and gives nobody anything: who lies on
-a cycle reaches only itself, and what lies too deep is denied.
+than `MAX_LEVELS`. If such edges are stored nevertheless, they stay and give no access: a member
+of a cycle reaches only itself, and an entity that is nested too deep is denied.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Node = TypeVar("Node", bound=Hashable)
 Edges = Mapping[Node, Collection[Node]]
 
 MAX_LEVELS: Final = 64
-"""How many levels may lie above an entity; how many memberships may follow on one another."""
+"""The maximum number of levels above an entity, and of memberships in a chain."""
 
 
 # A tree: every id has one parent, or -1
 
 
 def on_cycles(parents: Ints, ids: Iterable[int]) -> BitMap:
-    """The ids that lie on a cycle which some of the given ids lie on or below."""
+    """The ids that lie on a cycle at or above one of the given ids."""
     done: set[int] = set()
     cyclic = BitMap()
     for start in ids:
@@ -42,7 +42,7 @@ def on_cycles(parents: Ints, ids: Iterable[int]) -> BitMap:
 
 
 def too_deep(parents: Ints, ids: Ints) -> BitMap:
-    """Of the ids, those that have too many levels above them; there is no cycle."""
+    """The ids that have too many levels above them; expects no cycle."""
     above = parents[ids]
     levels = 0
     while len(ids) and levels < MAX_LEVELS:
@@ -59,14 +59,14 @@ def circular(of: Edges[Node], members: Edges[Node]) -> frozenset[Node]:
     """The nodes that lie on a cycle; `members` is the inverse of `of`."""
     left = {node for node in of.keys() & members.keys() if of[node] and members[node]}
     before = len(left) + 1
-    while len(left) < before:  # whatever leads nowhere, or comes from nowhere, is on no cycle
+    while len(left) < before:  # a node without outgoing or incoming edges is on no cycle
         before = len(left)
         left = {n for n in left if not left.isdisjoint(of[n]) and not left.isdisjoint(members[n])}
     return frozenset(node for node in left if node in reached(of[node], of))
 
 
 def too_nested(of: Edges[Node], members: Edges[Node], cut: Collection[Node]) -> frozenset[Node]:
-    """The nodes above which too many memberships follow on one another; `cut` lead nowhere."""
+    """The nodes with too long a chain of memberships above them; `cut` nodes lead nowhere."""
     level = set(members)
     inner = {node for node in of.keys() & members.keys() if node not in cut}
     for _ in range(MAX_LEVELS):
@@ -87,7 +87,7 @@ def height(node: Node, of: Edges[Node], limit: int = MAX_LEVELS) -> int:
 
 
 def reached(start: Iterable[Node], edges: Edges[Node]) -> set[Node]:
-    """Everything that can be reached from the start, which counts itself."""
+    """Everything that can be reached from the start, including the start."""
     nodes = set(start)
     todo = list(nodes)
     while todo:

@@ -1,7 +1,7 @@
 """Statements that follow from entities: the members of a container are members of it.
 
-They are made when rows are compiled and are never rows themselves. What they are is known by
-what they say: an id alone does not tell, for those of grants begin with names of people's choice.
+They are made when rows are compiled and are never rows themselves. They are recognized by
+their content: an id is not enough, as the ids of grants begin with names that users choose.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from lakewarden.kernel.principal import members_of
 from lakewarden.kernel.statement import Effect, On, Statement
 
 IMPLIED_ID = "implied:"
-"""How the ids of statements that follow from other facts begin."""
+"""The prefix of the ids of statements that follow from other facts."""
 
 
 def membership(container: Entity) -> Statement:
-    """What being added to a membership container (a metalake) means."""
+    """The statement that membership of a container (a metalake) implies."""
     return Statement(
         id=f"{IMPLIED_ID}member:{container.name}",
         effect=Effect.ALLOW,
@@ -28,15 +28,15 @@ def membership(container: Entity) -> Statement:
 
 
 def is_implied(statement: Statement) -> bool:
-    """Whether it follows from an entity, and is no row."""
-    # COST: asked of every statement of a realm; nearly all differ in their first letters.
+    """Whether the statement follows from an entity, and is no row."""
+    # COST: called for every statement of a realm; nearly all differ in their first letters.
     if not statement.id.startswith(IMPLIED_ID) or not isinstance(statement.scope, On):
         return False
     return statement == membership(statement.scope.entity)
 
 
 def is_reserved(id: str) -> bool:
-    """Whether no row may have the id: it is, or reads like, one of those that follow from others.
+    """Whether no row may have the id: it is, or reads like, the id of an implied statement.
 
     The grants of a container of this name (`implied:ROLE/TYPE:NAME/EFFECT`) keep theirs.
     """

@@ -1,6 +1,6 @@
-"""From one snapshot to the next: a change rebuilds only what it touches.
+"""From one snapshot to the next: a change rebuilds only what it affects.
 
-The result answers exactly as a snapshot compiled afresh from the changed rows would.
+The result answers exactly as a snapshot compiled from the changed rows would.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.subject import Subject
 
 DISPLACED_LIMIT = 4_096
-"""More entities out of their numbered place than this, and everything is numbered afresh."""
+"""With more entities than this out of their numbered place, all are numbered again."""
 
 GROWTH_LIMIT: Final = 4_096
-"""So many scopes beyond twice those compiled, or classes of entities that were matched again, and
-everything is compiled afresh: what nothing uses any more is left out.
+"""With more new scopes than this beyond twice those compiled, or more classes of rematched
+entities, everything is compiled again, which drops what is unused.
 """
 
 
 def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: int) -> Matrix:
     """The matrix after `changes`, in order, for the interval around `now`.
 
-    No changes at all: the same facts, moved to the interval around `now`. Raises `Unknown`
+    Without changes: the same facts, for the interval around `now`. Raises `Unknown`
     for an entity or statement that is not stored, `Conflict` for one that already exists,
     `BadInput` for what the model does not declare and what would close a cycle,
-    `LimitExceeded` for what would be nested too deep; the matrix given stays as it is,
-    whatever happens.
+    `LimitExceeded` for what would be nested too deep; the given matrix is never modified.
     """
     rows = ChangedRows(matrix.snapshot)
     for change in changes:
@@ -51,9 +50,9 @@ def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: in
 
 
 def _is_overgrown(snapshot: Snapshot) -> bool:
-    """Whether so much came by changes that much of it may be of no use any more.
+    """Whether changes added so much that much of it may be unused by now.
 
-    COST: 60 µs with the most classes there may be.
+    COST: 60 µs with the maximum number of classes.
     """
     table, classes = snapshot.table, snapshot.classes
     unmet = 0 if classes is None else classes.origin.count(-1)
@@ -61,7 +60,7 @@ def _is_overgrown(snapshot: Snapshot) -> bool:
 
 
 class _Rebuild:
-    """The next snapshot and matrix, from those before and the changed rows."""
+    """The next snapshot and matrix, from the previous ones and the changed rows."""
 
     def __init__(self, matrix: Matrix, rows: ChangedRows) -> None:
         self._matrix = matrix
@@ -72,7 +71,7 @@ class _Rebuild:
         self._all_are_unchanged = not (stale.everybody or stale.lineages or stale.principals)
 
     def matrix(self, now: float, revision: int) -> Matrix:
-        """The matrix over the next snapshot, with every row that still holds."""
+        """The matrix over the next snapshot, with every row that is still valid."""
         table, removed, added = self._table(now)
         block = Stored(self._coded)
         bitmaps = self._bitmaps(table, block)
@@ -95,7 +94,7 @@ class _Rebuild:
         )
 
     def _table(self, now: float) -> tuple[Table, list[Statement], list[Statement]]:
-        """The statements in force at `now`; those that no longer are, and those that newly are."""
+        """The statements in force at `now`; those no longer in force, and those newly in force."""
         before, statements = self._before.table, self._rows.statements
         ids = set(self._stale.statements)
         if not before.start <= now < before.end:
@@ -108,7 +107,7 @@ class _Rebuild:
         return replace(table, start=start, end=end, moment=now), removed, added
 
     def _interval(self, now: float) -> tuple[float, float]:
-        """The interval around `now`: that of before, where no window of time came or went."""
+        """The interval around `now`: the previous one, unless a time limit was added or removed."""
         before = self._before.table
         sides = (before.statements, self._rows.statements)
         changed = (side[id] for id in self._stale.statements for side in sides if id in side)
@@ -129,7 +128,7 @@ class _Rebuild:
     def _split(
         self, classes: Partition | None, scopes: Iterable[int], bitmaps: tuple[BitMap, ...]
     ) -> Partition | None:
-        """The classes after the changes, over `scopes`; None where there are none or too many."""
+        """The classes after the changes, over `scopes`; None if there are none or too many."""
         size = len(self._coded.tree)
         if classes is not None and self._stale.matches:
             old = {number: bitmaps[number] for number in classes.scopes}
@@ -140,7 +139,7 @@ class _Rebuild:
         return partition(size, new, CLASS_LIMIT, classes) if new else classes
 
     def _holding(self, plan: Plan, bearing: _Bearing) -> StillHolds | None:
-        """What says whether a subject's row of the plan is still true; None: all are."""
+        """The test whether a subject's row of the plan is still valid; None: all are."""
         named = bearing.principals
         if plan.shape.privileges.isdisjoint(bearing.privileges):
             return None if self._all_are_unchanged else self._is_unchanged
@@ -151,7 +150,7 @@ class _Rebuild:
         return lambda subject: subject.deny.isdisjoint(named) and self._is_unchanged(subject)
 
     def _is_unchanged(self, subject: Subject) -> bool:
-        """Whether the subject acts as and owns what it did before."""
+        """Whether the subject's memberships and owned entities are unchanged."""
         if self._stale.everybody or subject.owned.intersect(self._stale.lineages):
             return False
         id = self._coded.memberships.ids.get(subject.principal)
@@ -168,7 +167,7 @@ class _Rebuild:
         if snapshot.coded.tree is self._before.coded.tree:
             new.paths, new.types, new.entities = old.paths, old.types, old.entities
         if snapshot.classes is self._before.classes and not self._stale.matches:
-            # Others ask meanwhile: there may be cells over classes that were not there above.
+            # Other threads use the old memos: there may be new cells over classes not seen above.
             same = {p for p, classes in new.partitions.items() if classes is old.partitions.get(p)}
             left = self._left_role_sets(subjects.values(), new.subjects.values())
             holding = {
@@ -183,7 +182,7 @@ class _Rebuild:
     def _left_role_sets(
         self, before: Iterable[Subject], after: Iterable[Subject]
     ) -> set[tuple[frozenset[int], frozenset[int]]]:
-        """The role sets of those whose memberships changed, which nobody else has."""
+        """The former role sets of principals with changed memberships, if nobody else has them."""
         ids, changed = self._coded.memberships.ids, self._stale.principals
         left = {subject.key for subject in before if ids.get(subject.principal) in changed}
         return left.difference(subject.key for subject in after) if left else left
@@ -216,7 +215,7 @@ def _is_timed(statement: Statement) -> bool:
 def renumbered(
     coded: Coded, statements: Mapping[str, Statement], now: float, revision: int
 ) -> Snapshot:
-    """The same facts, every entity numbered afresh in preorder."""
+    """The same facts, with every entity numbered again in preorder."""
     return compile(
         rows_of(coded, statements), coded.model, coded.spelling, now=now, revision=revision
     )

@@ -1,7 +1,7 @@
-"""What may somebody do an operation on: sets, pages, counts, and filters over given lists.
+"""The entities on which a subject may do an operation: sets, pages, counts, filters over lists.
 
 list(op) = {e : check(op, e)} over the stored entities of the operation's target types. The
-classes that a row allows are taken whole; only where the row is open are entities judged.
+classes that a row allows are taken whole; entities are evaluated only where the row is open.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from lakewarden.kernel.rows import Code
 from lakewarden.kernel.subject import Subject
 
 FEW = 8
-"""Up to this many entities are quicker walked one by one than judged as an array."""
+"""Up to this many entities are faster to evaluate one by one than as an array."""
 
 
 Each = Callable[[Iterable[int]], Iterator[int]]
-"""Gives the items one by one; raises to stop the walk over them."""
+"""Yields the items one by one; may raise to stop the iteration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a listing in canonical order; `total` counts the whole listing.
 
-    `after` is what to pass on for the next page; None on the last one.
+    `after` is the cursor of the next page; None on the last one.
     """
 
     entities: tuple[Entity, ...]
@@ -51,10 +51,10 @@ def listing(
 ) -> BitMap:
     """The ids of the stored entities on which the request's operation is allowed.
 
-    The request's own target is not looked at. `within` keeps those that lie below an
-    entity, itself not included; one that is not stored holds nothing. `type` keeps those
-    of one type. Where entities are judged one by one (a request with sub-resources), `each` gives
-    their ids, and what it raises ends the listing. Errors as `Matrix.decide`.
+    The request's own target is ignored. `within` keeps those below an entity, without the
+    entity itself; one that is not stored contains nothing. `type` keeps those
+    of one type. Where entities are evaluated one by one (a request with sub-resources), `each`
+    yields their ids, and an error that it raises ends the listing. Errors as `Matrix.decide`.
     """
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
@@ -130,7 +130,7 @@ def _judged(
     ids: BitMap,
     each: Each = iter,
 ) -> BitMap:
-    """Of `ids`, those on which the rule holds, judged one by one or all at once."""
+    """Of `ids`, those on which the rule holds, evaluated one by one or all at once."""
     if not ids:
         return ids
     if request.subresources or len(ids) <= FEW:
@@ -143,7 +143,7 @@ def _judged(
 
 
 def count(matrix: Matrix, request: Request, within: Entity | None = None) -> int:
-    """How many entities `listing` finds, without building the set where rows decide alone."""
+    """The number of entities in `listing`; builds no set where rows decide alone."""
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
     types = _types(matrix, operation)
@@ -180,7 +180,7 @@ def page(  # noqa: PLR0913 — what is listed, and which part of it
     skip: int = 0,
     each: Each = iter,
 ) -> Page:
-    """The next `size` entities of the listing, behind `after` and `skip` more, in their order.
+    """The next `size` entities of the listing in order, after `after` and `skip` further ones.
 
     `each` as in `listing`. Raises `BadInput` for a size below 1.
     """
@@ -191,7 +191,7 @@ def page(  # noqa: PLR0913 — what is listed, and which part of it
 def page_of(
     matrix: Matrix, ids: BitMap, size: int, after: Entity | None = None, skip: int = 0
 ) -> Page:
-    """The next `size` of the entities with these ids, behind `after` and `skip` more.
+    """The next `size` of the entities with these ids, after `after` and `skip` further ones.
 
     Errors as `page`.
     """
@@ -215,7 +215,7 @@ def _following(
 
 
 def _following_by_key(matrix: Matrix, ids: BitMap, after: Entity | None, count: int) -> list[int]:
-    """As `_following`, where ids alone no longer give the canonical order."""
+    """As `_following`, for when ids alone no longer give the canonical order."""
     coded = matrix.snapshot.coded
     ordered = coded.tree.ordered(ids)
     if after is None:
@@ -225,9 +225,9 @@ def _following_by_key(matrix: Matrix, ids: BitMap, after: Entity | None, count: 
 
 
 def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> list[int]:
-    """The indexes, in order, of those of the given entities on which the operation is allowed.
+    """The indexes, in order, of those given entities on which the operation is allowed.
 
-    Names that are not stored are judged as `decide` judges them; what `decide` would refuse
+    Names that are not stored are judged as `decide` judges them; input that `decide` would reject
     (an unknown type) raises here too.
     """
     matrix.require(request.now)
@@ -240,7 +240,7 @@ def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> li
     ids = [snapshot.coded.tree.find(entity) for entity in entities]
     known: Ids = np.array([-1 if id is None else id for id in ids], dtype=np.int32)
     tree = snapshot.coded.tree
-    # One by one: the list given is short beside what is stored.
+    # One by one: the given list is short compared to the stored entities.
     members, deep = tree.stored, tree.deep
     stored = np.array(
         [id is not None and id in members and id not in deep for id in ids], dtype=bool

@@ -1,6 +1,6 @@
-"""The access matrix: role sets × classes for each operation, each row built on first use.
+"""The access matrix: role sets × classes for each operation; each row is built on first use.
 
-`check` is the hot path: three look-ups and a byte. Where the byte leaves the answer open,
+`check` is the hot path: three lookups and a byte. Where the byte leaves the answer open,
 and for everything that a byte cannot hold, the rule is walked (`point_evaluator`).
 """
 
@@ -35,18 +35,18 @@ _ALLOWED, _OWNER = int(Code.ALLOWED), int(Code.OWNER)
 
 
 ENTRY_BYTES: Final = 128
-"""What an entry takes beside its row, which others may share, with its place in the table."""
+"""Bytes of an entry without its row, which may be shared, and with its slot in the table."""
 
 SMALL: Final = 16
-"""Up to so many entities in a class on average are looked at one by one, not class by class."""
+"""Up to this average class size, entities are examined one by one, not class by class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The stored entities of one type in each joint class, and how many these are.
+    """The stored entities of one type in each joint class, and their number.
 
-    Of large classes `bitmaps` has the entities; of small ones `rows` has all entities, sorted, and
-    `classes` the class of each.
+    For large classes, `bitmaps` has the entities; for small ones, `rows` has all entities, sorted,
+    and `classes` the class of each.
     """
 
     sizes: NDArray[np.int64]
@@ -179,8 +179,8 @@ class Matrix:
     ) -> Decision:
         """May the user do the operation on the entity of that name?
 
-        `operation` comes with the target's type, unless it is about one type alone. `request`
-        is the whole question, where it has more: `decide` comes through here. Raises as `decide`.
+        `operation` comes with the target's type, unless it applies to one type alone. `request`
+        is the whole request, where it has more parts: `decide` calls this too. Raises as `decide`.
         """
         plan = self._quick.get(operation)
         if plan is not None and self._start <= now < self._end:
@@ -210,7 +210,7 @@ class Matrix:
         return Request(principal, operation, target, now)
 
     def operation(self, name: str) -> Operation:
-        """The declared operation, or the bare question about a privilege; raises `Unknown`."""
+        """The declared operation, or the operation that checks one privilege; raises `Unknown`."""
         model = self.snapshot.model
         declared = model.operations.get(name)
         if declared is not None:
@@ -229,7 +229,7 @@ class Matrix:
 
         Raises `Unknown` for an operation, privilege or type that the model does not
         declare, `StaleSnapshot` for a moment outside this snapshot's interval. Any other
-        failure to judge is a denial with the reason `error`, counted and not remembered.
+        failure to evaluate is a denial with the reason `error`, which is counted and not cached.
         """
         if request.groups or request.roles is not None or request.subresources:
             return self._whole(request)
@@ -239,7 +239,7 @@ class Matrix:
         )
 
     def _whole(self, request: Request) -> Decision:
-        """The decision, from its row or by walking the rule."""
+        """The decision, from the row or by walking the rule."""
         self.require(request.now)
         operation = self.operation(request.operation)
         if request.target != NO_RESOURCE:
@@ -248,7 +248,7 @@ class Matrix:
         decisions = self.snapshot.decisions
         try:
             return decisions[self._judge(request, operation)]
-        except Exception as error:  # noqa: BLE001 — whatever fails, the answer is a denial
+        except Exception as error:  # noqa: BLE001 — after any failure the answer is a denial
             self.errors[type(error).__name__] += 1
             return decisions[Reason.ERROR]
 
@@ -292,7 +292,7 @@ class Matrix:
     def subject(self, request: Request) -> Subject:
         """The subject, with the groups and roles of the request.
 
-        Raises `LimitExceeded` where too many memberships follow on one another.
+        Raises `LimitExceeded` where the chain of memberships is too long.
         """
         if not request.groups and request.roles is None:
             return self.snapshot.subject(request.principal)
@@ -325,7 +325,7 @@ class Matrix:
         return plan
 
     def shape(self, operation: Operation, type: str) -> Shape:
-        """What the operation's rule for targets of `type` looks at; remembered."""
+        """What the operation's rule for targets of `type` depends on; cached."""
         looked_at = self._shapes.get((operation.name, type))
         if looked_at is None:
             looked_at = shape(self.snapshot.model, operation, type)
@@ -338,7 +338,7 @@ class Matrix:
         return Plan(operation, type, looked_at, columns(snapshot, looked_at), index)
 
     def entry(self, plan: Plan, subject: Subject) -> Entry:
-        """The subject's row; worked out on first use, shared by subjects with equal role sets."""
+        """The subject's row; computed on first use, shared by subjects with equal role sets."""
         remembered = self._remembers(subject)
         key = _key(subject.principal)
         entry = plan.entries.get(key) if remembered else None
@@ -350,7 +350,7 @@ class Matrix:
         return entry
 
     def members(self, plan: Plan) -> Members:
-        """The stored entities of the plan's type by joint class; worked out on first use."""
+        """The stored entities of the plan's type by joint class; computed on first use."""
         if plan.members is None:
             assert plan.columns is not None  # noqa: S101 — INVARIANT: rows exist, so classes do
             plan.members = _members(plan.columns, self.snapshot.of_type(plan.type))
@@ -374,11 +374,11 @@ class Matrix:
         ).tobytes()
 
     def listed(self, plan: Plan, subject: Subject) -> BitMap | None:
-        """The subject's listing, if it is remembered; not to be changed."""
+        """The subject's listing, if it is cached; must not be modified."""
         return plan.listings.get(_key(subject.principal)) if self._remembers(subject) else None
 
     def remember(self, plan: Plan, subject: Subject, ids: BitMap) -> None:
-        """Remembers the listing of a subject's plain request."""
+        """Caches the listing of a subject's plain request."""
         if self._remembers(subject):
             size = len(ids.serialize())
             self._listed += size
@@ -386,7 +386,7 @@ class Matrix:
             plan.listings[_key(subject.principal)] = ids
 
     def _remembers(self, subject: Subject) -> bool:
-        """Whether rows and listings of the subject are kept by its name."""
+        """Whether rows and listings of the subject are cached by its name."""
         return self.snapshot.remembers(subject)
 
     def _spend(self, size: int) -> None:
@@ -403,7 +403,7 @@ class Matrix:
             plan.listings.clear()
 
     def replaced(self, snapshot: Snapshot) -> Matrix:
-        """A matrix over a later snapshot that takes along no row."""
+        """A matrix over a later snapshot, without any row of this one."""
         later = Matrix(snapshot)
         later.errors = self.errors
         later._shapes = self._shapes
@@ -412,19 +412,19 @@ class Matrix:
     def with_rows_kept(
         self, snapshot: Snapshot, keep: Callable[[Plan], StillHolds | None], *, moved: bool
     ) -> Matrix:
-        """A matrix over a later snapshot, with the rows that hold.
+        """A matrix over a later snapshot, with the rows that are still valid.
 
-        `keep` gives of a plan what says so of a subject's row; None: every row of it holds.
-        Listings are kept as well, unless entities have `moved` between classes. Rows are numbered
-        by class, so they are kept only where the classes of the plan were at most split; a split
-        class has its origin's code until its row is built. Where there are now too many classes
-        over all privileges, plans have others. A plan without kept rows is made on first use.
-        What is kept counts for the memory budget as what is made.
+        `keep` returns for a plan a function that says whether a subject's row is still valid; None:
+        every row of it is. Listings are kept as well, unless entities have `moved` between classes.
+        Rows are numbered by class, and are kept only where the classes of the plan were at most
+        split; a split class has its origin's code until its row is built. If there are now too many
+        classes over all privileges, plans have other classes. A plan without kept rows is made on
+        first use. Kept rows count for the memory budget like new ones.
         """
         later = self.replaced(snapshot)
         if (self.snapshot.classes is None) != (snapshot.classes is None):
             return later
-        # Other threads use this matrix meanwhile, and so fill or drop what is read here.
+        # Other threads use this matrix meanwhile and fill or drop these entries.
         for (_, type), plan in list(self._plans.items()):
             entries = plan.entries.copy() if plan.shape.paths == ((),) else {}
             holds = keep(plan)
@@ -450,10 +450,10 @@ class Matrix:
 def _extended_entries(
     entries: dict[Hashable, Entry], origin: tuple[int, ...]
 ) -> dict[Hashable, Entry]:
-    """The entries with longer rows, without those that cannot be extended.
+    """The entries with extended rows, without those that cannot be extended.
 
-    COST: 0.1 µs an entry where no class was split, 1 µs otherwise. A row that several share is
-    extended once.
+    COST: 0.1 µs an entry where no class was split, 1 µs otherwise. A shared row is extended
+    once.
     """
     rows = {entry.codes for entry in entries.values()}
     if all(len(row) == len(origin) for row in rows):
@@ -468,7 +468,7 @@ def _extended_entries(
 
 
 def _extended(row: bytes, origin: tuple[int, ...]) -> bytes | None:
-    """The row with a code for each class split off since; None where one came from nowhere."""
+    """The row with a code for each class split off since; None if a class has no origin."""
     if len(row) == len(origin):
         return row
     longer = bytearray(row)

@@ -16,10 +16,10 @@ _NOBODY: frozenset[int] = frozenset()
 class Memberships:
     """Principals and memberships of one realm. Immutable.
 
-    `ids` numbers every principal that anything mentions; `stored` are those that exist.
-    `of[m]` are the principals that `m` directly acts as, `members` is its inverse. Memberships
-    of who lies on a cycle are `inert`: stored, and not followed. Who is `beyond` would act as
-    something only after too many memberships, and is denied.
+    `ids` numbers every principal that is mentioned anywhere; `stored` are those that exist.
+    `of[m]` are the principals that `m` directly acts as, `members` is its inverse. The memberships
+    of a principal on a cycle are `inert`: stored, and not followed. A principal is `beyond` if its
+    chain of memberships is too long; it is denied.
     """
 
     ids: Mapping[Principal, int]
@@ -57,7 +57,7 @@ class Memberships:
         )._settled()
 
     def _settled(self) -> Memberships:
-        """The same with every membership looked at again: is it followed or not."""
+        """The same, after deciding again for every membership whether it is followed."""
         of, members = self._as_stored()
         looped = circular(of, members)
         inert = frozenset((m, g) for m in looped for g in of[m])
@@ -90,17 +90,17 @@ class Memberships:
         return frozenset(acting_as)
 
     def is_beyond(self, principal: Principal, extra: Iterable[Principal] = ()) -> bool:
-        """Whether too many memberships follow on one another from the principal."""
+        """Whether the principal's chain of memberships is too long."""
         return bool(self.beyond) and not self.beyond.isdisjoint(self.acts_as(principal, extra))
 
     def acting_as(self, id: int) -> frozenset[int]:
-        """Every principal that acts as `id`, itself included (implied sets not spread)."""
+        """Every principal that acts as `id`, itself included (implied sets not expanded)."""
         return frozenset(reached([id], self.members))
 
     def check_membership(self, member: Principal, group: Principal) -> None:
-        """Raises `BadInput` where a new one would close a cycle, `LimitExceeded` if too nested.
+        """Raises `BadInput` if a new one would close a cycle, `LimitExceeded` if nested too deep.
 
-        Both have numbers already.
+        Both principals must be numbered already.
         """
         m, g = self.ids[member], self.ids[group]
         of = self._as_stored()[0] if self.inert else self.of
@@ -115,7 +115,7 @@ class Memberships:
             )
 
     def numbered(self, principal: Principal) -> tuple[Memberships, int]:
-        """The id of the principal, given one if it has none yet."""
+        """The id of the principal; assigns one if it has none."""
         id = self.ids.get(principal)
         if id is not None:
             return self, id
@@ -124,13 +124,13 @@ class Memberships:
         return replace(self, ids=ids, principals=(*self.principals, principal)), id
 
     def with_stored(self, principal: Principal, *, stored: bool) -> Memberships:
-        """The same with a principal stored, or no longer stored."""
+        """The same with a principal stored, or not."""
         memberships, id = self.numbered(principal)
         change = memberships.stored | {id} if stored else memberships.stored - {id}
         return replace(memberships, stored=change)
 
     def with_membership(self, member: Principal, group: Principal, *, present: bool) -> Memberships:
-        """The same with one membership there, or gone."""
+        """The same with one membership added or removed."""
         memberships, m = self.numbered(member)
         memberships, g = memberships.numbered(group)
         of, members = memberships.of.get(m, _NOBODY), memberships.members.get(g, _NOBODY)

@@ -1,7 +1,7 @@
-"""What a snapshot has worked out so far.
+"""The values computed from a snapshot so far.
 
-All of it can be worked out again from the snapshot: losing it costs time and never changes an
-answer. What grows with the questions that come in is bounded.
+All of them can be computed again from the snapshot: losing them costs time and never changes an
+answer. Those that grow with the number of requests are bounded.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.subject import Subject
 
 MEMO_BYTES = 256 * 1024 * 1024
-"""Memory that remembered rows may take before they are all dropped."""
+"""Memory that cached rows may take before all of them are dropped."""
 
 KEY_BYTES = 450
-"""About what cells take beside their bits: objects, entries, and a key without its role sets."""
+"""The approximate bytes of cells beside their bits: objects, entries, key without role sets."""
 
 NAMED_LIMIT = 10_000
-"""How many names that are not stored are remembered."""
+"""How many names that are not stored are cached."""
 
 OBLIGATION_LIMIT = 100_000
-"""How many sets of filters and masks are remembered, one for each role set and entity class."""
+"""How many sets of filters and masks are cached, one for each role set and entity class."""
 
 ObligationsKey = tuple[Effect, frozenset[int], frozenset[int], int | None]
 """Filter or mask, allow side, deny side, and the entity class; None: in all classes."""
@@ -45,10 +45,10 @@ CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
 class Memos:
     """The memos of one snapshot; never part of its meaning.
 
-    `bytes` is an upper bound of what `cells` take, as if none were equal; `key_bytes` is what role
-    sets of their keys take of it, an upper bound after some were left behind. `distinct` has the
-    cells that are in use by their content: most role sets have the same ones. `derived` is what
-    other rooms worked out from the snapshot, each under a key of its own.
+    `bytes` is an upper bound of the size of `cells`, as if none were equal; `key_bytes` is the
+    share of the role sets of their keys, an upper bound after some keys were dropped. `distinct`
+    has the cells in use by their content: most role sets have equal cells. `derived` is what other
+    packages computed from the snapshot, each under its own key.
     """
 
     cells: dict[CellsKey, Cells] = field(default_factory=dict)
@@ -68,10 +68,10 @@ class Memos:
     derived: dict[str, object] = field(default_factory=dict)
 
     def add_cells(self, key: CellsKey, cells: Cells, key_bytes: int = 0) -> Cells:
-        """Remembers cells, within the memory that remembered rows may take.
+        """Caches cells, within the memory limit for cached rows.
 
-        `key_bytes` is what the key takes, where nothing else keeps its role sets. Returns the
-        cells that are remembered: equal ones of another key, where there are some.
+        `key_bytes` is the size of the key, if nothing else keeps its role sets. Returns the cached
+        cells: equal ones of another key, if there are any.
         """
         size = KEY_BYTES + cells.size + key_bytes
         if self.bytes + size > MEMO_BYTES:
@@ -82,10 +82,10 @@ class Memos:
         return shared
 
     def take_cells(self, old: Memos, kept: dict[CellsKey, Cells], *, one_partition: bool) -> None:
-        """Remembers cells of the memos of before that still hold.
+        """Caches the cells of the previous memos that are still valid.
 
-        With `one_partition` equal cells are looked for among those of before as well; otherwise
-        these would keep classes that are no longer.
+        With `one_partition`, equal cells are looked up among the previous ones as well; otherwise
+        these would keep obsolete classes alive.
         """
         self.cells = kept
         if one_partition:
@@ -105,26 +105,26 @@ class Memos:
         self.bytes = self.key_bytes = 0
 
     def add_obligations(self, key: ObligationsKey, grants: Grants) -> Grants:
-        """Remembers filters or masks; when there are many, the others are dropped. Returns them."""
+        """Caches filters or masks, dropping the others when there are too many. Returns them."""
         if len(self.obligations) >= OBLIGATION_LIMIT:
             self.obligations.clear()
         self.obligations[key] = grants
         return grants
 
     def add_alike(self, holder: int | Entity, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-        """Remembers what else has rows and the name of an entity, as `add_obligations`."""
+        """Caches the other entities that have rows and the same name, as `add_obligations`."""
         if len(self.alike) >= OBLIGATION_LIMIT:
             self.alike.clear()
         self.alike[holder] = entities
         return entities
 
     def add_subject(self, principal: Principal, subject: Subject, *, numbered: bool) -> None:
-        """Remembers a subject: every one that is `numbered`, others until there are many."""
+        """Caches a subject: every one that is `numbered`, others until there are too many."""
         if numbered or len(self.subjects) < NAMED_LIMIT:
             self.subjects[principal] = subject
 
     def add_named(self, place: NamedPlace) -> None:
-        """Remembers a name that is not stored; when there are many, the others are dropped."""
+        """Caches a name that is not stored, dropping the others when there are too many."""
         if len(self.named) >= NAMED_LIMIT:
             self.named.clear()
         self.named[place.entity] = place

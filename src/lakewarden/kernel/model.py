@@ -1,6 +1,6 @@
 """A declared system: entity types, privileges, operations with their rules, defaults.
 
-A `Model` is validated data; `model_file` reads one and refuses what does not hold together.
+A `Model` is validated data; `model_file` reads one and rejects inconsistent declarations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NONE = "none"
 """In an operation's `on`: the request names no resource."""
 
 MEMBER = "MEMBER"
-"""The privilege that being added to a membership container (a metalake) gives, below it."""
+"""The privilege that membership of a container (a metalake) gives, below the container."""
 
 Table = Mapping[str, object]
 
@@ -52,7 +52,7 @@ class EntityType:
 
     `parents` are the types that may contain it. `owned`: may have owners. `principal`: the
     kind of principal that an entity of this type also is; `principal_until` cuts the name
-    at the first of these characters before it is taken for a principal's name. `judged`: a
+    at the first of these characters before it is used as a principal's name. `judged`: a
     well-formed name that is not stored is evaluated by its name; otherwise denied. `filtered`:
     it has rows, which filters may hide. `masked`: it is a column, whose values may be masked.
     """
@@ -71,12 +71,12 @@ class EntityType:
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """A grantable token, or one that only follows from others.
+    """A privilege that statements can grant, or that only follows from others.
 
-    `on`: the types it may be granted on (`any`; empty for one asked without a resource).
-    `aliases`: older spellings. `implied_by`: an ALLOW of one of these is an ALLOW of this
-    (a DENY is not). `grantable`: statements may name it. `asked`: why no operation's rule
-    names it, when none does. `flags` are the source's own marks.
+    `on`: the types it may be granted on (`any`; empty for a privilege of requests without a
+    resource). `aliases`: older spellings. `implied_by`: an ALLOW of one of these is an ALLOW of
+    this one (a DENY is not). `grantable`: statements may name it. `asked`: the reason why no
+    operation's rule names it, when none does. `flags` are the source's own marks.
     """
 
     name: str
@@ -97,13 +97,13 @@ class Field:
     """What a criterion's field resolves to for a resource.
 
     `origin` is `type`, `name`, `owners`, `groups`, `attribute`, `parent` (the containment
-    parent, if it is of a type in `up`), or a relation kind; several relation kinds: the
-    first that has any target is read. `up`: after the resolved entities come their
-    containment ancestors, as long as these are of the types named. `itself`: for resources
-    of these types the resource itself counts, and its ancestors with `up`. `inherited`: what
-    the resource's containment ancestors resolve to counts, too. With `every`, all origins count
-    and not the first alone. Without `grants`, only filters and masks choose by the field; `limits`
-    is the field by which these choose where they name this one, "" for itself.
+    parent, if its type is in `up`), or a relation kind; with several relation kinds, the first
+    that has any target is read. `up`: the resolved entities are followed by their containment
+    ancestors, as long as these are of the types named. `itself`: for resources of these types,
+    the resource itself counts too, with its ancestors if `up`. `inherited`: what the resource's
+    containment ancestors resolve to counts too. `every`: all origins count, not only the first.
+    Without `grants`, only filters and masks can use the field; `limits` is the field that they
+    use in its place, "" for the field itself.
     """
 
     name: str
@@ -122,9 +122,9 @@ class Field:
 class Relation:
     """A kind of edge between entities.
 
-    `within`: for a target of the type on the left, its ancestor of the type on the right
-    stands in its place (a column's table). Without `grants`, only fields for filters and masks look
-    at it.
+    `within`: a target of the type on the left is replaced by its ancestor of the type on the
+    right (a column by its table). Without `grants`, only fields for filters and masks use the
+    relation.
     """
 
     name: str
@@ -146,13 +146,13 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A named act and what it requires.
+    """A named action and what it requires.
 
-    `rules` maps a target type to its rule; `any` stands for the types without one of their
-    own. `targets` and `lists` name further entities of the request with the types allowed
+    `rules` maps a target type to its rule; `any` covers the types without a rule of their own.
+    `targets` and `lists` name further entities of the request with the types allowed
     (empty: any). `filter`: the operation that each child of a listing must pass. `effects`
-    say what a success changes. `gated`: the model's gate is part of every rule already.
-    `asked`: why no call of the system's own interfaces asks it, when none does.
+    say what a success changes. `gated`: the model's gate is already part of every rule.
+    `asked`: the reason why no call of the system's own interfaces requires it, when none does.
     """
 
     name: str
@@ -186,7 +186,7 @@ class Operation:
 
     @property
     def type(self) -> str | None:
-        """The one target type; None where there are several."""
+        """The one target type; None if there are several."""
         return next(iter(self.rules)) if len(self.rules) == 1 and ANY not in self.rules else None
 
 
@@ -194,17 +194,17 @@ SEE: Final = "see"
 READ: Final = "read"
 CHANGE: Final = "change"
 VALUES: Final = "values"
-"""Beside the ways: how the values of a column are read."""
+"""The access level beside `WAYS`: reading the values of a column."""
 WAYS: Final = (SEE, READ, CHANGE)
-"""How somebody reaches an asset in any system: learn of it, read its data, change its data."""
+"""The access levels in any system: see an asset, read its data, change its data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting, its default value first; without values it holds types, none by default.
 
-    `title` says what it decides. `enforces`: it says how the system enforces what is stored, and
-    is no property of the rows. `weakens` says by value what is then not checked.
+    `title` describes the setting. `enforces`: it says how the system enforces the stored rows, and
+    is no property of the rows. `weakens` says, by value, what is then not checked.
     """
 
     name: str
@@ -215,7 +215,7 @@ class Setting:
 
     @property
     def default(self) -> str:
-        """The value that a realm has unless it says otherwise."""
+        """The value of a realm that does not set it."""
         return self.values[0] if self.values else ""
 
 
@@ -224,13 +224,13 @@ class Model:
     """A declared system, validated. `digest` identifies its text and settings.
 
     `settings` are the chosen values of `declared_settings`. `enforcing` are the settings that say
-    how the system enforces what is stored; `weakened` says what is not checked under the chosen
-    ones.
-    `granting` is the operation that handing out a privilege on an entity requires;
+    how the system enforces the stored rows; `weakened` says what is not checked under the chosen
+    settings.
+    `granting` is the operation that granting a privilege on an entity requires;
     `self_privileges` are held by every user on the entity that is that user. `gate` and
-    `macros` are kept as text, for people: they are part of every rule already. `access` says
-    by way (`WAYS`) which operations mean that somebody reaches what an entity stands for; `values`
-    are those that read values of a column.
+    `macros` are kept as text, for display: they are already part of every rule. `access` maps
+    each level (`WAYS`) to the operations that mean this level of access to an entity; `values`
+    are the operations that read values of a column.
     """
 
     name: str
@@ -276,7 +276,7 @@ class Model:
         return operation
 
     def reaching(self, way: str, type: str) -> str | None:
-        """The operation by which an entity of `type` is reached that way, if there is one."""
+        """The operation that gives this access level on an entity of `type`, if there is one."""
         for name in self.values if way == VALUES else self.access.get(way, ()):
             if self.operations[name].rule_or_none(type) is not None:
                 return name
@@ -302,14 +302,14 @@ class Model:
         return effect not in OBLIGING or any(_binds(effect, t) for t in self.types.values())
 
     def reaches(self, effect: Effect, type: str) -> bool:
-        """Whether a filter, or a mask, on an entity of `type` reaches anything that it can bind."""
+        """Whether a filter or mask on an entity of `type` reaches any entity that it can bind."""
         return any(
             _binds(effect, declared) and type in above(self.types, declared.name)
             for declared in self.types.values()
         )
 
     def judged(self, type: str) -> bool:
-        """Whether a name of `type` that is not stored is judged rather than denied."""
+        """Whether a name of `type` that is not stored is evaluated rather than denied."""
         declared = self.types.get(type)
         return self.open_types if declared is None else declared.judged
 
@@ -320,7 +320,7 @@ class Model:
 
     @property
     def immutable_ids(self) -> frozenset[str]:
-        """The ids of those that nobody can change."""
+        """The ids of the shipped statements that cannot be changed."""
         fixed = (table for table in self.defaults if not table.get("editable", False))
         return frozenset(str(table.get("id", "")) for table in fixed)
 
@@ -337,7 +337,7 @@ class Model:
 
     @property
     def open_types(self) -> bool:
-        """Whether entity types that the model does not list are taken as they come."""
+        """Whether entity types that the model does not list are accepted."""
         return ANY in self.types
 
     def check_type(self, type: str) -> None:
@@ -346,7 +346,7 @@ class Model:
             raise Unknown("type", type, f"expected one of: {', '.join(sorted(self.types))}")
 
     def principal_kind(self, entity: Entity) -> tuple[str, str] | None:
-        """The principal (kind, name) that the entity also is, or None; never a nameless one.
+        """The principal (kind, name) that the entity also is; None for none or an empty name.
 
         A name with a container prefix (`lake:ana`) keeps it for roles, which live in their
         container, and loses it for users and groups, who live in the directory.
@@ -363,7 +363,7 @@ class Model:
 
 
 def _binds(effect: Effect, declared: EntityType) -> bool:
-    """Whether filters, or masks, bear on entities of the type."""
+    """Whether filters, or masks, bind entities of the type."""
     return declared.filtered if effect is Effect.FILTER else declared.masked
 
 

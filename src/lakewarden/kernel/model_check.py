@@ -1,7 +1,7 @@
 """Whether the rules of a model make sense for the target types of their operations.
 
-Text and words are checked where a rule is parsed; here privileges must be able to reach the
-target, levels and relations to start from it, and operations not to refer back to themselves.
+Text and words are checked when a rule is parsed. This module checks that privileges can reach
+the target, that levels and relations start from it, and that operations have no cyclic references.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from lakewarden.kernel.model import (
 def check_operations(model: Model, where: str) -> None:
     """Checks that every rule makes sense for every target type of its operation.
 
-    Raises `BadInput` with `where`, the operation and what is out of place.
+    Raises `BadInput` with `where`, the operation and the misplaced word.
     """
     if model.granting is not None and model.granting not in model.operations:
         raise BadInput(f"unknown operation `{model.granting}`", where=f"{where}.model.granting")
@@ -53,7 +53,7 @@ def check_operations(model: Model, where: str) -> None:
 def _check_rule(
     model: Model, operation: Operation, on: str, node: Node, at: str, visited: tuple[str, ...]
 ) -> None:
-    """Every word of the rule makes sense for a target of type `on`."""
+    """Checks that every word of the rule makes sense for a target of type `on`."""
     reachable = above(model.types, on)
     match node:
         case Owner(levels):
@@ -92,7 +92,7 @@ def _check_privilege(model: Model, name: str, on: str, reachable: frozenset[str]
 
 
 def _check_comparison(model: Model, node: Compare, at: str) -> None:
-    """The constants are of the attribute's type: `!=` another type would always hold."""
+    """Checks that constants have the attribute's type: `!=` another type would always hold."""
     declared = model.attributes[node.attribute].type
     allowed = (int, float) if declared is float else (declared,)
     for value in node.value if isinstance(node.value, tuple) else (node.value,):

@@ -1,8 +1,8 @@
-"""Model files: tables of a parsed TOML file to a validated `Model`.
+"""Model files: turns the tables of a parsed TOML file into a validated `Model`.
 
-A file is refused as a whole, with the file, the path of the field, and for a rule the
-column, when a word in it is unknown, misplaced or missing. Any value may be made to depend on a
-setting (`lakewarden.kernel.setting`).
+A file is rejected as a whole when a word in it is unknown, misplaced or missing; the error gives
+the file, the path of the field, and the column within a rule. Any value can depend on a setting
+(`lakewarden.kernel.setting`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ EFFECTS = {
     "drop principal": "memberships, roles and ownerships of the removed principal go with it",
     "each": "each entity is judged alone: what may go goes, the rest is reported",
 }
-"""What an operation's success may change, and what each word means."""
+"""What a successful operation may change, and the meaning of each word."""
 
 _ATTRIBUTE_TYPES: dict[str, type[str] | type[bool] | type[float]] = {
     "string": str,
@@ -63,13 +63,13 @@ _ATTRIBUTE_TYPES: dict[str, type[str] | type[bool] | type[float]] = {
     "number": float,
 }
 _ORIGINS = frozenset({"type", "name", "owners", "groups", "attribute"})
-"""What a field resolves to other than along relations and to the containment parent."""
+"""The origins of a field other than relations and the containment parent."""
 
 
 def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> Model:
     """The model that the parsed file `data` declares, under `settings` (others: defaults).
 
-    Raises `BadInput` naming the field for anything that does not hold together.
+    Raises `BadInput` naming the field for anything that is inconsistent.
     """
     declared = read_settings(data, where)
     chosen = choose(declared, settings or {}, where)
@@ -383,7 +383,7 @@ def _operation(
 def _access(
     value: object, operations: Mapping[str, Operation], where: str
 ) -> dict[str, tuple[str, ...]]:
-    """The operations of each way, and of values; for one type each has one operation at most."""
+    """The operations of each access level, and of values; at most one for each type."""
     section = Section({} if value is None else value, where)
     access = {way: section.texts(way) for way in (*WAYS, VALUES)}
     section.close()
@@ -433,7 +433,7 @@ def _rule_texts(section: Section, types: Mapping[str, EntityType]) -> dict[str, 
 def _overridden(
     texts: dict[str, str], section: Section, named: Mapping[str, tuple[str, ...]]
 ) -> dict[str, str]:
-    """The rules with those that settings give to the types that they name, in file order."""
+    """The rules, with those that settings assign to the types they name, in file order."""
     rules = Section(section.take("by_setting") or {}, section.at("by_setting"))
     for name in rules.names():
         if name not in named:
@@ -445,7 +445,7 @@ def _overridden(
 def _raw_tables(
     value: object, where: str, sets: Mapping[str, tuple[str, ...]]
 ) -> tuple[Table, ...]:
-    """Default statements and roles as tables, the names of privilege sets replaced."""
+    """Default statements and roles as tables, with the names of privilege sets replaced."""
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
@@ -465,7 +465,7 @@ _LIMITED: Final = frozenset({"filtered", "masked"})
 
 
 def _digest(data: Table, chosen: Mapping[str, str]) -> str:
-    """Identifies what decisions depend on, so not what only filters and masks look at."""
+    """A digest of what decisions depend on, without what only filters and masks use."""
     types = cast("Mapping[str, Table]", data.get("types", {}))
     deciding = {
         name: {key: value for key, value in declared.items() if key not in _LIMITED}

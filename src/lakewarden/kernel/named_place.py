@@ -15,7 +15,7 @@ from lakewarden.kernel.scopes import Reaching, match
 class NamedPlace:
     """A name that is not stored, the entities above it, and the scopes that it lies in.
 
-    A scope is matched when it is first asked for: a check looks at the few grants of its subject,
+    A scope is matched on first use: a check reads only the few grants of its subject,
     and there may be thousands of scopes.
     """
 
@@ -32,7 +32,7 @@ class NamedPlace:
         return NamedPlace(entity, block.ancestors, block, scopes)
 
     def lies_in(self, scope: int) -> bool:
-        """Whether the scope of this number contains the name; remembered."""
+        """Whether the scope of this number contains the name; cached."""
         inside = self.inside.get(scope)
         if inside is None:
             inside = self.inside[scope] = bool(match(self.block, (self.scopes[scope],))[0])

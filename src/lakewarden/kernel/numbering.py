@@ -1,7 +1,7 @@
 """The numbering of entities: from rows, column by column, to ids in preorder of containment.
 
-A row is the place at which an entity came, its id the place that it has in the tree. No
-Python is run for each entity.
+A row number is the position at which an entity was read, its id the position in the tree. No
+Python code runs for each entity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_ROW = -1
 
 
 class Numbering:
-    """Entities on their way into a tree: those stored, and others that are only mentioned."""
+    """Entities before they form a tree: stored ones, and others that are only mentioned."""
 
     def __init__(self, rows: EntityColumns) -> None:
         """Raises `BadInput` when one stored entity is given two parents."""
@@ -42,7 +42,7 @@ class Numbering:
         self.mention(NO_RESOURCE, None)
 
     def _parents(self, rows: EntityColumns) -> tuple[Ints, dict[int, Entity]]:
-        """The row of each row's parent, and the parents of some rows that have none yet."""
+        """The row of each row's parent, and by row the parents that have no row yet."""
         above = np.full(len(rows), _NO_ROW, dtype=np.int32)
         unknown: dict[int, Entity] = {}
         for type, places in _groups(rows.parent_types):
@@ -73,7 +73,7 @@ class Numbering:
         return self._index.get(entity.type, {}).get(entity.name, _NO_ROW)
 
     def mention(self, entity: Entity, parent: Entity | None) -> None:
-        """Gives an entity a place, unless it has one."""
+        """Adds an entity, unless it is there already."""
         if entity in self:
             return
         row = len(self._names)
@@ -83,7 +83,7 @@ class Numbering:
             self._unknown[row] = parent
 
     def tree(self) -> Tree:
-        """The tree of them all. A parent that is neither counts as mentioned."""
+        """The tree of all entities. A parent that is neither stored nor mentioned is mentioned."""
         for parent in self.unknown:
             self.mention(parent, None)
         parents = np.full(len(self._names), _NO_ROW, dtype=np.int32)
@@ -94,7 +94,7 @@ class Numbering:
 
 
 def _groups(keys: Sequence[Key]) -> Iterator[tuple[Key, NDArray[np.intp]]]:
-    """Each key with the places at which it stands, in order."""
+    """Each key with its positions, in order."""
     if not keys:
         return
     numbers = {key: number for number, key in enumerate(set(keys))}
@@ -105,7 +105,7 @@ def _groups(keys: Sequence[Key]) -> Iterator[tuple[Key, NDArray[np.intp]]]:
 
 
 def _index(rows: EntityColumns) -> dict[str, dict[str, int]]:
-    """By type and name the row; of several that are alike, one."""
+    """The row by type and name; one of several equal rows."""
     index: dict[str, dict[str, int]] = {}
     for type, places in _groups(rows.types):
         numbers = places.tolist()
@@ -208,7 +208,7 @@ def _levels(parents: Ints) -> tuple[list[Ints], int]:
 
 
 def _cycle_start(parents: Ints, levels: list[Ints], rank: Ints) -> int:
-    """The member of some cycle that comes first by name: there the cycle is cut."""
+    """The member of some cycle that comes first by name: the cycle is cut there."""
     reached = np.zeros(len(parents), dtype=bool)
     for level in levels:
         reached[level] = True

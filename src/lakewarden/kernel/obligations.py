@@ -1,12 +1,12 @@
-"""Row filters and column masks: what a read that is allowed has to keep to.
+"""Row filters and column masks: what an allowed read has to apply.
 
-They are statements, and which of them bind a subject on an entity is worked out as decisions are:
-by role set and entity class, so all columns of a table take as many look-ups as it has classes.
-All of them bind together: one more statement never leaves less to keep to.
+They are statements. Which of them bind a subject on an entity is computed like decisions: by role
+set and entity class, so all columns of a table take as many lookups as the table has classes.
+All of them bind together: an additional statement never removes an obligation.
 
-To an engine what has rows is one thing of a name, whether it is a table or a view. So what lies on
-one of them binds where the other is read, too: a view that takes the name of a table keeps to its
-filters.
+For an engine, a name with rows is one object, whether it is a table or a view. Therefore a
+statement on one of them also binds reads of the other: a view that takes the name of a table
+applies the table's filters.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ _NAMING: Final = "filters and masks by what they name"
 
 
 def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
-    """The filters, or the masks, that bind who asks on the target, by id.
+    """The filters, or the masks, that bind the subject on the target, by id.
 
-    Whether the target may be read at all is another question (`Matrix.decide`), and so is what
-    its columns are: a filter is asked about what has rows, a mask about one column, stored or not.
-    Raises `StaleSnapshot` for a moment outside the snapshot's interval, `Unknown` for a type that
-    the model does not declare, `LimitExceeded` where too many memberships follow on one another.
+    Whether the target may be read at all is a separate check (`Matrix.decide`), and its columns are
+    separate targets: a filter is looked up for an entity with rows, a mask for one column, stored
+    or not. Raises `StaleSnapshot` for a moment outside the snapshot's interval, `Unknown` for a
+    type that the model does not declare, `LimitExceeded` where the chain of memberships is too
+    long.
     """
     matrix.require(request.now)
     snapshot = matrix.snapshot
@@ -50,10 +51,10 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
 
 
 def obligations_anywhere(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
-    """The filters, or the masks, that bind who asks on all that their scopes contain, by id.
+    """The filters, or the masks, that bind the subject wherever their scopes reach, by id.
 
-    The target does not matter, so those are none of them for which it matters who owns it. Raises
-    as `obligations` does.
+    The target does not matter; statements that depend on its owner are left out. Raises as
+    `obligations` does.
     """
     matrix.require(request.now)
     binding = (
@@ -65,16 +66,16 @@ def obligations_anywhere(matrix: Matrix, request: Request, effect: Effect) -> tu
 
 
 def is_limited(matrix: Matrix, request: Request) -> bool:
-    """Whether any filter or mask binds who asks on the target or on anything inside it.
+    """Whether any filter or mask binds the subject on the target or on anything inside it.
 
-    Then what has all of the target's rows and values, such as its files, is not for them. A mask on
+    If so, the subject must not get all rows and values of the target, such as its files. A mask on
     a column that is not stored counts by its name. Raises as `obligations` does.
     """
     return any(True for effect in OBLIGING for _ in _inside(matrix, request, effect))
 
 
 def binding_inside(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
-    """The filters, or the masks, that bind who asks on the target or on anything inside it, by id.
+    """The filters, or the masks, that bind the subject on the target or inside it, by id.
 
     A mask on a column that is not stored counts by its name. Raises as `obligations` does.
     """
@@ -83,7 +84,7 @@ def binding_inside(matrix: Matrix, request: Request, effect: Effect) -> tuple[St
 
 
 def _inside(matrix: Matrix, request: Request, effect: Effect) -> Iterator[Statement]:
-    """Each of them as often as it binds anywhere."""
+    """Yields each of them once for every place where it binds."""
     matrix.require(request.now)
     snapshot = matrix.snapshot
     snapshot.model.check_type(request.target.type)
@@ -97,8 +98,8 @@ def _inside(matrix: Matrix, request: Request, effect: Effect) -> Iterator[Statem
 def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
     """Whether any filter or mask in force lies on the target or on anything inside it.
 
-    Whom it binds does not matter: whoever reads for others must not hand on what one of them may
-    not see. A mask on a column that is not stored counts by its name.
+    The principals it binds do not matter: a service that reads for others must not pass on what one
+    of them may not see. A mask on a column that is not stored counts by its name.
     """
     return any(
         True
@@ -109,7 +110,7 @@ def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
 
 
 def _reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
-    """As `reached_inside`, and the target for what lies on anything else of its name: `_alike`."""
+    """As `reached_inside`, with the target for what lies on a namesake of it: see `_alike`."""
     yield from reached_inside(snapshot, grant, target)
     place = snapshot.place(target)
     if any(_lies_on(snapshot, grant, other) for other in _alike(snapshot, place)):
@@ -117,7 +118,7 @@ def _reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterato
 
 
 def _lies_on(snapshot: Snapshot, grant: Grant, other: Entity) -> bool:
-    """Whether the grant reaches the entity; one that is not stored has to be named."""
+    """Whether the grant reaches the entity; if that is not stored, the grant must name it."""
     id = _stored(snapshot, other)
     return grant.statement.scope == On(other) if id is None else snapshot.lies_in(id, grant)
 
@@ -125,10 +126,10 @@ def _lies_on(snapshot: Snapshot, grant: Grant, other: Entity) -> bool:
 def _bearing(
     snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
 ) -> Iterator[Grant]:
-    """Those that may bind the role set there, some of them twice.
+    """The grants that may bind the role set there, some of them twice.
 
-    They reach the place, or what else has rows and the name of what has them here, see `_alike`: if
-    that is not stored, they name it.
+    They reach the place, or a namesake with rows (see `_alike`); a namesake that is not stored must
+    be named by the grant.
     """
     yield from _reaching(snapshot, subject, effect, place)
     if not _of_role_set(snapshot, subject, effect):
@@ -144,10 +145,10 @@ def _bearing(
 
 
 def _alike(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
-    """What else has rows, and the name of what has them at the place or above it.
+    """The namesakes with rows of the entity that has the rows, at the place or above it.
 
-    That is stored where this is not, or is not stored and named by a filter or a mask: of two that
-    are stored each is itself. Remembered by what has the rows.
+    A namesake counts if it is stored and the entity is not, or if it is not stored and a filter or
+    a mask names it: two stored entities are independent. Cached by the entity with the rows.
     """
     holder = _holder(snapshot, place)
     found = snapshot.memos.alike.get(holder)
@@ -158,7 +159,7 @@ def _alike(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
 
 
 def _holder(snapshot: Snapshot, place: int | NamedPlace) -> int | Entity:
-    """What has rows, the place itself or above it; its id, if the place is stored."""
+    """The entity with rows, at the place or above it; its id, if the place is stored."""
     tree, types = snapshot.coded.tree, snapshot.model.types
     if isinstance(place, NamedPlace):
         for entity in (place.entity, *place.ancestors):
@@ -190,7 +191,7 @@ def _stored(snapshot: Snapshot, entity: Entity) -> int | None:
 
 
 def _naming(snapshot: Snapshot) -> Mapping[Entity, Grants]:
-    """The filters and masks in force by what they name; remembered."""
+    """The filters and masks in force by the entities that they name; cached."""
     found = snapshot.memos.derived.get(_NAMING)
     if found is None:
         naming: dict[Entity, Grants] = {}
@@ -206,7 +207,7 @@ def _naming(snapshot: Snapshot) -> Mapping[Entity, Grants]:
 def _reaching(
     snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
 ) -> Grants:
-    """Those that may bind the role set and reach the place; remembered by entity class."""
+    """The grants that may bind the role set and reach the place; cached by entity class."""
     if snapshot.classes is None or isinstance(place, NamedPlace):
         grants = _of_role_set(snapshot, subject, effect)
         return tuple(grant for grant in grants if snapshot.lies_in(place, grant))
@@ -222,7 +223,7 @@ def _reaching(
 
 
 def _of_role_set(snapshot: Snapshot, subject: Subject, effect: Effect) -> Grants:
-    """Those that may bind the role set anywhere; remembered."""
+    """The grants that may bind the role set anywhere; cached."""
     key = (effect, subject.allow, subject.deny, None)
     found = snapshot.memos.obligations.get(key)
     if found is None:
@@ -233,8 +234,8 @@ def _of_role_set(snapshot: Snapshot, subject: Subject, effect: Effect) -> Grants
 
 
 def _may_bind(subject: Subject, grant: Grant) -> bool:
-    """Whether the grant binds the subject, if it is for what the subject owns."""
-    # A role that was put aside still binds, and no longer exempts: never less to keep to.
+    """Whether the grant binds the subject, assuming that the subject owns the entity if needed."""
+    # A deactivated role still binds, and no longer exempts: this never removes an obligation.
     binds = grant.owners is not None or not grant.principals or grant.principals & subject.deny
     return bool(binds) and not grant.exceptions & subject.allow
 
@@ -251,7 +252,7 @@ def _binds(snapshot: Snapshot, subject: Subject, grant: Grant, place: int | Name
 def _owns(
     snapshot: Snapshot, subject: Subject, clause: Owners | None, place: int | NamedPlace
 ) -> bool:
-    """Whether the subject owns the entity, or what has owners and lies nearest above it."""
+    """Whether the subject owns the entity, or the nearest entity above it that has owners."""
     if clause is None:
         return False
     tree, types = snapshot.coded.tree, snapshot.model.types
@@ -264,7 +265,7 @@ def _owns(
 
 
 def _upwards(tree: Tree, place: int | NamedPlace) -> Iterator[Entity]:
-    """The entity and what it lies in, nearest first."""
+    """The entity and its containers, nearest first."""
     if isinstance(place, NamedPlace):
         yield from (place.entity, *place.ancestors)
     else:

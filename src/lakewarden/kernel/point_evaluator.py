@@ -1,4 +1,4 @@
-"""One subject, one place: a rule judged by walking it.
+"""One subject, one place: a rule evaluated by walking it.
 
 Used where a row leaves the answer open (ownership, relations, what comes with the request)
 and for names that are not stored. Work is counted; a rule that needs too much is an error,
@@ -29,7 +29,7 @@ from lakewarden.kernel.statement import Criterion, Owners
 from lakewarden.kernel.subject import Subject
 
 WORK_LIMIT = 200_000
-"""Nodes that judging one question may visit."""
+"""How many nodes the evaluation of one request may visit."""
 
 EVERY_SUBRESOURCE = "urn:li:allEntities:all"
 """The sub-resource that stands for any: it meets every constraint.
@@ -96,19 +96,19 @@ class PointEvaluator(Algebra[bool, Spot]):
         return any(True for _ in self.allowing(privilege, place))
 
     def denied(self, privilege: str, place: Spot) -> bool:
-        """Whether some DENY stands against the privilege here."""
+        """Whether some DENY of the privilege applies to the subject here."""
         if isinstance(place, int):
             return bool(self._snapshot.cells(privilege, self._subject).at(place) & DENIED)
         return any(True for _ in self.denying(privilege, place))
 
     def denying(self, privilege: str, place: Spot) -> Iterator[Grant]:
-        """The DENYs in force that stand against the privilege here."""
+        """The DENYs of the privilege in force that apply to the subject here."""
         for grant in self._snapshot.table.denies(privilege).of(self._subject.deny):
             if self._snapshot.lies_in(place, grant):
                 yield grant
 
     def allowing(self, privilege: str, place: Spot) -> Iterator[Grant]:
-        """The ALLOWs in force that give the privilege here, constraints left aside."""
+        """The ALLOWs in force that give the privilege here, ignoring constraints."""
         snapshot, grants = self._snapshot, self._snapshot.table.allows(privilege)
         bits = ALLOWED | OWNERS
         if isinstance(place, int):
@@ -134,7 +134,7 @@ class PointEvaluator(Algebra[bool, Spot]):
         )
 
     def covers(self, entity: Entity, criteria: tuple[Criterion, ...]) -> bool:
-        """Whether every criterion holds on the sub-resource, or it stands for any."""
+        """Whether every criterion holds on the sub-resource, or it stands for any sub-resource."""
         return entity.name == EVERY_SUBRESOURCE or self._meets(entity, criteria)
 
     def _meets(self, entity: Entity, criteria: tuple[Criterion, ...]) -> bool:
@@ -188,7 +188,7 @@ class PointEvaluator(Algebra[bool, Spot]):
         return None if entity is None else self.spot(entity)
 
     def spot(self, entity: Entity) -> Spot | None:
-        """Where the entity is judged; None where the model denies what is not stored."""
+        """The place of the entity; None where the model denies entities that are not stored."""
         place = self._snapshot.place(entity)
         if entity != NO_RESOURCE and not self._snapshot.is_judged(entity, place):
             return None
@@ -238,7 +238,7 @@ class PointEvaluator(Algebra[bool, Spot]):
         return self.compare_for(node, place, self._subject.principal)
 
     def compare_for(self, node: Compare, place: Spot, principal: Principal) -> bool:
-        """As `compare`, with `principal` as the one whose attributes are stored."""
+        """As `compare`, with the stored attributes of `principal`."""
         value = self._attribute(node.attribute, place, principal)
         if value is None:
             return False
@@ -247,7 +247,7 @@ class PointEvaluator(Algebra[bool, Spot]):
         return (value == node.value) is (node.operator == "==")
 
     def _request_attribute(self, name: str, kind: AttributeType) -> Scalar | None:
-        """What the request says; a value that is not of the declared type says nothing."""
+        """The value that the request sends; None if it is not of the declared type."""
         value = self._request.attributes.get(name) if self._request is not None else None
         kinds = (float, int) if kind is float else (kind,)
         return value if value.__class__ in kinds else None

@@ -1,4 +1,4 @@
-"""Who acts: users, groups, roles, and the sets that a system implies.
+"""The actors: users, groups, roles, and the sets that a system implies.
 
 Kinds never stand in for each other: a group named like a user is another principal.
 """
@@ -11,7 +11,7 @@ USER: Final = "user"
 GROUP: Final = "group"
 ROLE: Final = "role"
 IMPLIED: Final = "implied"
-"""Kind of the principals that nobody is entered into by hand: see the constants below."""
+"""Kind of the implied sets, which have no stored members: see the constants below."""
 
 
 class Principal(NamedTuple):
@@ -26,10 +26,10 @@ class Principal(NamedTuple):
 
 
 ALL_USERS: Final = Principal(IMPLIED, "all-users")
-"""Every subject, also users that were never stored."""
+"""Every subject, including users that are not stored."""
 
 ANY_GROUP: Final = Principal(IMPLIED, "any-group")
-"""Whoever belongs to at least one group."""
+"""Everybody who belongs to at least one group."""
 
 SERVICE_ADMINS: Final = Principal(IMPLIED, "service-admins")
 """The users that the operator configured as administrators of the whole service."""

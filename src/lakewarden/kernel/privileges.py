@@ -1,4 +1,4 @@
-"""What somebody may do on one entity: all privileges held, and all operations allowed."""
+"""The access of a subject on one entity: all privileges held, and all operations allowed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lakewarden.kernel.request import Request
 def privileges_of(matrix: Matrix, request: Request) -> tuple[str, ...]:
     """The privileges that the subject holds on the request's target, in the model's order.
 
-    Those that may bear on an entity of that type are looked at, derived ones included; the
-    request's own operation is not. Raises as `Matrix.decide`.
+    Checks the privileges that may apply to an entity of that type, including derived ones; the
+    request's own operation is ignored. Raises as `Matrix.decide`.
     """
     names = _bearing_on(matrix, request.target.type)
     return tuple(n for n in names if matrix.decide(replace(request, operation=n)).allow)
 
 
 def _bearing_on(matrix: Matrix, type: str) -> Iterator[str]:
-    """The privileges that may reach an entity of the type; every one where none is declared."""
+    """The privileges that may reach an entity of the type; all, if the type is not declared."""
     model = matrix.snapshot.model
     for privilege in model.privileges.values():
-        # Where statements choose by criteria, `on` says what is offered, not what is possible.
+        # Where statements use criteria, `on` says what is offered, not what is possible.
         unbound = model.choosing or ANY in privilege.on or not privilege.on
         if unbound or type not in model.types or offered_on(model, privilege, type):
             yield privilege.name
@@ -45,8 +45,8 @@ def offered_on(model: Model, privilege: Privilege, type: str) -> bool:
 def operations_of(matrix: Matrix, request: Request) -> tuple[str, ...]:
     """The operations on a target of this type that the subject may do, in order.
 
-    Those that need further targets, lists or attributes are judged with what the request
-    brings. Raises as `Matrix.decide`.
+    Operations that need further targets, lists or attributes are evaluated with those of the
+    request. Raises as `Matrix.decide`.
     """
     type = request.target.type if request.target != NO_RESOURCE else ""
     declared = matrix.snapshot.model.operations.values()

@@ -1,4 +1,4 @@
-"""What a statement reaches at an entity or inside it, stored or only named."""
+"""What a statement reaches at an entity or inside it, stored or only mentioned."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lakewarden.kernel.statement import Matching, On
 def reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
     """The places at the target or inside it that the grant's scope contains.
 
-    What is not stored counts where the statement names it. Where only its wildcards could match
-    something inside, the place is that of the target. One place may come several times.
+    An entity that is not stored counts if the statement names it. If only its wildcards could match
+    something inside, the place is that of the target. A place may be repeated.
     """
     yield from _reached(snapshot, grant, target)
     for other in namesakes(snapshot, target):
@@ -25,9 +25,9 @@ def reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator
 
 
 def namesakes(snapshot: Snapshot, target: Entity) -> Iterator[Entity]:
-    """What else has rows and the target's name: the columns of a view are those of a table.
+    """Other types of entities with rows under the target's name: a view's columns are a table's.
 
-    It need not be stored. None where the target has no rows.
+    They need not be stored. Empty if the target has no rows.
     """
     types = snapshot.model.types
     declared = types.get(target.type)

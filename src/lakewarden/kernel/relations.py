@@ -1,7 +1,7 @@
-"""The rows that are stored: the one declaration of their shapes.
+"""The stored rows: the single declaration of their shapes.
 
-The store's tables, the pipeline's Spark schemas and the rows below are compared with
-`TABLES` by a test, so that the three cannot drift. Order of rows carries no meaning and
+A test compares the store's tables, the pipeline's Spark schemas and the rows below with
+`TABLES`, so the three cannot diverge. The order of rows has no meaning and
 duplicates are harmless.
 """
 
@@ -30,7 +30,7 @@ Slice: TypeAlias = "slice[int | None, int | None, int | None]"
 
 
 class EntityColumns(Sequence[EntityRow]):
-    """Entity rows kept as columns: a million of them, without objects for each.
+    """Entity rows kept as columns: holds a million rows without an object for each.
 
     `parent_types` and `parent_names` hold None at the top.
     """
@@ -78,7 +78,7 @@ class EntityColumns(Sequence[EntityRow]):
     def __iter__(self) -> Iterator[EntityRow]:
         parent: Entity | None = None
         for type, name, parent_type, parent_name in self.cells():
-            if (parent_type, parent_name) != parent:  # most lie where the one before them does
+            if (parent_type, parent_name) != parent:  # most have the parent of the previous row
                 parent = _placed(parent_type, parent_name)
             yield EntityRow(Entity(type, name), parent)
 
@@ -101,7 +101,7 @@ class EntityColumns(Sequence[EntityRow]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as a list: rows are no key
+    __hash__ = None  # type: ignore[assignment]  # mutable like a list, hence not hashable
 
 
 def _placed(type: str | None, name: str | None) -> Entity | None:
@@ -111,7 +111,7 @@ def _placed(type: str | None, name: str | None) -> Entity | None:
 class RelationRow(NamedTuple):
     """An edge of a declared kind from one entity to another (tag, domain, subject, …).
 
-    The target need not be stored: a criterion may name a tag that nobody ever described.
+    The target need not be stored: a criterion may name a tag that has no row.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class AttributeRow(NamedTuple):
 
 
 class OwnerRow(NamedTuple):
-    """An owner of an entity; `ownership` is the ownership type, empty where there is none."""
+    """An owner of an entity; `ownership` is the ownership type, empty if there is none."""
 
     entity: Entity
     owner: Principal
@@ -144,10 +144,10 @@ class MembershipRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that is stored about one realm, as rows.
+    """Everything that is stored for one realm, as rows.
 
-    `principals` are the users, groups and roles that are stored; a principal that appears
-    only in a membership, an owner row or a statement counts as only named.
+    `principals` are the stored users, groups and roles; a principal that appears
+    only in a membership, an owner row or a statement is merely mentioned.
     """
 
     entities: Sequence[EntityRow] = ()
@@ -197,17 +197,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("of_name"),
     ),
 }
-"""Columns of each table, in order. Statements are kept as files beside the tables."""
+"""Columns of each table, in order. Statements are stored as files beside the tables."""
 
 COLUMN_TYPE: Final = "type"
-"""The attribute of a column that says its type, as its catalog has it."""
+"""The attribute that holds a column's type, as its catalog gives it."""
 
 READS: Final = "reads"
 """The attribute of a view that says what its query reads.
 
-`table:NAME` a table, or a view of that name; `column:NAME` one of its columns. All columns of a
-table of which none is named.
+`table:NAME` is a table, or a view of that name; `column:NAME` is one of its columns. A table
+without any named column is read with all its columns.
 """
 
 REMOVED: Final = "status.removed"
-"""The attribute that marks an entity as removed, which stays stored (`true`)."""
+"""The attribute that marks an entity as removed while it stays stored (`true`)."""

@@ -1,4 +1,4 @@
-"""Questions and answers: who wants to do what on which entity, and the decision."""
+"""Requests and decisions: who wants to do what on which entity, and the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Scalar = str | bool | int | float
 
 
 class Reason(Enum):
-    """Why a decision came out as it did; the details come from `explain`."""
+    """The reason of a decision, as a code; `explain` gives the details."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -25,9 +25,9 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer to one question, and the revision of the facts it was taken from.
+    """The answer to one request, and the revision of the facts it is based on.
 
-    It is true where it allows, so that `if warden.check(...)` lets nobody else in.
+    It is true if it allows, which makes `if warden.check(...)` safe.
     """
 
     allow: bool
@@ -40,12 +40,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question.
+    """One authorization request.
 
     `operation` is an operation of the model, or a privilege by its bare name. `now` is the
     server's clock, in seconds since the epoch. `targets` and `lists` are the further
     entities that the operation names; `attributes` the declared facts that come with the
-    request; `subresources` what the act touches inside the target; `groups` are memberships
+    request; `subresources` what the action touches inside the target; `groups` are memberships
     that the identity provider asserts; `roles`, when given, are the only ones whose
     ALLOWs count (DENYs and ownership always do).
     """
@@ -63,7 +63,7 @@ class Request:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the request brings nothing of its own beyond the four first facts."""
+        """Whether the request has none of the optional parts, only the first four fields."""
         return not (
             self.targets
             or self.lists
@@ -75,7 +75,7 @@ class Request:
 
 
 class Parts(TypedDict, total=False):
-    """What a request may bring beside its operation and target: see `Request`."""
+    """The optional parts of a request beside its operation and target: see `Request`."""
 
     targets: Mapping[str, Entity]
     lists: Mapping[str, tuple[Entity, ...]]

@@ -1,7 +1,7 @@
-"""A rule over all classes at once, for one role set: what the bits decide, what they leave.
+"""A rule over all classes at once, for one role set: what the bits decide and what they leave open.
 
-The row of an operation holds one code for each class. Ownership, relations and what comes
-with a request are not in the bits; where the verdict turns on them the code says so.
+The row of an operation holds one code for each class. Ownership, relations and what a request
+sends are not in the bits; where the result depends on them, the code says so.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ Path = tuple[str, ...]
 
 
 class Code(IntEnum):
-    """What a row says of a class."""
+    """The code of one class in a row."""
 
     DENIED = 0
     ALLOWED = 1
     OWNER = 2
     """Denied, unless the subject owns the entity or something above it."""
     OPEN = 3
-    """Only walking the rule can say."""
+    """Undecided: the rule must be walked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place of the rule over classes: the selectors that lead there, and its type.
+    """A place in the rule, over classes: the selectors that lead there, and its type.
 
-    `type` is None where it may vary. A place that differs from entity to entity in ways
-    that classes do not know (a relation, a target sent with the request) is no `Where`.
+    `type` is None where it may vary. A place that differs between entities of one class (a
+    relation, a target sent with the request) is no `Where`.
     """
 
     path: Path
@@ -70,12 +70,12 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a rule looks at, before any role set is known.
+    """What a rule depends on, before any role set is known.
 
-    `paths` are the places whose classes matter; `privileges` all that it names; `owner`:
-    ownership may open it; `other`: something else may; `personal`: it asks who the subject is,
-    so that users with equal role sets may differ; `administrator`: or whether the subject
-    is a service administrator.
+    `paths` are the places whose classes matter; `privileges` are all privileges it names; `owner`:
+    ownership may make it true; `other`: something else may; `personal`: it depends on the identity
+    of the subject, and users with equal role sets may differ; `administrator`: it depends on
+    whether the subject is a service administrator.
     """
 
     paths: tuple[Path, ...]
@@ -135,7 +135,7 @@ def _leaves(model: Model, node: Node, where: Where | None) -> Iterator[tuple[Whe
 
 
 def _rules(operation: Operation, at: Where | None) -> Iterator[Node]:
-    """The rules that `may` can mean there: the one for the type, or any of them."""
+    """The rules that `may` can refer to there: the one for the type, or any of them."""
     if at is None or at.type is None:
         yield from operation.rules.values()
         return
@@ -144,7 +144,7 @@ def _rules(operation: Operation, at: Where | None) -> Iterator[Node]:
 
 
 def moved(model: Model, selector: str, where: Where) -> Where | None:
-    """The place that a selector leads to; None where classes do not tell."""
+    """The place that a selector leads to; None where classes do not determine it."""
     if selector.startswith(REQUEST):
         return None
     if selector == PLATFORM:
@@ -163,7 +163,7 @@ def moved(model: Model, selector: str, where: Where) -> Where | None:
 class Columns:
     """The joint classes that a rule's paths need.
 
-    `classes` has a class for each entity id, `view` is the same for single look-ups;
+    `classes` has a class for each entity id, `view` is the same for single lookups;
     `bases[path]` has for each joint class the base class at the path (-1: no such entity).
     """
 
@@ -175,7 +175,7 @@ class Columns:
 
 
 def columns(snapshot: Snapshot, shape: Shape) -> Columns | None:
-    """The joint classes that the shape needs; None where there are too many classes."""
+    """The joint classes that the shape needs; None if there are too many classes."""
     base = snapshot.partition(shape.privileges)
     if base is None:
         return None
@@ -193,7 +193,7 @@ def columns(snapshot: Snapshot, shape: Shape) -> Columns | None:
 
 
 class Row(Algebra[Truths, Where]):
-    """Truth for every joint class, with what the bits do not know set to one value."""
+    """The truth for every joint class, with one assumed value for what the bits do not know."""
 
     def __init__(
         self,

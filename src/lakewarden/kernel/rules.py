@@ -1,4 +1,4 @@
-"""Rule text to nodes: the small language in which a model says what an operation requires.
+"""Rule text to nodes: the small language in which a model states what an operation requires.
 
 The text is read with Python's grammar and never evaluated. Words of the language:
 
@@ -59,7 +59,7 @@ _CONSTANTS: dict[str, Node] = {
 }
 
 RESERVED = frozenset({*_CONSTANTS, "owner", "every", "some", "may", "denied"})
-"""Words that a macro cannot have for a name."""
+"""Words that a macro cannot have as its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def parse(text: str, vocabulary: Vocabulary, where: str) -> Node:
     """The nodes that `text` spells.
 
     Raises `BadInput` with `where` (file and operation) and the column, counted from 1, of
-    the word that is unknown or out of place.
+    the unknown or misplaced word.
 
     >>> words = Vocabulary(frozenset({"READ"}), frozenset({"namespace"}))
     >>> parse("READ and READ @ namespace", words, "example")
@@ -102,7 +102,7 @@ def parse(text: str, vocabulary: Vocabulary, where: str) -> Node:
 
 
 class _Reader:
-    """Reads one text; macros are read by readers of their own, which know their arguments."""
+    """Reads one text; each macro is read by its own reader, which knows the arguments."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Which entities of a block lie in which scope: columns in, one bitmap per scope out.
 
-This is the one place that says what a scope means. In process it runs over all entities at
-once, for a name that is not stored over one row, and Spark maps it over many blocks.
+This is the only place that defines the meaning of a scope. In process it runs over all entities
+at once, or over one row for a name that is not stored; Spark maps it over many blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lakewarden.kernel.statement import Anything, Condition, Criterion, Matching
 
 @dataclass(frozen=True, slots=True)
 class Reaching:
-    """A statement's scope as one privilege reaches from it: what is matched against a block."""
+    """A statement's scope with the reach of one privilege: the unit that is matched to a block."""
 
     scope: Scope
     reach: Reach
@@ -38,7 +38,7 @@ class Column(Protocol):
 
 
 class Block(Protocol):
-    """Some entities, row by row, as far as scopes look at them. Bitmaps hold row numbers."""
+    """Some entities as rows, with what scopes need of them. Bitmaps hold row numbers."""
 
     def everything(self) -> BitMap:
         """All rows."""
@@ -126,6 +126,6 @@ def _union(bitmaps: Iterable[BitMap]) -> BitMap:
 
 
 def normal(scope: Scope, reach: Reach) -> Reaching:
-    """The scope as matched; where the reach makes no difference, always the same one."""
+    """The scope to match; the same one for every reach where the reach makes no difference."""
     anchored = isinstance(scope, (On, Matching))
     return Reaching(scope, reach if anchored else Reach.EXACTLY)

@@ -1,4 +1,4 @@
-"""Where the selectors of a rule lead from an entity: to its parent, an ancestor, its type."""
+"""What the selectors of a rule select for an entity: its parent, an ancestor, its type."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The settings of a model: what a realm may choose, and what each choice means.
 
 A setting has a list of values, or holds types of the model (`of = "types"`). A value of the model
-file may be made to depend on one of the former by `{setting = "NAME", VALUE = …, VALUE = …}`; the
-latter choose the rule of the types that they name.
+file can depend on a setting with values by `{setting = "NAME", VALUE = …, VALUE = …}`; a setting
+of types chooses the rule of the types that it names.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def choose(declared: Settings, requested: Mapping[str, str], where: str) -> dict
 
 
 def weakened(declared: Settings, chosen: Mapping[str, str]) -> tuple[str, ...]:
-    """What nobody is asked about under the chosen values, one sentence each."""
+    """What is not checked under the chosen values, one sentence each."""
     return tuple(
         f"`{name}` is {chosen[name]}: {one.weakens[chosen[name]]}"
         for name, one in declared.items()
@@ -72,9 +72,9 @@ def weakened(declared: Settings, chosen: Mapping[str, str]) -> tuple[str, ...]:
 def named_types(
     name: str, value: str, types: Mapping[str, EntityType], where: str
 ) -> tuple[str, ...]:
-    """The types that a setting names, sorted, spelt as the model spells them.
+    """The types that a setting names, sorted, in the model's spelling.
 
-    Raises `BadInput` for a type that a model without further types does not have.
+    Raises `BadInput` for a type that the model does not have, unless its types are open.
     """
     spelt = {type.lower(): type for type in types}
     listed = [item.strip() for item in value.split(",") if item.strip()]

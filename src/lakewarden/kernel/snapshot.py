@@ -1,6 +1,6 @@
 """The compiled state of one realm at one revision, for one interval of time.
 
-A value; what is worked out from it on first use is remembered in its `memos`.
+A value; what is computed from it on first use is cached in its `memos`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ SUBJECT = "subject"
 """Prefix of the attributes of the subject."""
 
 CLASS_LIMIT = 16_384
-"""More classes than this over all privileges, and each group of privileges that some
-operation combines has classes of its own; more even there, and it is kept as bitmaps.
+"""With more classes than this over all privileges, each group of privileges that some operation
+combines has its own classes; with more even there, the group is kept as bitmaps.
 """
 
 
@@ -44,9 +44,9 @@ operation combines has classes of its own; more even there, and it is kept as bi
 class Snapshot:
     """One realm, compiled.
 
-    `bitmaps[s]` are the entity ids in scope `s` of the table; `classes` is None where there
-    are too many of them; `owned_by` maps a principal id to the entities it owns. Decisions
-    for moments outside `table.start <= now < table.end` are refused.
+    `bitmaps[s]` are the entity ids in scope `s` of the table; `classes` is None if there
+    are too many; `owned_by` maps a principal id to the entities it owns. Requests
+    for moments outside `table.start <= now < table.end` are rejected.
     """
 
     coded: Coded
@@ -65,7 +65,7 @@ class Snapshot:
         return self.coded.model
 
     def subject(self, principal: Principal) -> Subject:
-        """The principal, resolved; remembered."""
+        """The principal, resolved; cached."""
         subject = self.memos.subjects.get(principal)
         if subject is None:
             memberships = self.coded.memberships
@@ -74,13 +74,13 @@ class Snapshot:
         return subject
 
     def remembers(self, subject: Subject) -> bool:
-        """Whether the subject is kept with its role sets: it is that of a plain request."""
+        """Whether the subject is cached with its role sets: it is that of a plain request."""
         return self.memos.subjects.get(subject.principal) is subject
 
     def partition(self, privileges: frozenset[str]) -> Partition | None:
-        """Classes that tell these privileges apart: those over all where there are few.
+        """Classes that distinguish these privileges: those over all privileges, if few.
 
-        Else classes over their own scopes alone; None where even these are too many.
+        Otherwise classes over their own scopes alone; None if even these are too many.
         """
         if self.classes is not None:
             return self.classes
@@ -93,8 +93,8 @@ class Snapshot:
     def cells(self, privilege: str, subject: Subject, of: frozenset[str] | None = None) -> Cells:
         """Where the privilege is allowed, denied or open to owners, for this role set.
 
-        Over the classes of the privileges `of`, among which it must be; by default over
-        those of the whole snapshot, or as bitmaps where that has none.
+        Over the classes of the privileges `of`, which must include it; by default over those of the
+        whole snapshot, or as bitmaps if the snapshot has no classes.
         """
         key = (privilege, subject.allow, subject.deny, None if self.classes else of)
         cells = self.memos.cells.get(key)
@@ -117,7 +117,7 @@ class Snapshot:
         return by_class(classes, layers)
 
     def place(self, entity: Entity) -> int | NamedPlace:
-        """The entity's id, or its place by name where it has none."""
+        """The entity's id, or its place by name if it has no id."""
         id = self.coded.tree.find(entity)
         if id is not None:
             return id
@@ -143,18 +143,18 @@ class Snapshot:
         )
 
     def of_type(self, type: str) -> BitMap:
-        """The stored entities of one type, but those that lie too deep; remembered."""
+        """The stored entities of one type, without those that are nested too deep; cached."""
         ids, tree = self.memos.types.get(type), self.coded.tree
         if ids is None:
             ids = tree.of_type(type) - tree.deep
-            if type in tree.codes:  # others are words of whoever asks
+            if type in tree.codes:  # other types are words that callers sent
                 self.memos.types[type] = ids
         return ids
 
     def is_judged(self, entity: Entity, place: int | NamedPlace) -> bool:
-        """Whether the entity is stored, or of a type whose unknown names are judged too.
+        """Whether the entity is stored, or of a type whose unknown names are evaluated too.
 
-        Never one that lies too deep.
+        Never an entity that is nested too deep.
         """
         tree = self.coded.tree
         if isinstance(place, NamedPlace):
@@ -177,14 +177,14 @@ class Snapshot:
         return _typed(values[0], self.model.attributes[name].type) if values else None
 
     def entities_of(self, principals: Iterable[Principal]) -> BitMap:
-        """The entities, also such as are only mentioned, that are one of the principals."""
+        """The entities, including those that are only mentioned, that are one of the principals."""
         if self.memos.entities is None:
             self.memos.entities = _entities_by_principal(self.coded)
         maps = [self.memos.entities[p] for p in principals if p in self.memos.entities]
         return BitMap.union(*maps) if maps else BitMap()
 
     def anchored(self, entity: Entity) -> Sequence[Statement]:
-        """The statements on exactly this entity, in force or not."""
+        """The statements on exactly this entity, whether in force or not."""
         if self.memos.anchored is None:
             anchored: dict[Entity, list[Statement]] = {}
             for statement in self.table.statements.values():
@@ -194,7 +194,7 @@ class Snapshot:
         return self.memos.anchored.get(entity, ())
 
     def sole_owners(self) -> SoleOwners:
-        """The owner of each entity that has just one; remembered."""
+        """The owner of each entity that has exactly one; cached."""
         if self.memos.sole_owners is None:
             self.memos.sole_owners = SoleOwners.of(self.owned_by, len(self.coded.tree))
         return self.memos.sole_owners
@@ -219,7 +219,7 @@ class Snapshot:
 
 
 def _typed(text: str, type: AttributeType) -> Scalar | None:
-    """The stored text as the declared type; None where it is not of it."""
+    """The stored text as a value of the declared type; None if it is not one."""
     if type is bool:
         return {"true": True, "false": False}.get(text)
     if type is float:
@@ -247,7 +247,7 @@ def compile(
 ) -> Snapshot:
     """The snapshot of `facts` for the interval around `now`.
 
-    Raises `BadInput` for rows that do not hold together and `Unknown` for a statement's
+    Raises `BadInput` for inconsistent rows and `Unknown` for a statement's
     privilege or field that the model does not declare.
     """
     coded = code(facts, model, spelling)

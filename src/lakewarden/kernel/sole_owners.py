@@ -1,4 +1,4 @@
-"""The owner of each entity that has just one, as an array: what batches look up."""
+"""The owner of each entity that has exactly one, as an array for lookups in batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEVERAL: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class SoleOwners:
-    """`index[e]` is the place of e's only owner in `principals`, or `NO_OWNER`, `SEVERAL`."""
+    """`index[e]` is the position of e's only owner in `principals`, or `NO_OWNER`, `SEVERAL`."""
 
     principals: tuple[int, ...]
     index: NDArray[np.int32]

@@ -2,7 +2,7 @@
 
 A statement says where it is anchored; how far a privilege reaches from there (only that
 entity, everything below it, or also what lies above it) is a property of the privilege
-in the model, so one grant of several privileges may reach differently far. Row filters and
+in the model, and the privileges of one grant may reach differently far. Row filters and
 column masks reach everything below their anchor.
 """
 
@@ -18,14 +18,14 @@ from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.principal import Principal
 
 MAX_CRITERIA: Final = 64
-"""How many criteria one statement may have, those of its constraint counted in."""
+"""How many criteria one statement may have, including those of its constraint."""
 
 MAX_VALUES: Final = 1_000
 """How many values one criterion may have."""
 
 
 class Effect(Enum):
-    """Whether a statement opens or closes, or limits what a read that is allowed returns."""
+    """Whether a statement allows, denies, or limits the result of an allowed read."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -34,17 +34,17 @@ class Effect(Enum):
 
 
 GRANTING: Final = (Effect.ALLOW, Effect.DENY)
-"""The effects of grants: they open or close privileges."""
+"""The effects of grants: they allow or deny privileges."""
 
 OBLIGING: Final = (Effect.FILTER, Effect.MASK)
-"""The effects of row filters and column masks: they open and close nothing."""
+"""The effects of row filters and column masks: they allow and deny nothing."""
 
 
 class Condition(Enum):
     """How a criterion compares the resolved values V of a field with its own values W.
 
     EQUALS: some w is in V. STARTS_WITH: some v starts with some w that is not empty.
-    NOT_EQUALS: no w is in V. So with W empty the first two never hold and the third always
+    NOT_EQUALS: no w is in V. With an empty W, the first two never hold and the third always
     does.
     SOURCE: DataHub, PolicyEngine; datahub reference 3.4.
     """
@@ -79,8 +79,8 @@ class On:
 class Matching:
     """Anchored at every entity of a type whose name parts match wildcards, part by part.
 
-    `*` stands for any run of characters, `?` for exactly one; both only here. The number
-    of parts must be equal.
+    `*` stands for any run of characters, `?` for exactly one; only here are they wildcards. The
+    number of parts must be equal.
     """
 
     type: str
@@ -89,9 +89,9 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Every resource on which all criteria hold; no criteria: every resource.
+    """Every resource on which all criteria hold; with no criteria, every resource.
 
-    Unlike `Anything` it never contains the request without a resource.
+    Unlike `Anything` it never contains a request without a resource.
     """
 
     criteria: tuple[Criterion, ...]
@@ -102,9 +102,9 @@ Scope = Anything | On | Matching | Where
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The owners of the resource as actors; `types` narrows to ownership types.
+    """The owners of the resource as actors; `types` limits them to ownership types.
 
-    `types` None: an owner of any type, or of none. An empty set matches no owner.
+    `types` None: an owner of any ownership type, or of none. An empty set matches no owner.
     """
 
     types: frozenset[str] | None = None
@@ -114,14 +114,14 @@ class Owners:
 class Statement:
     """One stored fact. It applies while it is active and `valid_from <= now < valid_until`.
 
-    `id` is unique in its realm; `title` is what people call it (a policy's name, a role).
+    `id` is unique in its realm; `title` is its display name (a policy's name, a role).
     `principals` and `owners` are alternatives, as are the members of `principals`.
     `constraint` limits the sub-resources of a request: each of them must meet all criteria.
     Times are seconds since the epoch, UTC; None is unbounded.
 
-    A filter or a mask has an `expression` and no privileges. It binds whom `principals` or
-    `owners` name, everybody where they name nobody, but not whom `exceptions` or
-    `except_owners` name. An exception counts for its own statement alone.
+    A filter or a mask has an `expression` and no privileges. It binds the principals of
+    `principals` or `owners`, or everybody if these are empty, but not those of `exceptions` or
+    `except_owners`. An exception applies to its own statement alone.
     """
 
     id: str
@@ -146,14 +146,14 @@ class Statement:
 
     @property
     def named(self) -> frozenset[Principal]:
-        """All principals that it names, those of its exceptions included."""
+        """All principals that it names, including its exceptions."""
         return self.principals | self.exceptions
 
     def falls_with(self, entities: Container[Entity]) -> bool:
-        """Whether it goes when these are dropped, in models that bind statements to identity.
+        """Whether dropping these entities removes it, in models that bind statements to identity.
 
-        Filters and masks stay, and bind what gets the name next: a table that its owner drops and
-        makes again would else show everything.
+        Filters and masks stay and bind the next entity of that name: otherwise a table that its
+        owner drops and recreates would show everything.
         """
         return not self.obliges and isinstance(self.scope, On) and self.scope.entity in entities
 
@@ -167,7 +167,7 @@ class Statement:
 
 
 def check_size(statement: Statement) -> None:
-    """Raises `LimitExceeded` for a statement of more criteria, or values, than are allowed."""
+    """Raises `LimitExceeded` for a statement with too many criteria, or too many values."""
     scope = statement.scope.criteria if isinstance(statement.scope, Where) else ()
     criteria = (*scope, *(statement.constraint or ()))
     if len(criteria) > MAX_CRITERIA:

@@ -1,4 +1,4 @@
-"""Statements as people write them: tables of a parsed file to `Statement` values, and back.
+"""Statements as files state them: tables of a parsed file to `Statement` values, and back.
 
 ============== ==============================================================================
 `id`           unique in the realm
@@ -10,11 +10,11 @@
 `on`           `type:name`: that entity, reaching as each privilege does
 `matching`     `type:pattern` with `*` and `?`, where the system has wildcards
 `where`        a list of `{field, condition, values}`; `[]` is every resource
-               (none of the three: anything, also a request without a resource)
+               (none of the three: anything, including a request without a resource)
 `constraint`   criteria that each sub-resource of a request must meet
 `expression`   of a filter or a mask, which have no `privileges` and no `constraint`; it binds
-               everybody where `to` names nobody
-`except`       whom a filter or a mask does not bind, as in `to`
+               everybody if `to` is empty
+`except`       the principals that a filter or a mask does not bind, written as in `to`
 `valid_from`, `valid_until`   seconds since the epoch, or a TOML date-time with an offset
 `active`, `title`
 ============== ==============================================================================
@@ -62,7 +62,7 @@ _MISSING = {
     Effect.FILTER: "rows to filter",
     Effect.MASK: "columns to mask",
 }
-"""What a model lacks that cannot have statements of an effect."""
+"""What a model lacks if it cannot have statements of an effect."""
 
 _OWNERS = "owners"
 _MEMBERS = "members"
@@ -71,7 +71,7 @@ _MEMBERS = "members"
 def read_statement(
     table: Mapping[str, object], model: Model, spelling: Spelling, where: str
 ) -> Statement:
-    """One statement that came by itself; raises `BadInput` with `where` and the field."""
+    """One single statement; raises `BadInput` with `where` and the field."""
     return _statement(Section(table, where), model, spelling, False)
 
 
@@ -84,13 +84,13 @@ def read_statements(
     builtin: bool = False,
     section: str = "statement",
 ) -> tuple[Statement, ...]:
-    """The statements that `tables` spell, in order.
+    """The statements that `tables` state, in order.
 
-    `builtin`: they come from a model file, and may name privileges that nobody can grant.
-    `section` is what the file calls the list.
+    `builtin`: they come from a model file, and may name privileges that are not grantable.
+    `section` is the name of the list in the file.
 
-    Raises `BadInput` with `where`, the index and the field for the first one that is
-    malformed, names an unknown word, or repeats an id; nothing is then returned.
+    Raises `BadInput` with `where`, the index and the field for the first statement that is
+    malformed, names an unknown word, or repeats an id; nothing is returned then.
     """
     by_id: dict[str, Statement] = {}
     for index, table in enumerate(tables):
@@ -103,7 +103,7 @@ def read_statements(
 
 
 def check_realm(section: Section, realm: str) -> None:
-    """Takes `realm`, for which a file of statements may say it is; `BadInput` for another one."""
+    """Consumes the optional field `realm` of a file; raises `BadInput` for another realm."""
     named = section.text("realm", realm)
     if named != realm:
         raise BadInput(f"is for realm `{named}`, not `{realm}`", where=section.at("realm"))
@@ -196,7 +196,7 @@ def _scope(section: Section, model: Model, spelling: Spelling, effect: Effect) -
 
 
 def _text_or_none(section: Section, key: str) -> str | None:
-    """The text, None where the key is absent: an empty text must not mean everything."""
+    """The text, or None if the key is absent: an empty text must not mean everything."""
     value = section.take(key)
     return None if value is None else Section({key: value}, section.where).text(key)
 
@@ -211,7 +211,7 @@ def read_entity(text: str, model: Model, spelling: Spelling) -> Entity:
 
 
 def read_principal(text: str) -> Principal:
-    """The principal that `kind:name` or the name of an implied set spells; or `BadInput`."""
+    """The principal that `kind:name` or an implied set's name spells; raises `BadInput`."""
     kind, _, name = text.partition(":")
     if text in _IMPLIED:
         return _IMPLIED[text]
@@ -271,7 +271,7 @@ def _moment(section: Section, key: str) -> float | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             seconds = float(value)
-        except OverflowError:  # whole numbers of hundreds of digits are beyond any moment
+        except OverflowError:  # an integer of hundreds of digits is no moment
             seconds = nan
         if not isnan(seconds):
             return seconds
@@ -281,7 +281,7 @@ def _moment(section: Section, key: str) -> float | None:
 def write_statement(statement: Statement) -> dict[str, object]:
     """The table that `read_statements` reads back as the same statement.
 
-    Owners of no type at all match nobody, and are left out.
+    Owners with an empty set of types match nobody, and are left out.
     """
     table: dict[str, object] = {"id": statement.id, "effect": statement.effect.value}
     if statement.title:

@@ -1,4 +1,4 @@
-"""The principal of a question, resolved against one snapshot: what it acts as and owns."""
+"""The principal of a request, resolved against one snapshot: its memberships and ownership."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MEMBER_BYTES: Final = 32
 class Subject:
     """A principal with its role sets.
 
-    `deny` is everything it acts as; `allow` is that, less the roles it has put aside. DENYs
-    and ownership look at `deny`, ALLOWs at `allow`. `owned` are the entities that it owns
+    `deny` is everything it acts as; `allow` is that, without the roles it has deactivated. DENYs
+    and ownership use `deny`, ALLOWs use `allow`. `owned` are the entities that it owns
     itself or through a group; `touched` are those and everything below them.
     """
 
@@ -37,12 +37,12 @@ class Subject:
     """What every privilege depends on: subjects with equal keys share their rows."""
 
     def __post_init__(self) -> None:
-        # One for all plans that keep it, where each would have its own.
+        # One key for all plans that keep it; otherwise each plan would hold its own.
         object.__setattr__(self, "key", (self.allow, self.deny))
 
     @property
     def key_bytes(self) -> int:
-        """About what the key takes where nothing else keeps it, in bytes."""
+        """The approximate size of the key in bytes, if nothing else keeps it."""
         return 2 * (_SET_BYTES + _MEMBER_BYTES * len(self.deny))
 
 
@@ -56,7 +56,7 @@ def resolve(
 ) -> Subject:
     """The subject; `groups` are sent with the request, `roles` narrows the ALLOW side.
 
-    Raises `LimitExceeded` where too many memberships follow on one another.
+    Raises `LimitExceeded` where the chain of memberships is too long.
     """
     if memberships.is_beyond(principal, groups):
         raise LimitExceeded(f"more than {MAX_LEVELS} memberships follow on one another")

@@ -1,6 +1,6 @@
-"""Typed reading of one table of a parsed file: what is there, of which type, what is left.
+"""Typed reading of one table of a parsed file: checks presence, types and unknown keys.
 
-Every refusal names the file and the path of the field, and says what was expected.
+Every error names the file and the path of the field, and says what was expected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ P = ParamSpec("P")
 
 
 class Section:
-    """A table whose keys are taken one by one; `close` refuses whatever was not taken."""
+    """A table whose keys are read one by one; `close` raises for keys that were not read."""
 
     def __init__(self, table: object, where: str) -> None:
         if not isinstance(table, Mapping):
@@ -29,7 +29,7 @@ class Section:
         return f"{self.where}.{key}"
 
     def names(self) -> list[str]:
-        """The keys that nobody took yet, in file order."""
+        """The keys that were not read yet, in file order."""
         return list(self._left)
 
     def take(self, key: str) -> object | None:
@@ -37,7 +37,7 @@ class Section:
         return self._left.pop(key, None)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A string; without a default it must be there and not be empty."""
+        """A string; without a default it must be present and not empty."""
         value = self.take(key)
         if value is None and default is not None:
             return default
@@ -124,14 +124,14 @@ class Section:
     def resolved(
         self, key: str, look_up: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """The result of `look_up`; its refusal gets the path of the field."""
+        """The result of `look_up`; its error gets the path of the field."""
         try:
             return look_up(*args, **kwargs)
         except (BadInput, Unknown) as error:
             raise BadInput(str(error), where=self.at(key)) from None
 
     def close(self) -> None:
-        """Refuses the keys that nobody took: a misspelt key must never be ignored."""
+        """Raises for keys that were not read: a misspelt key must never be ignored."""
         if self._left:
             unknown = ", ".join(f"`{key}`" for key in sorted(map(str, self._left)))
             raise BadInput(f"unknown key {unknown}", where=self.where)

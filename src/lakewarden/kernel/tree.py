@@ -1,10 +1,10 @@
-"""Entities as integers: ids in preorder of containment, so that a subtree is one interval.
+"""Entities as integers: ids in preorder of containment, which makes a subtree one interval.
 
-Id 0 is the request without a resource; the question about a type alone and names that only
-a relation mentions have ids too, without being stored. A change never renumbers: what was
+Id 0 is the request without a resource; the request about a type alone and names that only
+a relation mentions have ids too, without being stored. A change never renumbers: an entity
 added or moved since the numbering is *displaced*, and counted to its true ancestors by
-walking them. A full build numbers everything afresh; only what lies in a cycle of bad data,
-or below one, is in no interval's order and displaced from the start.
+walking them. A full build numbers everything again; only entities in a cycle of bad data,
+or below one, are in no interval's order and displaced from the start.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Layered:
         return self._below.get(name)
 
     def changed(self, name: str, id: int | None) -> Layered:
-        """The same with one name changed; None takes it away."""
+        """The same with one name changed; None removes it."""
         return Layered(self._below, {**self._top, name: id})
 
 
@@ -55,7 +55,7 @@ def _changed(index: Index | None, name: str, id: int | None) -> Layered:
 
 
 class Lineage:
-    """Stands for one numbering. Trees that share it give what they have in common the same ids."""
+    """Identifies one numbering. Trees that share it give their common entities the same ids."""
 
     __slots__ = ("__weakref__",)
 
@@ -66,8 +66,8 @@ class Tree:
 
     `kinds[code]` is a type's name, `codes` its inverse. `parents` holds -1 at the top.
     `ends[i]` closes the interval of `i`'s subtree as numbered. `stored` are the ids that
-    exist; `named` maps (per type) a name to its id, stored or not. Those on a cycle are `looped`
-    and have nothing above them; those with too much above them are `deep`, and denied.
+    exist; `named` maps (per type) a name to its id, stored or not. Entities on a cycle are `looped`
+    and have nothing above them; entities with too many levels above them are `deep`, and denied.
     """
 
     kinds: tuple[str, ...]
@@ -91,7 +91,7 @@ class Tree:
         return Entity(self.kinds[self.types[id]], self.names[id])
 
     def find(self, entity: Entity) -> int | None:
-        """The id of the entity, stored or only mentioned; None when it has none."""
+        """The id of the entity, stored or only mentioned; None if it has none."""
         index = self.named.get(entity.type)
         return None if index is None else index.get(entity.name)
 
@@ -112,7 +112,7 @@ class Tree:
 
     @property
     def above(self) -> Ints:
-        """The parents as they are followed: none of who lies on a cycle."""
+        """The parents that are followed: none for entities on a cycle."""
         if not self.looped:
             return self.parents
         followed = self.parents.copy()
@@ -120,19 +120,19 @@ class Tree:
         return followed
 
     def settled(self) -> Tree:
-        """The same, of a fresh numbering, with those on cycles and those too deep made out."""
+        """The same for a fresh numbering, after finding cycles and entities that are too deep."""
         tree = replace(self, looped=on_cycles(self.parents, self.displaced))
         everything = np.arange(len(tree), dtype=np.int32)
         return replace(tree, deep=too_deep(tree.above, everything))
 
     def judged_again(self, ids: BitMap) -> Tree:
-        """The same with `ids`, which were placed anew, too deep or no longer so."""
+        """The same after deciding again whether `ids`, whose place changed, are too deep."""
         rows = np.asarray(ids.to_array(), dtype=np.int32)
         deep = too_deep(self.above, rows)
         return replace(self, deep=(self.deep - ids) | deep) if deep or self.deep else self
 
     def cycle(self, id: int) -> BitMap:
-        """The id and, where it lies on a cycle, all others of that."""
+        """The id and, if it lies on a cycle, all others of the cycle."""
         ids = BitMap()
         while id not in ids:
             ids.add(id)
@@ -168,14 +168,14 @@ class Tree:
         return tuple((self.names[i], self.kinds[self.types[i]]) for i in reversed(chain))
 
     def ordered(self, ids: BitMap) -> list[int]:
-        """`ids` in canonical order, whatever was displaced since the numbering."""
+        """`ids` in canonical order, including those displaced since the numbering."""
         late = ids & self.displaced
         if not late:
             return list(ids)
         return sorted(ids, key=self.key)
 
     def with_entity(self, entity: Entity, parent: int, *, stored: bool) -> tuple[Tree, int]:
-        """The tree with one more entity, and its id; one that is only mentioned is reused."""
+        """The tree with one more entity, and its id; reuses the id of a mentioned one."""
         known = self.find(entity)
         if known is not None:
             return self._moved_to(known, parent, stored=stored), known
@@ -212,7 +212,7 @@ class Tree:
         )
 
     def moved(self, id: int, parent: int) -> Tree:
-        """The tree with `id` and all below it hung under `parent` (-1: at the top)."""
+        """The tree with `id` and all below it moved to `parent` (-1: to the top)."""
         return self._moved_to(id, parent, stored=False)
 
     def renamed(self, id: int, name: str) -> Tree:

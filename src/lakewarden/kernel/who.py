@@ -1,6 +1,6 @@
 """Who may do an operation on an entity: the matrix read by column.
 
-One pass over the rule with sets of users as truth values; no user is judged one by one.
+One pass over the rule with sets of users as truth values; no user is evaluated one by one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from lakewarden.kernel.subject import Subject
 def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
     """The stored users for whom the request would be allowed; its own principal is not read.
 
-    Raises as `Matrix.decide`. Groups and active roles belong to one subject and are not
-    looked at here; sub-resources are.
+    Raises as `Matrix.decide`. Groups and active roles belong to one subject and are
+    ignored here; sub-resources are not.
     """
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
@@ -61,7 +61,7 @@ class StoredUsers:
         self._acting_as: dict[int, BitMap] = {}
 
     def _beyond(self, users: BitMap) -> BitMap:
-        """Of the users, those who are denied because too many memberships follow on them."""
+        """Of the users, those who are denied because their chain of memberships is too long."""
         memberships = self._acting
         if not memberships.beyond:
             return BitMap()
@@ -79,7 +79,7 @@ class StoredUsers:
         return users
 
     def _reaching(self, id: int) -> BitMap:
-        """Users whose closure contains the principal; implied sets spread to their members."""
+        """Users whose closure contains the principal; implied sets are expanded to members."""
         members = self._acting.acting_as(id)
         users = BitMap(members) & self.everyone
         if self._acting.ids[ALL_USERS] in members:
@@ -100,7 +100,7 @@ class Users(Algebra[BitMap, Spot]):
     def __init__(
         self, snapshot: Snapshot, request: Request, stored: StoredUsers | None = None
     ) -> None:
-        """`stored` are the users of the snapshot, where somebody has them already."""
+        """`stored` are the users of the snapshot, if the caller has them already."""
         self._snapshot = snapshot
         self._acting = snapshot.coded.memberships
         self._stored = StoredUsers(self._acting) if stored is None else stored
@@ -168,7 +168,7 @@ class Users(Algebra[BitMap, Spot]):
         return None if kind is None else Principal(*kind)
 
     def denied(self, privilege: str, place: Spot) -> BitMap:
-        """The stored users against whom some DENY of the privilege stands here."""
+        """The stored users to whom some DENY of the privilege applies here."""
         grants = self._snapshot.table.denies(privilege).every
         covering = (grant for grant in grants if self._snapshot.lies_in(place, grant))
         return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in covering))

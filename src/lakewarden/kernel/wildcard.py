@@ -1,8 +1,8 @@
 """Wildcards in names: `*` stands for any run of characters, `?` for exactly one.
 
-Everything else is literal, case included, and there is no way to escape the two. Only
-CDAP's names have wildcards; in every other system both are characters like any other.
-Matching is by hand rather than by regular expression: patterns come from users, and a
+Everything else is literal, case included, and neither can be escaped. Only
+CDAP's names have wildcards; in every other system both are ordinary characters.
+Matching does not use regular expressions: patterns come from users, and a
 pattern must never be able to make matching slow.
 """
 
@@ -17,11 +17,11 @@ def is_pattern(text: str) -> bool:
 def matches(pattern: str, text: str) -> bool:
     """Whether the whole of `text` is of the form `pattern`.
 
-    The pieces between stars are looked for from left to right, each at its first
+    The pieces between stars are searched from left to right, each at its first
     occurrence; an earlier occurrence never leaves less room for the pieces that follow,
     so nothing is ever tried twice. Steps grow with the length of pattern plus text.
 
-    Source: CDAP 5.1, class Authorizable (wildcard grants); linear by rule of our own.
+    Source: CDAP 5.1, class Authorizable (wildcard grants); linear by our own rule.
 
     >>> matches("sales.*", "sales.orders"), matches("ds?", "ds"), matches("S*", "sales")
     (True, False, False)
@@ -43,17 +43,17 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def _fits(piece: str, text: str, at: int) -> bool:
-    """Whether `piece`, free of stars, stands in `text` at `at`; the text must be long enough."""
+    """Whether `piece`, free of stars, matches `text` at `at`; the text must be long enough."""
     if "?" not in piece:
         return text.startswith(piece, at)
     return all(p in ("?", t) for p, t in zip(piece, text[at : at + len(piece)], strict=True))
 
 
 def _find(piece: str, text: str, start: int, end: int) -> int:
-    """Where `piece`, free of stars, first stands wholly inside `text[start:end]`; -1 if nowhere.
+    """The first index where `piece`, free of stars, matches inside `text[start:end]`; -1 if none.
 
-    With `?` in the piece one step per character keeps every beginning of the piece that
-    is still alive as one bit, instead of going back.
+    With `?` in the piece, one step per character keeps every prefix of the piece that
+    still matches as one bit, instead of backtracking.
     """
     if "?" not in piece:
         return text.find(piece, start, end)

@@ -1,7 +1,7 @@
-"""Everything that is stored, as one file, and back into either engine.
+"""Saves the whole store as one file, and restores it into either engine.
 
-The file is a SQLite store with one table more, which says what the others must add up to. A file
-that was changed, or not written to its end, is refused.
+The file is a SQLite store with one additional table, which holds the digest of the others. A
+changed or incomplete file is refused.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _SEAL = sa.Table("backup", sa.MetaData(), sa.Column("digest", sa.Text(), nullabl
 
 
 def save(engine: sa.Engine, path: Path) -> str:
-    """Writes everything, as it is at one moment, into a new file, and returns its digest.
+    """Writes a consistent copy of everything into a new file, and returns its digest.
 
-    Raises `Conflict` where the file is there already, `Unavailable` where it cannot be written.
+    Raises `Conflict` if the file exists, `Unavailable` if it cannot be written.
     """
     with translated_errors(), engine.connect() as connection:
         schemas.check_own(connection)
@@ -63,7 +63,7 @@ def _saved(engine: sa.Engine, path: Path) -> str:
     with _file(path) as target:
         if engine.dialect.name == SQLITE:
             with translated_errors(), target.connect() as copied:
-                schemas.check_own(copied)  # others may have migrated it since
+                schemas.check_own(copied)  # another process may have migrated it since
         else:
             schemas.upgrade(target)
             with (
@@ -79,14 +79,14 @@ def _saved(engine: sa.Engine, path: Path) -> str:
             connection.execute(_SEAL.insert(), {"digest": digest})
         with translated_errors(), target.connect() as connection:
             raw = connection.connection.driver_connection
-            assert raw is not None  # noqa: S101 — INVARIANT: it was just connected
+            assert raw is not None  # noqa: S101 — INVARIANT: the connection is open
             connection.rollback()
-            raw.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
+            raw.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
     return digest
 
 
 def _copy_file(engine: sa.Engine, path: Path) -> None:
-    """SQLite's own way: page by page, as they are at one moment."""
+    """Copies the file with SQLite's backup: page by page, as of one moment."""
     with translated_errors(), engine.connect() as source:
         raw: Any = source.connection.driver_connection
         target = sqlite3.connect(path)
@@ -101,8 +101,8 @@ def _copy_file(engine: sa.Engine, path: Path) -> None:
 def restore(path: Path, url: str) -> str:
     """Restores the file into an empty database, and returns its digest.
 
-    Raises `BadInput` for a file that is no backup or is damaged, `Conflict` for a database that
-    holds something already, `Unavailable` for one that does not answer.
+    Raises `BadInput` for a file that is no backup or is damaged, `Conflict` for a database that is
+    not empty, `Unavailable` for one that does not answer.
     """
     if not path.is_file():
         raise BadInput(f"the backup `{path}` does not exist")
@@ -117,7 +117,7 @@ def restore(path: Path, url: str) -> str:
 
 
 def _checked(engine: sa.Engine, path: Path) -> str:
-    """The digest of the file's rows, found to be the one that was written with them."""
+    """The digest of the file's rows; it must equal the digest that was stored with them."""
     try:
         with translated_errors(), engine.begin() as connection:
             stored = connection.execute(sa.select(_SEAL)).scalar_one()
@@ -131,7 +131,7 @@ def _checked(engine: sa.Engine, path: Path) -> str:
 
 
 def _insert_rows(source: sa.Engine, url: str, digest: str | None) -> None:
-    """`digest` is that of the source's rows, where it is known."""
+    """`digest` is that of the source's rows, if known."""
     target = create(url)
     try:
         schemas.upgrade(target)
@@ -170,12 +170,12 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
 
 
 def _last_given(connection: sa.Connection, table: sa.Table) -> int:
-    """The highest id that the table ever gave; 0 before the first."""
+    """The highest id that the table ever assigned; 0 before the first."""
     if connection.dialect.name == SQLITE:
         query = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :name")
         return int(connection.execute(query, {"name": table.name}).scalar() or 0)
     sequence = connection.execute(_SEQUENCE, {"name": table.name}).scalar_one()
-    # The name of the sequence comes from the database's own catalogue.
+    # The name of the sequence comes from the database's own catalog.
     query = sa.text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")  # noqa: S608
     return int(connection.execute(query).scalar_one())
 
@@ -184,7 +184,7 @@ _SEQUENCE = sa.text("SELECT pg_get_serial_sequence(:name, 'id')")
 
 
 def _set_next_id(connection: sa.Connection, table: sa.Table, last: int) -> None:
-    """The next id that the table gives is higher than `last`."""
+    """Makes the next id of the table higher than `last`."""
     if last == 0:
         return
     named = {"name": table.name, "last": last}
@@ -198,9 +198,9 @@ def _set_next_id(connection: sa.Connection, table: sa.Table, last: int) -> None:
 
 
 def rows_digest(connection: sa.Connection) -> str:
-    """SHA-256 over all rows of all tables that the database has; the same on either engine.
+    """SHA-256 over all rows of all tables in the database; the same on either engine.
 
-    A table's rows come in the order of its primary key, their columns in that of their names.
+    Rows are ordered by the table's primary key, columns by name.
     """
     tables = sa.MetaData()
     tables.reflect(connection, only=lambda name, _: name in _OURS)

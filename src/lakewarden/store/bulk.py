@@ -1,8 +1,8 @@
-"""Many rows at once: inserted, deleted, updated, by keys, on either engine.
+"""Inserts, deletes and updates many rows by key, on either engine.
 
-SQLite takes the rows one after the other in one compiled statement. PostgreSQL takes them as
-arrays, one for each column, so that a statement has as many parameters as columns, however many
-rows there are; new rows it takes as a copy, where they are many.
+SQLite executes one compiled statement for each row in turn. PostgreSQL receives the rows as arrays,
+one per column, so a statement has one parameter per column, no matter how many rows there are. It
+receives many new rows by COPY.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from lakewarden.store.limits import Size
 Row = tuple[Any, ...]
 
 CHUNK_ROWS = 20_000
-"""Rows of one statement on PostgreSQL; bounds what a statement holds in memory."""
+"""Rows per statement on PostgreSQL; limits the memory of a statement."""
 
 COPY_ROWS = 200
-"""From so many rows on, a copy takes a third of the time."""
+"""From this many rows on, COPY takes a third of the time."""
 
 
 class Clash(Enum):
@@ -32,7 +32,7 @@ class Clash(Enum):
     KEEP = "keep"
     REPLACE = "replace"
     ADD = "add"
-    """Adds the last column to what is there."""
+    """Adds the last column to the stored value."""
 
 
 def insert(
@@ -43,9 +43,9 @@ def insert(
     clash: Clash = Clash.REFUSE,
     unique: Sequence[str] = (),
 ) -> None:
-    """Inserts rows; `unique` are the columns by which `clash` knows a row.
+    """Inserts rows; `unique` are the columns by which `clash` identifies a row.
 
-    Where rows are to be replaced, the last of those with one key counts.
+    If rows are replaced, the last of several rows with the same key counts.
     """
     if clash is Clash.REPLACE:
         place = [columns.index(name) for name in unique]
@@ -80,7 +80,7 @@ def _on_clash(table: sa.Table, columns: Sequence[str], clash: Clash, unique: Seq
 def delete(
     connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
 ) -> int:
-    """Deletes what equals one of the rows in `columns`; the number of rows deleted."""
+    """Deletes rows that match one of the rows in `columns`; returns their number."""
     name = table.name
     if _has_arrays(connection):
         where = " AND ".join(f"{name}.{c} = r.{c}" for c in _quoted(columns))
@@ -94,7 +94,7 @@ def delete(
 def measured(
     connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
 ) -> Size:
-    """The number of rows that equal one of the rows in `columns`, and the bytes of their bodies."""
+    """The number of rows that match one of the rows in `columns`, and the bytes of their bodies."""
     distinct = list(dict.fromkeys(rows))
     equal = " AND ".join(f"t.{c} = r.{c}" for c in _quoted(columns))
     if _has_arrays(connection):
@@ -117,9 +117,9 @@ def measured(
 def delete_measured(
     connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
 ) -> Size:
-    """Deletes as `delete` does; the number of rows deleted, and the bytes of their bodies.
+    """Deletes like `delete`; returns the number of deleted rows, and the bytes of their bodies.
 
-    PostgreSQL tells what it deleted, also of a row that another transaction just changed; on
+    PostgreSQL returns what it deleted, even a row that another transaction has just changed; on
     SQLite there is no other writer.
     """
     if not _has_arrays(connection):
@@ -135,7 +135,7 @@ def delete_measured(
 _SIZE = "count(*), coalesce(sum(octet_length(t.body)), 0)"
 _SIZE_OF_TEXT = "count(*), coalesce(sum(length(CAST(t.body AS BLOB))), 0)"
 _MEASURED_ROWS = 200
-"""Rows of one statement on SQLite, which takes so many parameters and no arrays."""
+"""Rows per statement on SQLite, which limits the number of parameters and has no arrays."""
 
 
 def update(
@@ -145,9 +145,10 @@ def update(
     columns: Sequence[str],
     rows: Sequence[Row],
 ) -> int:
-    """Sets the columns `new` where `columns` equal; a row has the new values, then the others.
+    """Sets the columns `new` where `columns` match; a row has the new values, then the old ones.
 
-    Rows count in order: what one renamed, the next may rename again. The number of rows updated.
+    Rows apply in order: a later row may rename what an earlier one renamed. Returns the number of
+    rows updated.
     """
     name = table.name
     if not _has_arrays(connection):
@@ -169,12 +170,11 @@ def update(
     return sum(_in_arrays(connection, sql, part) for part in _apart(rows, *renamed[0]))
 
 
-# The texts of all statements are made of the names of our own tables and columns; every value
-# is bound.
+# SQL texts consist of the names of our own tables and columns; every value is bound.
 
 
 def _apart(rows: Sequence[Row], new: int, old: int) -> Iterator[Sequence[Row]]:
-    """Parts in which no row renames what another one does, or to it: order is then no matter."""
+    """Splits the rows into parts whose order does not matter: no name occurs twice in a part."""
     start = 0
     used: set[object] = set()
     for index, row in enumerate(rows):

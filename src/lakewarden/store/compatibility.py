@@ -1,11 +1,11 @@
-"""Which schemas this release knows, and which stores it may share with other releases.
+"""The schemas that this release knows, and the stores that it may share with other releases.
 
-Servers of two neighbouring releases may share a store while one replaces the other. A change of
-schema is therefore made in steps. An *expanding* one adds what the older release does not ask for:
-it goes on to read and write. A *contracting* one takes away what no release of the neighbours uses
-any more; whoever is older is shut out. Each step says which: `usable_from` in its module is the
-oldest schema whose release may use the store afterwards, and the store keeps the highest so far
-in its counter, which every transaction reads first.
+Servers of two neighbouring releases may share a store while one replaces the other. Therefore a
+schema changes in steps. An *expanding* step adds what the older release does not query: that
+release continues to read and write. A *contracting* step removes what neither of the neighbouring
+releases uses any more; older releases are locked out. Each step declares which it is: `usable_from`
+in its module is the oldest schema whose release may use the store afterwards. The store keeps the
+highest value so far in its counter, which every transaction reads first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakewarden.kernel.errors import Unavailable
 from lakewarden.store.migrations import versions
 
 FIRST = "0014"
-"""The schema since which a store says who may use it, and a connection which release it is of."""
+"""The first schema whose store records who may use it, and whose connections name their release."""
 
 _BEFORE = "0013"
 _APPLICATION = re.compile(r"lakewarden (\S+) schema (\d{4})")
@@ -35,18 +35,18 @@ _CONNECTED = sa.text(
 
 
 WRITERS_LOCK = 0x6C616B66
-"""An advisory lock of PostgreSQL that writes share which do not lock the counter.
+"""A PostgreSQL advisory lock, shared by writes that do not lock the counter.
 
-A step that contracts takes it alone: such a write would else go on after the step.
+A contracting step takes it exclusively: otherwise such a write would continue after the step.
 """
 
 
 class Outgrown(Unavailable):
-    """A newer release took from the store what this one needs."""
+    """A newer release removed from the store what this release needs."""
 
 
 class Connected(NamedTuple):
-    """A process of a release that has the store open, and the schema that the release knows."""
+    """A process that has the store open, its release, and the schema that its release knows."""
 
     release: str
     schema: str
@@ -63,14 +63,14 @@ def known() -> frozenset[str]:
 
 
 def newest() -> str:
-    """The newest of them, which this release makes."""
+    """The newest schema, which this release creates."""
     return max(known())
 
 
 def usable_from(schema: str) -> str:
-    """The oldest schema whose release may use a store that has this one.
+    """The oldest schema whose release may use a store with this schema.
 
-    INVARIANT: a step that does not say is taken for a contracting one.
+    INVARIANT: a step without a declaration counts as contracting.
     """
     found = _BEFORE
     for _, name, _ in pkgutil.iter_modules(versions.__path__):
@@ -81,7 +81,7 @@ def usable_from(schema: str) -> str:
 
 
 def check_usable(needed: str) -> None:
-    """Raises `Outgrown` where a store is usable only from a schema on that is too new for us."""
+    """Raises `Outgrown` if the store requires a schema that is too new for this release."""
     if needed > newest():
         raise Outgrown(
             f"the store requires a release with schema `{needed}` or newer, this one has"
@@ -90,12 +90,12 @@ def check_usable(needed: str) -> None:
 
 
 def application_name() -> str:
-    """What a connection of this release calls itself."""
+    """The application name of this release's connections."""
     return f"lakewarden {__version__} schema {newest()}"
 
 
 def shut_out(connection: sa.Connection, needed: str) -> list[Connected]:
-    """Who has the PostgreSQL store open and could not use it any more; each process once."""
+    """The processes that have the PostgreSQL store open and would be locked out; each once."""
     found = set()
     for name, place in connection.execute(_CONNECTED):
         said = _APPLICATION.fullmatch(name)

@@ -1,7 +1,7 @@
-"""Ends connections to databases that take too long, whatever they wait for.
+"""Ends database connections that take too long, for any reason.
 
-A limit that a database keeps by itself is none where it is frozen or cut off: then nothing comes,
-and a client that waits for an answer waits for ever.
+A limit that the database enforces fails if the database is frozen or cut off: then nothing arrives,
+and a client that waits for a response waits forever.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from threading import Timer
 
 
 class ConnectionLimit:
-    """Has a connection, by the descriptor of its socket, end after so many seconds.
+    """Ends a connection, given by the descriptor of its socket, after so many seconds.
 
-    Whoever reads from it then gets the error of a connection that was lost.
+    A reader then gets the error of a lost connection.
     """
 
     def __init__(self, descriptor: int, seconds: float) -> None:
-        # Of its own: by the time that it ends, the number may be that of something else.
+        # Duplicated: when the limit expires, the descriptor may already belong to something else.
         self._socket = socket.socket(fileno=os.dup(descriptor))
         self._timer = Timer(seconds, self._end)
         self._timer.daemon = True
@@ -30,6 +30,6 @@ class ConnectionLimit:
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """The connection is used no more."""
+        """Cancels the limit; the connection is no longer used."""
         self._timer.cancel()
         self._socket.close()

@@ -1,7 +1,7 @@
-"""Connections to either engine, set up so that a transaction means the same on both.
+"""Connections to either engine, with the same transaction semantics on both.
 
-SQLite: WAL, every commit on the disk before it is told, foreign keys kept. Transactions are
-begun by us, since the driver would begin them only before a first write.
+SQLite: WAL, every commit is on disk before it is acknowledged, foreign keys are enforced. We begin
+transactions ourselves, since the driver would begin them only before a first write.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from lakewarden.service.write_health import Deadlocked, Unwritable
 from lakewarden.store.compatibility import application_name
 
 WAIT_SECONDS = 30
-"""How long a writer waits for another before it gives up."""
+"""How long a writer waits for another one before it gives up."""
 
 CONNECTIONS: Final = 40
-"""How many connections to PostgreSQL a process has at most.
+"""The most connections of a process to PostgreSQL.
 
-Two for each of a server's 16 requests at a time, since some read beside their own transaction,
-and some for what it does by itself. With fewer, requests that each hold one would wait for each
-other's second, and slow ones would keep the look at the newest revision from its own.
+Two for each of a server's 16 concurrent requests, since some read outside their own transaction,
+and some for the server's own work. With fewer, requests that each hold one connection would wait
+for each other's second, and slow requests would delay the query for the newest revision.
 """
 
 _KEPT: Final = 5
-"""How many stay open where nothing needs them."""
+"""The number of idle connections that stay open."""
 
 SQLITE = "sqlite"
 POSTGRES = "postgresql"
@@ -63,15 +63,15 @@ _SETTINGS = (
 """The last three: a writer whose host is gone does not hold the lock for hours."""
 
 _STEPS = 20_000
-"""Instructions of SQLite after which a statement looks whether it was given up: about 1 ms."""
+"""SQLite instructions between two checks for cancellation: about 1 ms."""
 
 _creating = threading.Lock()
 
 
 def create(url: str | sa.URL) -> sa.Engine:
-    """The engine of a store's URL: `sqlite:///FILE` or `postgresql://…`.
+    """The engine for a store's URL: `sqlite:///FILE` or `postgresql://…`.
 
-    Raises `BadInput` for a URL that cannot be one.
+    Raises `BadInput` for an invalid URL.
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == SQLITE:
@@ -111,18 +111,18 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
     @sa.event.listens_for(engine, "do_connect")
     def create_private(*_: object) -> None:
-        """Makes the file readable for this user only; the driver would use the umask.
+        """Creates the file readable for this user only; the driver would use the umask.
 
-        INVARIANT: a file that is there is never opened here. To close it again would take from
-        this process all its locks on it; another process would then believe itself alone,
-        and delete the log into which this one goes on writing.
+        INVARIANT: an existing file is never opened here. Closing it again would release all locks
+        of this process on it. Another process would then consider itself alone, and delete the log
+        to which this process still writes.
         """
-        assert url.database is not None  # noqa: S101 — INVARIANT: `_parsed` saw to it
+        assert url.database is not None  # noqa: S101 — INVARIANT: `_parsed` ensures it
         try:
             with _creating:
                 if not os.path.exists(url.database):
                     os.close(os.open(url.database, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:  # another process was quicker
+        except FileExistsError:  # another process created it first
             return
         except OSError as error:
             raise sqlite3.OperationalError(
@@ -134,7 +134,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         connection.isolation_level = None
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
-        # Asked in the thread that runs the statement, which may have been given up.
+        # The handler runs in the thread of the statement, which may have been cancelled.
         connection.set_progress_handler(is_cancelled, _STEPS)
 
     @sa.event.listens_for(engine, "begin")
@@ -145,7 +145,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
 
 def _postgres(url: sa.URL) -> sa.Engine:
-    from lakewarden.store.stream import Streamed  # psycopg is there where PostgreSQL is used
+    from lakewarden.store.stream import Streamed  # psycopg is installed if PostgreSQL is used
 
     engine = sa.create_engine(
         url,
@@ -168,14 +168,14 @@ def _postgres(url: sa.URL) -> sa.Engine:
 
 
 def exclusive(connection: sa.Connection) -> sa.Connection:
-    """The connection, for a transaction that locks out other writers from its start."""
+    """The connection, for a transaction that locks out other writers from the start."""
     if connection.dialect.name == SQLITE:
         return connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
     return connection
 
 
 def consistent(connection: sa.Connection) -> sa.Connection:
-    """The connection, for a transaction that sees one moment; SQLite's do by themselves."""
+    """The connection, for a transaction with a consistent snapshot; SQLite always has one."""
     if connection.dialect.name == POSTGRES:
         return connection.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -184,16 +184,16 @@ def consistent(connection: sa.Connection) -> sa.Connection:
 
 
 class ConnectionLost(Unavailable):
-    """The connection was found dead; a fresh one may do."""
+    """The connection is dead; a new one may work."""
 
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
     """Translates errors of the database, without SQL, values or passwords.
 
-    `Conflict` for a row that is there already, `ConnectionLost` for a dead connection,
-    `Cancelled` for an interrupted request, `Unwritable` for a disk that is full or read-only,
-    `Deadlocked` for two writes that waited for each other, `Unavailable` for everything else.
+    `Conflict` for a row that already exists, `ConnectionLost` for a dead connection, `Cancelled`
+    for an interrupted request, `Unwritable` for a full or read-only disk, `Deadlocked` for a
+    deadlock of two writes, `Unavailable` for everything else.
     """
     try:
         yield
@@ -218,7 +218,7 @@ _UNWRITABLE = (
     "25006",  # read_only_sql_transaction: a standby
     "58030",  # io_error
 )
-"""Names of SQLite's errors, more exact ones begin alike; codes of PostgreSQL's."""
+"""SQLite error names (more specific ones have the same prefix), and PostgreSQL codes."""
 
 
 _DEADLOCK: Final = "40P01"
@@ -231,7 +231,7 @@ def _is_unwritable(error: object) -> bool:
 
 @contextmanager
 def translated_driver_errors(connection: sa.Connection) -> Iterator[None]:
-    """Errors of the driver, where it is used directly, as SQLAlchemy would raise them."""
+    """Converts errors of a driver that is used directly to SQLAlchemy's."""
     errors = connection.dialect.loaded_dbapi.Error
     driver: Any = connection.connection.driver_connection
     try:
@@ -249,6 +249,6 @@ def translated_driver_errors(connection: sa.Connection) -> Iterator[None]:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """The driver's own words, on one line. Its values are in the lines that follow."""
+    """The driver's own message, on one line. The values are in the lines that follow."""
     text = str(error.orig if isinstance(error, DBAPIError) else error).strip()
     return text.splitlines()[0].lower() if text else type(error).__name__.lower()

@@ -1,8 +1,8 @@
-"""What effects do to the rows.
+"""Applies effects to rows.
 
-An effect is taken apart into operations that each concern one table. Tables do not depend on
-one another, so only the order within a table counts: operations of a kind that follow each
-other there are done as one statement, also when the effects came mixed.
+An effect is split into operations on one table each. Tables do not depend on one another, so only
+the order within a table matters. Consecutive operations of the same kind on a table are executed as
+one statement, even if the effects were interleaved.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def interpret(
 ) -> Size:
     """Applies the effects to the rows of the scope, in order.
 
-    Returns by how much that changed what is kept of the scope in documents and values in time.
+    Returns the change in the stored size of the scope's documents and values in time.
 
-    `texts` are the rows of the effects in the change feed: a document is kept as the same text.
-    Raises `Unknown` for an entity that is not stored where the effect needs it to be.
+    `texts` are the change feed rows of the effects: a document is stored as the same text. Raises
+    `Unknown` for an entity that an effect requires and that is not stored.
     """
     work = _Work()
     for effect, text in zip(effects, texts, strict=True):
@@ -71,7 +71,7 @@ def interpret(
 
 
 class _Work:
-    """Operations by table, in order; those of a kind that follow each other together."""
+    """Operations by table, in order; consecutive ones of the same kind are grouped."""
 
     def __init__(self) -> None:
         self._by_table: dict[str, list[tuple[Operation, list[Row]]]] = {}

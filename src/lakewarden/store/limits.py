@@ -1,4 +1,4 @@
-"""How much a store keeps: of one entity, and of one realm."""
+"""The limits of stored data, per entity and per realm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakewarden.names.canonical import quoted
 
 
 class Size(NamedTuple):
-    """So many documents and values in time, with so many bytes of JSON; of a change, less zero."""
+    """Numbers of documents and values in time, and of their bytes of JSON; of a change, signed."""
 
     documents: int = 0
     bytes: int = 0
@@ -34,9 +34,9 @@ class StoreLimits:
     realm_documents: int | None = None
 
     def check(self, scope: str, stored: Size, change: Size) -> None:
-        """Raises `LimitExceeded` for a change that adds to what is more than allowed with it.
+        """Raises `LimitExceeded` if the change adds data and the result exceeds a limit.
 
-        A realm may hold too much since the limit was lowered: what makes it less is allowed.
+        A realm may exceed a limit that was lowered: changes that reduce its size are allowed.
         """
         limits = {"documents": self.realm_documents, "bytes": self.realm_bytes}
         for unit, limit in limits.items():

@@ -1,7 +1,7 @@
-"""Reads schemas and tables of MySQL and PostgreSQL databases, as they are at the moment.
+"""Reads the current schemas and tables of MySQL and PostgreSQL databases.
 
-One connection per question, gone afterwards; whatever a database answers to a mistake stays
-here. Nothing is ever written.
+Each query has its own connection, which is then closed; the database's error messages stay here.
+Nothing is ever written.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from lakewarden.store.connection_limit import ConnectionLimit
 T = TypeVar("T")
 
 SECONDS: Final = 3
-"""How long connecting, and each answer, may take."""
+"""The time limit for connecting, and for each response."""
 
 LONGEST_SECONDS: Final = 30.0
-"""How long a question may take, with all its answers, where the server keeps no limit."""
+"""The time limit for a whole query, if the database itself enforces none."""
 
 _DRIVERS: Final = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
 
@@ -32,7 +32,7 @@ _SYSTEM: Final = frozenset(
 )
 
 _DATABASE: Final = {"postgresql": "postgres"}
-"""The database to connect to where the address names none."""
+"""The database to connect to if the address names none."""
 
 
 class SqlLive:
@@ -84,7 +84,7 @@ def _column(column: sa.engine.interfaces.ReflectedColumn, dialect: sa.Dialect) -
 
 
 def _spelled(type: sa.types.TypeEngine[object], dialect: sa.Dialect) -> str:
-    """The type as the database writes it, without a character set."""
+    """The type in the database's own syntax, without a character set."""
     try:
         text = type.compile(dialect=dialect)
     except sa.exc.CompileError:
@@ -119,7 +119,7 @@ def _query(source: Source, address: str, ask: Callable[[sa.Inspector], T]) -> T:
 def _connected(
     limits: list[ConnectionLimit], dialect: sa.Dialect, _: object, args: Any, parameters: Any
 ) -> Any:
-    """A connection that ends by itself: its driver waits for ever for a server that is frozen."""
+    """A connection with a time limit: its driver would wait forever for a frozen server."""
     connection: Any = dialect.connect(*args, **parameters)
     limits.append(ConnectionLimit(connection.fileno(), LONGEST_SECONDS))
     return connection

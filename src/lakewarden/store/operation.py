@@ -1,4 +1,4 @@
-"""What is done to the rows of one table, many at once: the operations that effects come to."""
+"""The operations on rows that effects are split into: many rows of one table at once."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Perform = Callable[[sa.Connection, Sequence[Row]], Size | None]
 
 
 class Operation:
-    """Something that is done to many rows of one table.
+    """An operation on many rows of one table.
 
-    `perform` returns by how much that changed what `schema.document_totals` counts, if it did.
+    `perform` returns the change in what `schema.document_totals` counts, if any.
     """
 
     def __init__(self, table: sa.Table, perform: Perform) -> None:
@@ -46,10 +46,9 @@ def _inserting(
 
 
 def _replacing_measured(table: sa.Table, unique: Sequence[str]) -> Operation:
-    """Puts rows of a measured table.
+    """Inserts or replaces rows of a measured table.
 
-    INVARIANT: the write holds the lock, so that nobody changes what is measured here before it
-    is replaced.
+    INVARIANT: the write holds the lock, so nobody changes the rows between measuring and replacing.
     """
     names = [column.name for column in table.c]
     place = [names.index(name) for name in unique]
@@ -66,7 +65,7 @@ def _replacing_measured(table: sa.Table, unique: Sequence[str]) -> Operation:
 
 
 def _deleting(table: sa.Table, *columns: str) -> Operation:
-    """Deletes by the first values of a row, as many as there are columns."""
+    """Deletes by the first values of a row, one for each of the columns."""
 
     def perform(connection: sa.Connection, rows: Sequence[Row]) -> Size | None:
         return _delete(connection, table, columns, [row[: len(columns)] for row in rows])
@@ -177,7 +176,7 @@ def _clear_usage(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 
 def _put_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
-    """Rows are those of the table. The other way round the same link may be stored already."""
+    """Rows are those of the table. The same link may already be stored with its ends swapped."""
     last = {row[:4]: row for row in rows}
     delete(connection, schema.links, _LINK, [(*key[2:], *key[:2]) for key in last])
     columns = [column.name for column in schema.links.c]
@@ -209,7 +208,7 @@ def _relink_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 
 def _linked_realm(connection: sa.Connection, rows: Sequence[Row]) -> str | None:
-    """The realm whose scope all the rows begin with, if anything there is linked."""
+    """The realm of the scope in all rows, if the realm has any link."""
     of, scopes = schema.links.c, schema.scopes.c
     realm = connection.execute(sa.select(scopes.name).where(scopes.id == rows[0][0])).scalar_one()
     ends = [sa.select(column).where(column == realm) for column in (of.one_realm, of.other_realm)]
@@ -245,7 +244,7 @@ DROP_ENTITY = (
     _deleting(schema.credentials, "scope", "entity_key"),
     Operation(schema.links, _unlink_entities),
 )
-"""Relations *to* the entity stay: those that go too come as changes of their own, see
+"""Relations *to* the entity stay: those that end with it arrive as separate changes, see
 `kernel.cascade`."""
 RENAME_ENTITY = (
     Operation(schema.entities, _rename_entities),

@@ -1,4 +1,4 @@
-"""What is stored, read in one transaction."""
+"""Reads the store in one transaction."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from lakewarden.store.limits import Size
 from lakewarden.store.operation import TOKEN_COLUMNS
 
 PAGE_ROWS = 10_000
-"""How many rows are fetched at a time where there may be many."""
+"""The number of rows per fetch for large results."""
 
 FEW = 500
-"""How many keys are asked for in one statement."""
+"""The most keys per statement."""
 
 _SCATTERED = 8 * FEW
-"""So many revisions are looked for by their numbers; of more, all between are read."""
+"""Up to this many revisions are looked up by number; for more, the whole range is read."""
 
 T = TypeVar("T")
 _NOWHERE = -1
@@ -65,7 +65,7 @@ def _token(row: Mapping[str, Any]) -> Token:
 
 
 class SqlReading:
-    """See `Reading`. What it reads belongs to the transaction of its connection."""
+    """See `Reading`. Its results belong to the transaction of its connection."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -74,7 +74,7 @@ class SqlReading:
         check_usable(counter.usable_from)
         self.revision: int = counter.revision
 
-    # What decides
+    # Facts for decisions
 
     def realms(self) -> Sequence[Realm]:
         table, texts = schema.realms, schema.models
@@ -91,7 +91,7 @@ class SqlReading:
                 json.loads(row.settings),
                 frozenset(json.loads(row.deleted)),
                 json.loads(row.spellings),
-                # A text that is gone is one that does not have its digest.
+                # A missing text becomes an empty one, which does not have the digest.
                 ModelText(row.text or "", row.digest) if row.digest else None,
                 read_lookups(json.loads(row.lookups), "store"),
             )
@@ -178,7 +178,7 @@ class SqlReading:
             first = Asset(intern(one_realm), Entity(intern(one_type), one_name))
             yield link(first, Asset(intern(realm), Entity(intern(type), name))), keeper
 
-    # What happened
+    # Change feed and audit trail
 
     def feed(self, after: int, limit: int | None = None) -> Sequence[FeedRow]:
         if after < self._counter().pruned:
@@ -215,7 +215,7 @@ class SqlReading:
         before: tuple[int, int],
     ) -> Sequence[FeedRow]:
         revisions, changes = schema.revisions.c, schema.changes.c
-        # `LIKE` of SQLite takes no notice of case; `replace` does everywhere.
+        # SQLite's `LIKE` ignores case; `replace` is case-sensitive everywhere.
         holds = (sa.func.replace(changes.key, name, "") != changes.key for name in about)
         query = (
             sa.select(
@@ -248,7 +248,7 @@ class SqlReading:
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
         table = schema.audit
         of, wanted = table.c.revision, frozenset(revisions)
-        # COST: each part reads the whole trail, so of many revisions those between come along.
+        # COST: each part reads the whole trail, so for many revisions the whole range is read.
         if len(wanted) > _SCATTERED:
             conditions: Iterable[sa.ColumnElement[bool]] = (of.between(min(wanted), max(wanted)),)
         else:
@@ -263,14 +263,14 @@ class SqlReading:
         ]
 
     def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:
-        """The counts of a realm from a day on: (day, user, operation, entity, count), by day."""
+        """The counts of a realm since a day: (day, user, operation, entity, count), by day."""
         of = schema.usage.c
         columns = (of.day, of.user, of.operation, of.type, of.name, of.count)
         query = sa.select(*columns).where(of.realm == realm, of.day >= since)
         for day, user, operation, type, name, count in self._each(query.order_by(of.day, of.key)):
             yield day, user, operation, Entity(type, name), count
 
-    # What is kept beside
+    # Documents, values, secrets and credentials
 
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
         of = schema.documents.c
@@ -408,7 +408,7 @@ class SqlReading:
                 ids[by_key[bytes(found_key)]] = id
         return ids
 
-    # What is searched
+    # Search
 
     def matching_ids(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
         with translated_errors():
@@ -435,10 +435,10 @@ class SqlReading:
             else:
                 yield from search_engine.names(self._connection, number, ids)
 
-    # How it is read
+    # Queries
 
     def _scope(self, name: str) -> int:
-        """The number of a scope; one that no row has where nothing was ever stored in it."""
+        """The number of a scope; an unused number if nothing was ever stored in it."""
         query = sa.select(schema.scopes.c.id).where(schema.scopes.c.name == name)
         with translated_errors():
             id = self._connection.execute(query).scalar()
@@ -458,18 +458,18 @@ class SqlReading:
         return self._each(sa.select(*columns).where(table.c.scope == scope))
 
     def _each(self, query: sa.Select[Any]) -> Iterator[Any]:
-        """The rows, not all held at once."""
+        """The rows, page by page, not all in memory."""
         for page in self._pages(query):
             yield from page
 
     def _pages(self, query: sa.Select[Any]) -> Iterator[Sequence[Any]]:
-        """The rows, many at a time, as the driver has them: no column of ours needs more."""
+        """The rows in pages, unconverted from the driver: none of our columns needs conversion."""
         options = {"stream_results": True}
         with translated_errors():
             result = self._connection.execute(query, execution_options=options)
         try:
             with translated_errors():
-                rows: Sequence[Any] = result.fetchmany(1)  # it has fetched one, to look at it
+                rows: Sequence[Any] = result.fetchmany(1)  # it has prefetched one, to inspect it
             cursor: Any = result.cursor
             while rows:
                 check()
@@ -481,7 +481,7 @@ class SqlReading:
 
 
 def _entity(named: dict[tuple[str, str], Entity], type: str, name: str) -> Entity:
-    """The one object of the entity in these facts."""
+    """The single object for the entity in these facts."""
     entity = named.get((type, name))
     if entity is None:
         entity = named[(type, name)] = Entity(intern(type), name)

@@ -1,8 +1,8 @@
-"""The tables, as the newest migration leaves them.
+"""The tables, as of the newest migration.
 
-Rows are found by keys: `key.key` of the names they belong to, 20 bytes each. What belongs to a
-realm or a directory says so by the number of its scope. Every text compares byte for byte. An
-`id` is 64 bits, given once and never again, whatever was deleted since.
+Rows are found by keys of 20 bytes: `key.key` of the names that they belong to. Rows of a realm or a
+directory have the number of its scope. All texts compare byte for byte. An `id` has 64 bits, and is
+never reused, even after deletion.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import sqlalchemy as sa
 metadata = sa.MetaData()
 
 Text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-"""Compared byte for byte: SQLite does by itself."""
+"""Compared byte for byte, which is SQLite's default."""
 
 Number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-"""64 bits; SQLite counts up only what it calls INTEGER."""
+"""64 bits; SQLite auto-increments only the type INTEGER."""
 
 Key = sa.LargeBinary()
 
@@ -48,7 +48,7 @@ def _scope(*, primary: bool = False) -> sa.Column[int]:
 
 
 def _clustered(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
-    """A table whose rows SQLite keeps in the order of their key: a scope's lie together."""
+    """A table whose rows SQLite stores in key order: the rows of a scope are adjacent."""
     return sa.Table(name, metadata, *columns, sqlite_with_rowid=False)
 
 
@@ -57,7 +57,7 @@ def _counted(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
 
 
 scopes = _counted("scopes", _id(), _text("name"), sa.UniqueConstraint("name", name="scopes_name"))
-"""Realms by name and directories as `@name`; a row stays when its realm goes."""
+"""Realms by name and directories as `@name`; a row stays when its realm is dropped."""
 
 counter = sa.Table(
     "counter",
@@ -85,11 +85,11 @@ realms = sa.Table(
     sa.Column("digest", Text, nullable=False, server_default=""),
     sa.Column("lookups", Text, nullable=False, server_default="{}"),
 )
-"""`digest` is that of the model's text in `models`; empty for a model that is shipped. `lookups`
-are lookup tables by name, as JSON."""
+"""`digest` is that of the model's text in `models`; empty for a shipped model. `lookups` are lookup
+tables by name, as JSON."""
 
 models = sa.Table("models", metadata, _text("digest", primary=True), _text("text"))
-"""The texts of models that are not shipped. A row stays when no realm has its model any more."""
+"""The texts of models that are not shipped. A row stays when no realm uses its model any more."""
 
 entities = _counted(
     "entities",
@@ -173,7 +173,7 @@ statements = _counted(
     _text("body"),
     sa.UniqueConstraint("scope", "key", name="statements_key"),
 )
-"""`statement` is the id that people gave it, `body` its JSON."""
+"""`statement` is the id that users gave it, `body` its JSON."""
 
 documents = sa.Table(
     "documents",
@@ -209,8 +209,8 @@ document_totals = sa.Table(
     _number("documents"),
     _number("bytes"),
 )
-"""How many rows `documents` and `timeseries` have of a scope, and how many bytes of UTF-8 their
-bodies. A scope without any has no row."""
+"""The number of rows of a scope in `documents` and `timeseries`, and the UTF-8 bytes of their
+bodies. A scope without such rows has no row here."""
 
 MEASURED = (documents, timeseries)
 """The tables whose rows `document_totals` counts."""
@@ -237,7 +237,7 @@ credentials = _clustered(
     _text("value"),
     sa.Column("expires", sa.Double()),
 )
-"""What an entity is known by: see `service.credential`. They are in no change feed."""
+"""The credentials of entities: see `service.credential`. They are in no change feed."""
 
 tokens = sa.Table(
     "tokens",
@@ -270,8 +270,8 @@ links = _clustered(
     _text("keeper"),
     sa.Index("links_other", "other_realm", "other_key"),
 )
-"""Which entities are one asset: see `service.link`. Either end may be the first, until it is
-stored again: a name may have changed."""
+"""Links between entities that are one asset: see `service.link`. A link is stored once; its ends
+may be in either order, which may change when it is stored again after a rename."""
 
 audit = sa.Table(
     "audit",
@@ -291,8 +291,8 @@ revisions = sa.Table(
     _number("write"),
     sa.UniqueConstraint("write", name="revisions_write"),
 )
-"""Which write became which revision. A write is given its revision last, when it holds the lock,
-but puts its rows into the feed before."""
+"""Maps writes to revisions. A write gets its revision last, when it holds the lock, but puts its
+rows into the feed before."""
 
 changes = _clustered(
     "changes",
@@ -319,7 +319,7 @@ usage = sa.Table(
     _number("count"),
     sa.Index("usage_realm", "realm"),
 )
-"""`key` is the key of the day and all that is counted."""
+"""`key` is the key of the day and of everything that is counted."""
 
 attempts = sa.Table(
     "attempts",
@@ -329,10 +329,10 @@ attempts = sa.Table(
     _number("number"),
     sa.Index("attempts_ends", "ends"),
 )
-"""How often something was tried: `key` is the key of what, and counts until `ends`."""
+"""Attempts: `key` is the key of what was tried, and counts until `ends`."""
 
 OF_A_REALM = (
     *(entities, relations, attributes, owners, principals, memberships, statements),
     *(documents, timeseries, secrets, credentials, tokens, realms),
 )
-"""The tables whose rows go when their realm goes."""
+"""The tables whose rows are deleted with their realm."""

@@ -1,9 +1,9 @@
-"""The full text index, on either engine: rows of terms, and what has them.
+"""The full text index, on either engine: entities by their terms.
 
 SQLite keeps it as an FTS5 table, PostgreSQL as text vectors with an inverted index. Neither
-engine's own idea of words is used: what it is given are terms, ready made, and it compares them
-byte for byte (`lakewarden.service.search_terms`). A row bears the id of its entity. The index
-follows from the other tables: it is in no backup, and made anew where one is brought in.
+engine's own tokenizer is used: both receive finished terms, and compare them byte for byte
+(`lakewarden.service.search_terms`). A row has the id of its entity. The index is derived from the
+other tables: no backup contains it, and a restore rebuilds it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from lakewarden.service.search_terms import Term
 from lakewarden.store.engine import POSTGRES, translated_driver_errors
 
 TABLE: Final = "search"
-"""The index. On SQLite it has tables of its own, whose names begin alike."""
+"""The index. On SQLite it has auxiliary tables, whose names have this prefix."""
 
 CHUNK_ROWS: Final = 5_000
 
 ALTERNATIVES: Final = 500
-"""Terms of which one must be there, in one question."""
+"""The most alternative terms per query."""
 
 Clauses = Sequence[Sequence[Term]]
-"""An entity is found that has of every clause one of the terms."""
+"""An entity matches if it has at least one term of every clause."""
 
 _MAKE_SQLITE: Final = (
     f"CREATE VIRTUAL TABLE {TABLE} USING fts5(terms, scope UNINDEXED, name UNINDEXED,"
@@ -57,11 +57,11 @@ _DROP_POSTGRES: Final = (
     " USING unnest(%s::bigint[], %s::bytea[]) AS r(scope, key)"
     f" JOIN entities e ON e.scope = r.scope AND e.key = r.key WHERE {TABLE}.id = e.id"
 )
-# The texts are made of our own names; every value is bound.
+# SQL texts consist of our own names; every value is bound.
 
 
 class Put(NamedTuple):
-    """What an entity is found by from now on; `fresh`: the index has no row of it yet."""
+    """The terms of an entity from now on; `fresh`: the index has no row for it yet."""
 
     scope: int
     key: bytes
@@ -71,18 +71,18 @@ class Put(NamedTuple):
 
 
 def make(connection: sa.Connection) -> None:
-    """Makes the index, with nothing in it."""
+    """Creates the empty index."""
     for sql in _MAKE_POSTGRES if _is_postgres(connection) else _MAKE_SQLITE:
         connection.exec_driver_sql(sql)
 
 
 def unmake(connection: sa.Connection) -> None:
-    """Takes the index away."""
+    """Drops the index."""
     connection.exec_driver_sql(f"DROP TABLE {TABLE}")
 
 
 def put(connection: sa.Connection, rows: Sequence[Put]) -> None:
-    """Keeps the rows, all of one scope; those of entities that are not stored are left out."""
+    """Stores the rows, all of one scope; skips those of entities that are not stored."""
     if _is_postgres(connection):
         _in_arrays(connection, _PUT_POSTGRES, [row[:4] for row in rows])
         return
@@ -100,7 +100,7 @@ def put(connection: sa.Connection, rows: Sequence[Put]) -> None:
 
 
 def _ids(connection: sa.Connection, rows: Sequence[Put]) -> dict[bytes, int]:
-    """The ids of stored entities of one scope by key: looked up one by one they take longer."""
+    """The ids of stored entities of one scope by key, in batches: single lookups take longer."""
     ids: dict[bytes, int] = {}
     for start in range(0, len(rows), ALTERNATIVES):
         part = rows[start : start + ALTERNATIVES]
@@ -112,7 +112,7 @@ def _ids(connection: sa.Connection, rows: Sequence[Put]) -> dict[bytes, int]:
 
 
 def drop(connection: sa.Connection, keys: Sequence[tuple[int, bytes]]) -> None:
-    """Forgets entities that are stored still, by scope and key."""
+    """Removes entities from the index while they are still stored, by scope and key."""
     if _is_postgres(connection):
         _in_arrays(connection, _DROP_POSTGRES, keys)
     elif keys:
@@ -120,7 +120,7 @@ def drop(connection: sa.Connection, keys: Sequence[tuple[int, bytes]]) -> None:
 
 
 def clear(connection: sa.Connection, scope: int) -> None:
-    """Forgets all that is stored in a scope still."""
+    """Removes all entities of a scope from the index while they are still stored."""
     if _is_postgres(connection):
         connection.exec_driver_sql(f"DELETE FROM {TABLE} WHERE scope = %s", (scope,))  # noqa: S608 — our names
         return
@@ -129,10 +129,10 @@ def clear(connection: sa.Connection, scope: int) -> None:
 
 
 def find(connection: sa.Connection, scope: int, clauses: Clauses) -> list[int]:
-    """The ids of what fits, in no order. Nothing fits a clause without terms.
+    """The ids of matches, unordered. Nothing matches a clause without terms.
 
-    Only the last clause may have more terms than `ALTERNATIVES`; an id may then come more than
-    once. On SQLite those of other scopes come along, known by their ids.
+    Only the last clause may have more terms than `ALTERNATIVES`; an id may then occur more than
+    once. On SQLite the result includes ids of other scopes; ids are unique across scopes.
     """
     if not clauses or not all(clauses):
         return []
@@ -152,7 +152,7 @@ def _find(connection: sa.Connection, scope: int, clauses: Clauses) -> list[int]:
 
 
 def names(connection: sa.Connection, scope: int, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """The names that people see of those of the ids that are in the index."""
+    """The display names of those of the ids that are in the index."""
     sql = f"SELECT id, name FROM {TABLE} WHERE scope = %s AND id = ANY(%s)"  # noqa: S608 — our names
     if _is_postgres(connection):
         yield from _rows(connection, sql, (scope, list(ids)))
@@ -165,7 +165,7 @@ def names(connection: sa.Connection, scope: int, ids: Sequence[int]) -> Iterator
 
 
 def all_names(connection: sa.Connection, scope: int) -> Iterator[tuple[int, str]]:
-    """As `names`, of everything in a scope; on SQLite that of other scopes may come along."""
+    """Like `names`, for a whole scope; on SQLite names of other scopes may be included."""
     if _is_postgres(connection):
         sql = f"SELECT id, name FROM {TABLE} WHERE scope = %s"  # noqa: S608 — our names
         yield from _rows(connection, sql, (scope,))
@@ -188,7 +188,7 @@ def _is_postgres(connection: sa.Connection) -> bool:
 
 
 def _rows(connection: sa.Connection, sql: str, bound: tuple[Any, ...]) -> Iterator[Any]:
-    """The rows as the driver has them: there may be a million."""
+    """The rows unconverted from the driver: there may be a million."""
     result = connection.exec_driver_sql(sql, bound)
     cursor: Any = result.cursor
     try:

@@ -1,7 +1,7 @@
-"""What effects do to the full text index, in the transaction in which they are written.
+"""Applies effects to the full text index, in the transaction that writes them.
 
-What goes is forgotten before the other tables change, since its ids are looked up there; what is
-new or different is put in afterwards.
+Removed entities are deleted from the index before the other tables change, since their ids are
+looked up there; new and changed entities are added afterwards.
 
 INVARIANT: the document of an entity is written with the entity or later, never before.
 """
@@ -26,15 +26,15 @@ from lakewarden.store.key import ENTITY, key
 from lakewarden.store.search_engine import Put
 
 FILL_ROWS: Final = 5_000
-"""Entities that are taken up at a time where the index is made anew."""
+"""The number of entities per batch when the index is rebuilt."""
 
 _NAME: Final = object()
 _KEPT: Final = object()
-"""What is known of an entity: nothing but its name, or what the table of documents keeps."""
+"""Of an entity, either only the name is known, or its document is in the table of documents."""
 
 
 class Changed:
-    """The entities whose terms a number of effects change."""
+    """The entities whose terms are changed by a list of effects."""
 
     def __init__(self, scope: int, effects: Iterable[Effect]) -> None:
         self._scope = scope
@@ -82,7 +82,7 @@ class Changed:
             search_engine.clear(connection, self._scope)
 
     def keep(self, connection: sa.Connection) -> None:
-        """Puts in what is new or different; after the other tables changed."""
+        """Adds new and changed entities, after the other tables changed."""
         unchanged = [entity for entity, document in self._known.items() if document is _KEPT]
         documents = _documents(connection, self._scope, unchanged) if unchanged else {}
         rows = []
@@ -98,7 +98,7 @@ _CONCERNED: Final = (EntityAdded, DocumentChanged, EntityDropped, EntityRenamed,
 
 
 def terms_of(entity: Entity, document: Document | None) -> Indexed | None:
-    """What an entity with a document is found by; None: no search shows it."""
+    """The search terms of an entity with a document; None: no search shows it."""
     for terms in _searching():
         if terms.is_searched(entity):
             return terms.terms(entity, document)
@@ -129,7 +129,7 @@ def _documents(
 
 
 def fill(connection: sa.Connection) -> int:
-    """Makes the rows of everything that is stored; the number of them."""
+    """Creates the search rows of everything that is stored; returns their number."""
     of, documents = schema.entities.c, schema.documents.c
     last = count = 0
     while True:

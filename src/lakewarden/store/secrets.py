@@ -1,6 +1,6 @@
 """Secrets at rest: sealed with the first configured key, read with any of them.
 
-To change the key: put the new one first, `rewrap` what is stored, then take the old one away.
+To change the key: put the new one first, `rewrap` the stored secrets, then remove the old one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from lakewarden.store.writing import SqlWriting
 
 
 def new_key() -> str:
-    """A fresh key."""
+    """A new random key."""
     return Fernet.generate_key().decode("ascii")
 
 
 class Keys:
-    """The configured keys, the one to seal with first.
+    """The configured keys; the first one seals.
 
     >>> keys = Keys([new_key()])
     >>> keys.unseal(keys.seal("open sesame"))
@@ -28,7 +28,7 @@ class Keys:
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
-        """Raises `BadInput` for no key at all, or a malformed one, which it does not repeat."""
+        """Raises `BadInput` for no key at all, or a malformed one, which it does not quote."""
         if not keys:
             raise BadInput("expected at least one key for secrets")
         try:
@@ -41,11 +41,11 @@ class Keys:
         return "Keys(…)"
 
     def seal(self, text: str) -> str:
-        """The text, encrypted; another result each time."""
+        """The encrypted text; a different result each time."""
         return self._fernet.encrypt(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
     def unseal(self, sealed: str) -> str:
-        """The text that was sealed; raises `Unavailable` where no key fits."""
+        """The plain text of a sealed one; raises `Unavailable` if no key fits."""
         try:
             opened = self._fernet.decrypt(sealed.encode("utf-8", "replace"))
         except InvalidToken:
@@ -53,7 +53,7 @@ class Keys:
         return opened.decode("utf-8", "surrogatepass")
 
     def rewrapped(self, sealed: str) -> str:
-        """The same secret, sealed with the first key; raises `Unavailable` where no key fits."""
+        """The same secret, sealed with the first key; raises `Unavailable` if no key fits."""
         try:
             return self._fernet.rotate(sealed.encode("utf-8", "replace")).decode("ascii")
         except InvalidToken:
@@ -65,9 +65,9 @@ def _no_key() -> Unavailable:
 
 
 def rewrap(writing: SqlWriting, keys: Keys) -> int:
-    """Seals every stored secret with the first key, as part of a write; how many there were.
+    """Seals every stored secret with the first key, as part of a write; returns their number.
 
-    The change feed keeps what was sealed with the old keys until it is pruned.
+    The change feed keeps secrets sealed with the old keys until it is pruned.
     """
     rows = list(writing.all_secrets())
     for scope, entity, name, sealed in rows:

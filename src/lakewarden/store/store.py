@@ -69,11 +69,11 @@ def open_store(
 ) -> SqlStore:
     """The store at `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`.
 
-    Brings its schema to the newest first; with `upgrade` off, refuses where that would be
-    needed, with `makes` off, where there is none at all. A newer schema is left as it is. What is
-    more than the `limits` allow is refused (`LimitExceeded`). Raises `BadInput` for a URL that
-    cannot be used, and `Unavailable` for a database that does not answer, that a newer release
-    keeps from this one, or that older ones have open which the newest schema would shut out.
+    Migrates its schema to the newest one first. With `upgrade` off, refuses if a migration is
+    needed; with `makes` off, refuses if there is no schema. A newer schema is left as it is. Data
+    that exceeds the `limits` is refused (`LimitExceeded`). Raises `BadInput` for an unusable URL.
+    Raises `Unavailable` for a database that does not answer, that a newer release locks this one
+    out of, or that processes of older releases have open which the newest schema would lock out.
     """
     engine = create(url)
     try:
@@ -97,13 +97,13 @@ class SqlStore:
     def __init__(self, engine: sa.Engine, *, limits: StoreLimits = UNLIMITED) -> None:
         self.engine = engine
         self.seals = UNSEALED
-        """What seals the rows of the audit trail that are written through here."""
+        """Seals the audit rows that are written through this store."""
         self.committed: Callable[[], None] | None = None
-        """Called after every write, when it counts; must not raise."""
+        """Called after every write that is committed; must not raise."""
         self._limits = limits
         self.write_health = WriteHealth()
         is_postgres = engine.dialect.name == POSTGRES
-        # A transaction around one query costs PostgreSQL two more messages each way.
+        # A transaction around a single query costs PostgreSQL two more messages each way.
         self._asking = (
             engine.execution_options(isolation_level="AUTOCOMMIT") if is_postgres else engine
         )
@@ -165,11 +165,11 @@ class SqlStore:
             names = (realm, user, operation, *entity)
             try:
                 check_names(*names)
-            except BadInput:  # who asks may name whomever; the counts of others are no less good
+            except BadInput:  # callers may name any user; the other counts remain valid
                 left_out += count
                 continue
             rows.append((day, key(day, *names), *names, count))
-        rows.sort()  # two processes that add the same rows meet in one order
+        rows.sort()  # a fixed lock order for processes that add the same rows
         with self._changing() as connection:
             insert(connection, schema.usage, _USAGE, rows, Clash.ADD, ("key",))
         return left_out
@@ -177,11 +177,11 @@ class SqlStore:
     def drop_usage(self, before: str, most: int) -> int:
         """See `Store.drop_usage`."""
         of = schema.usage.c
-        # COST: no index has the days; they are looked through before the transaction, which locks.
+        # COST: days have no index; they are searched before the transaction, which locks.
         query = sa.select(of.key).where(of.day < before).limit(most)
         connection, _ = _begun(self.engine, _revision)
         with _closing(connection), translated_errors():
-            # Two processes that remove the same rows meet in one order.
+            # A fixed lock order for processes that remove the same rows.
             rows = sorted((found,) for found in connection.scalars(query))
         if rows:
             with self._changing() as connection:
@@ -190,7 +190,7 @@ class SqlStore:
 
     def try_once(self, counts: Sequence[Count], now: float) -> float | None:
         """See `Store.try_once`."""
-        # Two that try the same at once meet in one order.
+        # A fixed lock order for concurrent tries of the same names.
         ordered = sorted(counts, key=lambda count: key(*count.names))
         with self._changing() as connection:
             connection.execute(schema.attempts.delete().where(schema.attempts.c.ends <= now))
@@ -244,9 +244,9 @@ class SqlStore:
             return ServerAccount(server, name)
 
     def try_to_write(self) -> None:
-        """Writes something of the size of many writes, and takes it away again.
+        """Writes data of the size of many writes, and removes it again.
 
-        Raises `Unwritable` while that fails, and `Unavailable`; what `write_health` says follows.
+        Raises `Unwritable` while that fails, and `Unavailable`; updates `write_health`.
         """
         row = (*(_PROBE, key(_PROBE), "", "", "", ""), secrets.token_hex(_PROBE_BYTES), 0)
         with self._changing() as connection:
@@ -258,7 +258,7 @@ class SqlStore:
     def prune(self, before: int) -> int:
         """Removes the change feed before this revision; returns the number of rows.
 
-        A reader that is older than that gets `FeedGone`, and has to load everything.
+        A reader at an older revision gets `FeedGone`, and must reload everything.
         """
         revisions, changes, counter = schema.revisions, schema.changes, schema.counter
         with self._changing() as connection:
@@ -272,9 +272,9 @@ class SqlStore:
             return pruned.rowcount
 
     def backup(self, path: Path) -> str:
-        """Writes everything, as it is at one moment, into a new file; its digest.
+        """Writes a consistent copy of everything into a new file; returns its digest.
 
-        Others write meanwhile. The file is private; `restore` reads it into either engine.
+        Other writes continue meanwhile. The file is private; `restore` reads it into either engine.
         """
         return backup.save(self.engine, path)
 
@@ -289,7 +289,7 @@ class SqlStore:
 
 @contextmanager
 def _interrupted(connection: sa.Connection) -> Iterator[None]:
-    """Ends a statement of PostgreSQL that is given up; SQLite looks by itself, see `engine`."""
+    """Interrupts a cancelled PostgreSQL statement; SQLite checks for itself, see `engine`."""
     cancellation = current()
     if cancellation is None or connection.dialect.name != POSTGRES:
         yield
@@ -300,7 +300,7 @@ def _interrupted(connection: sa.Connection) -> Iterator[None]:
             yield
     finally:
         if cancellation.is_cancelled:
-            connection.invalidate()  # the interruption may be on its way still
+            connection.invalidate()  # the interruption may still be in transit
 
 
 def _revision(connection: sa.Connection) -> int:
@@ -320,10 +320,10 @@ def _sharing(fresh: sa.Connection) -> sa.Connection:
 
 
 def _begun(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:
-    """A connection, and what was begun on it; a second one where the first was found dead.
+    """A connection and the result of `begin`; retries once if the connection is dead.
 
-    A database that was restarted leaves dead connections in the pool, all of which are given
-    up when the first is found.
+    A restarted database leaves dead connections in the pool; all are discarded when the first one
+    is found.
     """
     try:
         return _begun_once(engine, begin)
@@ -343,7 +343,7 @@ def _begun_once(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple
 
 @contextmanager
 def _closing(connection: sa.Connection) -> Iterator[None]:
-    """Gives the connection back, and with it up what was not committed."""
+    """Returns the connection to the pool, and rolls back uncommitted changes."""
     try:
         yield
     finally:
@@ -353,7 +353,7 @@ def _closing(connection: sa.Connection) -> Iterator[None]:
 def _close(connection: sa.Connection) -> None:
     try:
         connection.close()
-    except SQLAlchemyError:  # it died, and what was not committed with it
+    except SQLAlchemyError:  # it died, and its uncommitted changes with it
         if not connection.closed:
             connection.invalidate()
             connection.close()

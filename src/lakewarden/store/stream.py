@@ -1,4 +1,4 @@
-"""Rows that PostgreSQL streams by page; the cursor may close after the server is gone."""
+"""Rows that PostgreSQL streams in pages; the cursor can be closed after the server is gone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psycopg
 class Streamed(psycopg.ServerCursor[Any]):
     """A server-side cursor that closes even if the server is unreachable.
 
-    The original stays open when the connection breaks on the very call that closes it.
+    The original stays open when the connection breaks during the very call that closes it.
     """
 
     def close(self) -> None:
@@ -20,7 +20,7 @@ class Streamed(psycopg.ServerCursor[Any]):
             psycopg.Cursor.close(self)
 
     def __del__(self, *arguments: Any) -> None:
-        # Of a connection that broke while it was asked nobody closes the cursor.
+        # Nobody closes the cursor of a connection that broke during a query.
         if self.connection.closed:
             psycopg.Cursor.close(self)
         super().__del__(*arguments)

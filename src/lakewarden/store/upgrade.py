@@ -1,7 +1,7 @@
-"""The schema of a database: which one it has, and the way to another.
+"""The schema of a database, and its migration to another one.
 
-A change of schema is one transaction under a lock: several processes may start at once, and one
-that is killed on the way leaves the database as it was.
+A migration is one transaction under a lock: several processes may start at once, and a process that
+is killed during it leaves the database unchanged.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ EMPTY = "base"
 _PAUSE_SECONDS = 0.2
 _LOCK_SECONDS = 30
 _LOCK_NOT_AVAILABLE = "55P03"
-_LOCK = 0x6C616B65  # a number of our own among the advisory locks of the database
+_LOCK = 0x6C616B65  # our number among the advisory locks of the database
 
 
 class InUse(Unavailable):
-    """A change of schema would shut out processes that have the store open."""
+    """A migration would lock out processes that have the store open."""
 
 
 def upgrade(
@@ -50,13 +50,13 @@ def upgrade(
     shares: bool = False,
     force: bool = False,
 ) -> bool:
-    """Migrates the database to a schema, the newest by default; returns whether it had it already.
+    """Migrates the database to a schema, by default the newest; returns whether it already had it.
 
-    With `shares`, a newer one is left as it is where its release says that this one may use it.
-    Raises `Unavailable` where it has one that this release does not know; unless it `makes` the
-    first one, also where there is none. Raises `InUse` while processes of older releases are
-    connected that could not use it afterwards; with `force` they are shut out. Writes
-    of theirs that lock nothing end first; raises `InUse` where one takes too long.
+    With `shares`, a newer schema is left as it is if its release declares that this one may use it.
+    Raises `Unavailable` for a schema that this release does not know and, unless it `makes` the
+    first one, for a database without a schema. Raises `InUse` while processes of older releases are
+    connected that could not use it afterwards; with `force` they are locked out. Their writes that
+    lock nothing end first; raises `InUse` if one takes too long.
     """
     with (
         engines.translated_errors(),
@@ -76,7 +76,8 @@ def upgrade(
             _check_unused(connection, target)
         if before is not None and before >= FIRST and usable_from(target) > before:
             _wait_for_writers(connection)
-        # COST: alembic takes longer to import than a store to open, and most have the newest.
+        # COST: importing alembic takes longer than opening a store, and most have the newest
+        # schema.
         from alembic import command
 
         command.upgrade(_config(connection), to)
@@ -85,10 +86,10 @@ def upgrade(
 
 
 def migrate(url: str, *, wait: float = 0.0, force: bool = False) -> tuple[str | None, str | None]:
-    """Migrates the database at a URL to the newest schema: the schema before, and now.
+    """Migrates the database at a URL to the newest schema; returns the schema before and after.
 
-    Waits that many seconds for processes that it would shut out, or with `force` not at all.
-    Raises `InUse` where they are still connected then, and as `upgrade` does.
+    Waits that many seconds for processes that it would lock out, or with `force` not at all. Raises
+    `InUse` if they are still connected then, and the errors of `upgrade`.
     """
     end = time.monotonic() + wait
     engine = engines.create(url)
@@ -126,7 +127,7 @@ def downgrade(engine: sa.Engine, to: str) -> None:
 
 
 def check(engine: sa.Engine) -> str:
-    """The schema of the database; raises `Unavailable` unless this release may use it as it is."""
+    """The schema of the database; raises `Unavailable` unless this release may use it unchanged."""
     with engines.translated_errors(), engine.connect() as connection, connection.begin():
         stored = _check_known(connection, shares=True)
     if stored is None or stored < newest():
@@ -138,12 +139,12 @@ def check(engine: sa.Engine) -> str:
 
 
 def check_own(connection: sa.Connection) -> None:
-    """Raises `Unavailable` where the database has a schema that this release does not know."""
+    """Raises `Unavailable` if this release does not know the database's schema."""
     _check_known(connection)
 
 
 def current(connection: sa.Connection) -> str | None:
-    """The schema that the database has; None before the first."""
+    """The schema of the database; None before the first migration."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     version: str | None = connection.exec_driver_sql(
@@ -177,7 +178,7 @@ def _check_unused(connection: sa.Connection, target: str) -> None:
 
 
 def _wait_for_writers(connection: sa.Connection) -> None:
-    """Waits for each write that does not lock the counter, and lets none begin until the end."""
+    """Waits for writes that do not lock the counter, and blocks new ones until the end."""
     if connection.dialect.name != engines.POSTGRES:
         return
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'")
@@ -191,7 +192,7 @@ def _wait_for_writers(connection: sa.Connection) -> None:
 
 
 def _keep_usable_from(connection: sa.Connection) -> None:
-    """Keeps in the store who may use it; each transaction of an older release looks."""
+    """Records in the store who may use it; each transaction of an older release checks this."""
     stored = current(connection)
     if stored is not None and stored >= FIRST:
         connection.execute(schema.counter.update(), {"usable_from": usable_from(stored)})

@@ -1,4 +1,4 @@
-"""One transaction that writes: rows, feed, audit trail and revision together, or nothing."""
+"""A transaction that writes rows, feed, audit trail and revision together, or nothing."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from lakewarden.store.limits import UNLIMITED, Size, StoreLimits
 from lakewarden.store.reading import SqlReading
 
 CHUNK_EFFECTS = 100_000
-"""How many effects are held as rows at a time."""
+"""The most effects that are held as rows at a time."""
 
 _WIDEST = 4
-"""Most bytes that one character takes."""
+"""The most bytes of one character."""
 
 _FEED = ("write", "seq", "scope", "kind", "key", "op", "row")
 _OF_ENTITY = ("scope", "entity_key", "kind")
@@ -41,10 +41,10 @@ _AUDIT = ("seq", "revision", "body", "digest", "seal")
 class SqlWriting(SqlReading):
     """See `Writing`.
 
-    A write that locks late on SQLite locks with its first change, for there is one writer at a
-    time; on PostgreSQL it holds nobody up before `lock`. What such a write read before is not
-    of one moment. A document or a value in time locks there as well: what it replaces is measured,
-    and has to stay as it is until then.
+    A late-locking write takes SQLite's lock with its first change, since SQLite has one writer at a
+    time; on PostgreSQL it blocks nobody before `lock`. Its earlier reads are not a consistent
+    snapshot. A document or a value in time also locks on PostgreSQL: the row that it replaces is
+    measured, and must not change before the replacement.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SqlWriting(SqlReading):
         if not self._is_locked:
             with translated_errors():
                 if self._is_on_sqlite and self._is_late:
-                    self._connection.rollback()  # from reading one cannot turn to writing
+                    self._connection.rollback()  # a read transaction cannot become a writing one
                     exclusive(self._connection)
                 counter = self._counted(sa.select(schema.counter).with_for_update())
             self.revision = counter.revision
@@ -98,7 +98,7 @@ class SqlWriting(SqlReading):
         return interpret(self._connection, scope, effects, [row.row for row in texts])
 
     def _check_sizes(self, effects: Sequence[Effect], texts: Sequence[Encoded]) -> None:
-        """Refuses a document that is too large, before anything is written of it."""
+        """Refuses a document that is too large, before any of it is written."""
         limit = self._limits.document_bytes
         if limit is None:
             return
@@ -190,7 +190,7 @@ class SqlWriting(SqlReading):
         return Head(rows[-1].seq, rows[-1].digest)
 
     def _seal_event(self, head: Head, events: Sequence[AuditEvent]) -> list[AuditEvent]:
-        """The event of a change of keys: the previous row has another seal key, or none."""
+        """The event of a seal key change: the previous row has another seal key, or none."""
         if not self._seals or not head.seq:
             return []
         query = sa.select(schema.audit.c.seal).where(schema.audit.c.seq == head.seq)
@@ -225,5 +225,5 @@ class SqlWriting(SqlReading):
 
 
 def _is_put(effect: Effect) -> bool:
-    """Whether it puts something that `schema.document_totals` counts."""
+    """Whether it adds data that `schema.document_totals` counts."""
     return isinstance(effect, (DocumentChanged, ValueChanged)) and effect.body is not None

@@ -1,10 +1,10 @@
-"""What Alembic runs around the steps: they happen in the transaction of the connection given."""
+"""Alembic's environment: runs the steps in the transaction of the given connection."""
 
 from __future__ import annotations
 
 from alembic import context
 
-config = getattr(context, "config", None)  # there only while Alembic runs this
+config = getattr(context, "config", None)  # exists only while Alembic runs this
 if config is not None:
     context.configure(connection=config.attributes["connection"])
     with context.begin_transaction():

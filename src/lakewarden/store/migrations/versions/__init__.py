@@ -1,1 +1,1 @@
-"""One module for each step; it says what the tables were then, and is never changed again."""
+"""One module per step; it defines the tables of its time, and is never changed again."""

@@ -1,1 +1,1 @@
-"""Where the pipeline's files are: all that is read and written goes through this room."""
+"""File access of the pipeline: all reads and writes go through this package."""

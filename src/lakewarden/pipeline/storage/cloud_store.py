@@ -1,8 +1,8 @@
-"""Objects of S3, Google Cloud Storage and Azure, by obstore.
+"""Objects of S3, Google Cloud Storage and Azure, through obstore.
 
-Addresses, credentials and endpoints come from each store's usual environment variables, as
-`AWS_ACCESS_KEY_ID`, `AWS_REGION` and `AWS_ENDPOINT_URL`. What a store refuses, or does not answer,
-is `Unavailable`: only the store's own "not found" means that an object is missing.
+Addresses, credentials and endpoints come from each store's usual environment variables, such as
+`AWS_ACCESS_KEY_ID`, `AWS_REGION` and `AWS_ENDPOINT_URL`. A request that a store refuses or does not
+answer raises `Unavailable`: only the store's own "not found" means that an object is missing.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _SECONDS: Final = 30
-"""How long one request may take."""
+"""Timeout of one request."""
 
 _RETRY: Final = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
 _DELETED_AT_ONCE: Final = 1_000
 _ADDRESS: Final = re.compile(r"\bhttps?://\S+")
 _QUOTED: Final = re.compile(r'\bstring "(?:[^"\\]|\\.)*"')
-"""What a file of credentials says where it should say something else."""
+"""A string that a credentials file has in place of another value, as errors quote it."""
 
 _ENDPOINTS: Final = {
     "s3": ("AWS_ENDPOINT_URL",),
     "gs": ("GOOGLE_BASE_URL",),
     "abfss": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
 }
-"""The variables that say where another server than the store's own is, by scheme."""
+"""The variables with the address of a server other than the store's own, by scheme."""
 
 _WITH_FOLDERS: Final = "abfss:"
-"""Where folders may be there without files: in accounts of Azure with a hierarchical namespace."""
+"""Where empty folders may exist: Azure accounts with a hierarchical namespace."""
 
 _NO_BUCKET: Final = re.compile(r"\blist request: Error performing GET .* 404 Not Found\b")
 _REFUSALS: Final = ("401 Unauthorized", "403 Forbidden")
@@ -51,7 +51,7 @@ _REFUSALS: Final = ("401 Unauthorized", "403 Forbidden")
 def cloud_store(root: str) -> ObjectStore:
     """The store of a root such as `s3://bucket`.
 
-    Raises `BadInput` for one that is none, `Unavailable` without the library of stores.
+    Raises `BadInput` for a malformed root, `Unavailable` if the library is not installed.
     """
     try:
         from obstore.exceptions import BaseError
@@ -67,7 +67,7 @@ def cloud_store(root: str) -> ObjectStore:
 
 
 def is_plain(root: str) -> bool:
-    """Whether the server of a root is one that was configured to be asked without TLS."""
+    """Whether the server of a root is configured to be reached without TLS."""
     names = _ENDPOINTS[root.partition(":")[0]]
     return any(environ.get(name, "").startswith("http://") for name in names)
 
@@ -86,7 +86,7 @@ class _CloudStore:
         with self._in_bucket():
             found = self._ask(key, lambda: _obstore().list_with_delimiter(self._store, key))
         folders = {_last(one): None for one in found["common_prefixes"] if self._has_files(one)}
-        # Consoles mark a folder by an object of its name.
+        # Consoles mark a folder with an object of its name.
         files = (one for one in found["objects"] if one["path"] != key)
         objects = {_last(one["path"]): one["size"] for one in files}
         return sorted((objects | folders).items())
@@ -125,7 +125,7 @@ class _CloudStore:
                 return self._on_condition(key, put)
         try:
             return self._on_condition(key, put)
-        except FileNotFoundError:  # as S3 says it, where others say that the condition fails
+        except FileNotFoundError:  # S3's answer; other stores report a failed condition
             raise self._conflict(key) from None
 
     def copy(self, source: str, target: str) -> None:
@@ -135,7 +135,7 @@ class _CloudStore:
         while some := list(islice(keys, _DELETED_AT_ONCE)):
             try:
                 self._ask(some[0], partial(_obstore().delete, self._store, some))
-            except FileNotFoundError:  # somebody else was faster: one by one, then
+            except FileNotFoundError:  # another process deleted one; retry one by one
                 for key in some:
                     self._delete_one(key)
 
@@ -152,7 +152,7 @@ class _CloudStore:
             self._delete_folders(folders)
 
     def sweep(self, key: str) -> None:
-        """Nothing: an object is put in one request."""
+        """Does nothing: an object is put in one request."""
 
     def _has_files(self, folder: str) -> bool:
         if not self._root.startswith(_WITH_FOLDERS):
@@ -160,7 +160,7 @@ class _CloudStore:
         return next(self.below(folder.rstrip("/")), None) is not None
 
     def _delete_folders(self, folders: Iterable[str]) -> None:
-        """Deletes what folders are empty, the deepest first; one that is not, the store keeps."""
+        """Deletes the empty folders, the deepest first; the store keeps those with files."""
         for folder in sorted(folders, key=lambda name: (-name.count("/"), name)):
             try:
                 self._ask(folder, partial(_obstore().delete, self._store, folder))
@@ -189,7 +189,7 @@ class _CloudStore:
 
     @contextmanager
     def _in_bucket(self) -> Iterator[None]:
-        """For requests of which a store says "not found" only where there is no bucket."""
+        """For requests whose "not found" can only mean that the bucket is missing."""
         try:
             yield
         except FileNotFoundError:
@@ -229,7 +229,7 @@ def _tag(found: Any) -> Tag:
 
 
 def _without_markers(stats: Iterable[Stat]) -> Iterator[Stat]:
-    """All but the empty objects by which consoles mark a folder; they come before its files."""
+    """All but the empty objects with which consoles mark a folder; they precede its files."""
     marker: Stat | None = None
     for stat in stats:
         if marker is not None and not stat.key.startswith(f"{marker.key}/"):
@@ -242,7 +242,7 @@ def _without_markers(stats: Iterable[Stat]) -> Iterator[Stat]:
 
 
 def _folders_of(key: str, top: str) -> Iterator[str]:
-    """The folders around an object, from the one that it is in up to `top`."""
+    """The folders that contain an object, from the innermost up to `top`."""
     while (key := key.rpartition("/")[0]) and key.startswith(top):
         yield key
 
@@ -261,5 +261,5 @@ def _reason(error: BaseException, place: str) -> str:
 
 
 def without_addresses(text: str, place: str) -> str:
-    """A text with `place` instead of addresses of the web, which may hold a signature."""
+    """A text with `place` in place of web addresses, which may contain a signature."""
     return _ADDRESS.sub(place, text)

@@ -1,4 +1,4 @@
-"""Folders of Parquet as one table each, of which a query reads what it needs."""
+"""Folders of Parquet files as tables; a query reads only the parts it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def dataset(folder: Location) -> ds.Dataset:
     """The files of a folder as one table."""
-    import pyarrow.dataset as ds  # which imports pandas, and a server reads indexes without
+    import pyarrow.dataset as ds  # imports pandas, which a server does not need
 
     if not isinstance(folder, RemotePath):
         return ds.dataset(folder, format="parquet")

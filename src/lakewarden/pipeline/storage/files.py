@@ -1,4 +1,4 @@
-"""What is done with files beyond what a `Location` does itself."""
+"""File operations that a `Location` does not have itself."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CHUNK: Final = 1 << 20
 
 
 def write_whole(file: Location, text: str) -> None:
-    """Writes a file in one step: it is there whole, or not at all."""
+    """Writes a file atomically: a reader finds the complete file or none."""
     if isinstance(file, RemotePath):
         file.write_text(text, "utf-8")
         return
-    # Spark passes over what begins with a dot, so it never sees half a file.
+    # Spark ignores names that begin with a dot, so it never sees half a file.
     new = file.with_name(f".{file.name}-{os.getpid()}")
     try:
         with new.open("w", encoding="utf-8") as out:
@@ -35,7 +35,7 @@ def write_whole(file: Location, text: str) -> None:
 
 
 def switch_link(link: Location, target: str) -> None:
-    """Makes a link lead to `target`, in one step; where there are no links, nothing is done."""
+    """Makes a link lead to `target`, atomically; does nothing where links are not supported."""
     if isinstance(link, RemotePath):
         return
     if link.is_symlink() and os.readlink(link) == target:
@@ -45,12 +45,12 @@ def switch_link(link: Location, target: str) -> None:
     try:
         new.symlink_to(target)
         new.replace(link)
-    except OSError:  # no links here, or a file of somebody else
+    except OSError:  # no support for links, or another user's file
         new.unlink(missing_ok=True)
 
 
 def remove_tree(folder: Location, *, ignore_errors: bool = False) -> None:
-    """Removes a folder with all that is in it."""
+    """Removes a folder and everything in it."""
     if isinstance(folder, RemotePath):
         folder.store.delete_below(folder.key)
         return
@@ -58,7 +58,7 @@ def remove_tree(folder: Location, *, ignore_errors: bool = False) -> None:
 
 
 def copy_tree(source: Location, target: Location) -> None:
-    """Copies a folder with all that is in it."""
+    """Copies a folder and everything in it."""
     if isinstance(source, Path) and isinstance(target, Path):
         shutil.copytree(source, target, dirs_exist_ok=True)
         return
@@ -70,7 +70,7 @@ def copy_tree(source: Location, target: Location) -> None:
 
 @contextmanager
 def here(place: Location) -> Iterator[Path]:
-    """A folder of this machine with what is in the place, if need be a copy for the block."""
+    """A local folder with the files of the place; a temporary copy if the place is remote."""
     if isinstance(place, Path):
         yield place
         return
@@ -81,7 +81,7 @@ def here(place: Location) -> Iterator[Path]:
 
 @contextmanager
 def made_here(place: Location) -> Iterator[Path]:
-    """A folder of this machine whose files are in the place when the block has ended."""
+    """A local folder whose files are copied to the place at the end of the block."""
     if isinstance(place, Path):
         yield place
         return
@@ -104,18 +104,18 @@ def copy_file(source: Location, target: Location) -> None:
 
 
 def link_or_copy(source: Location, target: Location) -> None:
-    """The same file under a second name, or a copy of it: neither changes any more."""
+    """A hard link to the file, or a copy of it: neither is modified later."""
     if isinstance(source, Path) and isinstance(target, Path):
         try:
             os.link(source, target)
             return
-        except OSError:  # a file system that has no links
+        except OSError:  # a file system without links
             pass
     copy_file(source, target)
 
 
 def files_below(folder: Location) -> Iterator[Location]:
-    """Every file in the folder and below it, in the order of their places."""
+    """Every file below the folder, ordered by path."""
     if isinstance(folder, RemotePath):
         yield from sorted(folder.files_below())
     else:
@@ -123,12 +123,12 @@ def files_below(folder: Location) -> Iterator[Location]:
 
 
 def entries(folder: Location) -> list[Location]:
-    """What is right in the folder, by name; nothing where there is no folder."""
+    """The direct children of the folder, by name; empty if there is no folder."""
     return sorted(folder.glob("*"), key=_name)
 
 
 def parquet_files(folder: Location) -> list[Location]:
-    """The files of Parquet right in the folder, by name; none where there is no folder."""
+    """The Parquet files directly in the folder, by name; empty if there is no folder."""
     return sorted(folder.glob("*.parquet"), key=_name)
 
 
@@ -137,14 +137,14 @@ def _name(file: Location) -> str:
 
 
 def name_below(folder: Location, file: Location) -> str:
-    """What a file is called that is in the folder or below it."""
+    """The path of a file relative to a folder that contains it."""
     if isinstance(folder, RemotePath):
         return file.as_posix().removeprefix(folder.as_posix()).lstrip("/")
     return PurePath(str(file)).relative_to(folder).as_posix()
 
 
 def sha256_of_file(file: Location) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal. Raises `OSError` for one that is missing."""
+    """The SHA-256 of a file's bytes, in hexadecimal. Raises `OSError` for a missing file."""
     hasher = hashlib.sha256()
     with file.open("rb") as content:
         while chunk := content.read(_CHUNK):
@@ -153,15 +153,15 @@ def sha256_of_file(file: Location) -> str:
 
 
 def size_of(file: Location) -> int:
-    """The bytes of a file."""
+    """The size of a file in bytes."""
     return file.stat().size if isinstance(file, RemotePath) else file.stat().st_size
 
 
 def modified_at(file: Location) -> float:
-    """When a file was written, in seconds."""
+    """The modification time of a file, in seconds."""
     return file.stat().modified if isinstance(file, RemotePath) else file.stat().st_mtime
 
 
 def identity_of(file: Location) -> int | str:
-    """Two names of one file, see `link_or_copy`, have the same; files that differ another one."""
+    """An identity that links to one file share, see `link_or_copy`; different files differ."""
     return file.stat().tag.e_tag if isinstance(file, RemotePath) else file.stat().st_ino

@@ -1,21 +1,21 @@
-"""Files of HDFS, by hdfs-native, which speaks its protocol without Java.
+"""Files of HDFS, through hdfs-native, which implements its protocol without Java.
 
-A NameNode renames in one step, and that is all it offers for a commit: there is no put on a
-condition. Each file is written under a hidden name beside its own, `.NAME.TOKEN.new`, and renamed
-when it is whole. A rename that does not overwrite makes it an error that a file is there already.
+The only atomic operation for a commit that a NameNode offers is a rename: there is no conditional
+put. Each file is written under a hidden name beside its own, `.NAME.TOKEN.new`, and renamed when it
+is complete. A rename without overwriting fails if the file already exists.
 
-A put on the condition of a tag (`put_if`), of a file F:
+A conditional put (`put_if`) of a file F with a tag:
 
 1. The content is written to `.F.TOKEN.new/TOKEN`.
-2. That folder is renamed to `.F.switch`, which is not overwritten: one writer at a time has it.
-3. F is asked for its tag again. Who has `.F.switch` while F has the tag of the condition may go on.
+2. That folder is renamed to `.F.switch` without overwriting: one writer at a time holds it.
+3. The tag of F is read again. A writer that holds `.F.switch` while F has the expected tag goes on.
 4. `.F.switch/TOKEN` is renamed onto F, which is overwritten: the commit.
-5. `.F.switch` is removed, which is empty.
+5. `.F.switch`, now empty, is removed.
 
-Readers read F alone, so they see what was there before or after the fourth step. A writer that
-finds `.F.switch` taken, while F has the tag that it expects, takes it away: the other writer is
-dead, or its fourth step fails from then on, since what it would rename is gone. So nobody waits for
-a dead writer, no clock decides, and of writers with the same condition one commits.
+Readers read only F, so they see the content before or after the fourth step. If a writer finds
+`.F.switch` taken while F has the expected tag, it moves `.F.switch` away: the other writer is dead,
+or its fourth step will fail, because the file that it would rename is gone. So no writer waits for
+a dead one, no clock decides, and of writers with the same condition one commits.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _SECONDS: Final = 60.0
-"""How long one request may take; the client itself tries for minutes, or waits for ever."""
+"""Timeout of one request; the client itself retries for minutes, or waits forever."""
 
 _ABANDONED: Final = 3_600.0
-"""Seconds after which a hidden file is of a dead writer. A live one would end with an error."""
+"""Seconds after which a hidden file belongs to a dead writer. A live one would get an error."""
 
 _CHUNK: Final = 1 << 23
 _AT_ONCE: Final = 200
@@ -58,7 +58,7 @@ _RPC: Final = re.compile(r'RPCError\("(?P<kind>[^"]*)", "(?P<said>.*)', re.DOTAL
 def hdfs_store(root: str) -> ObjectStore:
     """The file system of a root such as `hdfs://namenode:8020`.
 
-    Raises `BadInput` for one that is none, `Unavailable` without the library of HDFS.
+    Raises `BadInput` for a malformed root, `Unavailable` if the HDFS library is not installed.
     """
     try:
         from hdfs_native import Client
@@ -72,7 +72,7 @@ def hdfs_store(root: str) -> ObjectStore:
 
 
 class _HdfsStore:
-    """See `ObjectStore`. Folders without a file below them are as good as missing."""
+    """See `ObjectStore`. Folders without a file below them are treated as missing."""
 
     def __init__(self, root: str, client: Client) -> None:
         self._root = root
@@ -93,7 +93,7 @@ class _HdfsStore:
         return sorted(found)
 
     def below(self, key: str) -> Iterator[Stat]:
-        # A folder at a time: one that is removed meanwhile cuts off no others.
+        # One folder at a time: if one is removed meanwhile, the others are still listed.
         for status in self._statuses(key):
             if status.isdir:
                 yield from self.below(_key(status))
@@ -110,12 +110,12 @@ class _HdfsStore:
     def read_range(self, key: str, start: int, length: int, tag: Tag) -> bytes:
         try:
             with self._errors(key):
-                # Its blocks are those of one content; which one, is asked after it was opened.
+                # The blocks belong to one content; the tag is checked after opening.
                 reader = _answer(self._client.read, _path(key))
                 self._check(key, tag)
                 return b"".join(_parts(reader, start, min(start + length, len(reader))))
         except Unavailable:
-            # Blocks of what was overwritten are removed under its readers.
+            # Blocks of an overwritten file are removed while readers still use them.
             with self._errors(key):
                 self._check(key, tag)
             raise
@@ -160,7 +160,7 @@ class _HdfsStore:
         return _to_stat(status)
 
     def _check(self, key: str, tag: Tag) -> None:
-        """Raises `Conflict` when the file is another one than had the tag."""
+        """Raises `Conflict` if the file no longer has the tag."""
         try:
             now = self._stat(key)
         except FileNotFoundError:
@@ -178,17 +178,17 @@ class _HdfsStore:
             written = self._tag_of(new, key)
             try:
                 _answer(self._client.rename, new, _path(key), overwrite)
-            except FileNotFoundError:  # the answer to a rename was lost, and it was tried again
+            except FileNotFoundError:  # the response was lost, and the rename retried
                 raise self._conflict(key) from None
         except TimeoutError:
-            raise  # nothing more is asked of a server that does not answer
+            raise  # send nothing more to a server that does not answer
         except BaseException:
             self._forget(new)
             raise
         return written
 
     def _tag_of(self, path: str, key: str) -> Tag:
-        """The tag of what was written, once it is renamed to `key`."""
+        """The tag of a written file after its rename to `key`."""
         return _to_tag(_answer(self._client.get_file_info, path), key)
 
     def _write(self, path: str, chunks: Iterable[bytes]) -> None:
@@ -198,13 +198,13 @@ class _HdfsStore:
         _answer(writer.close)
 
     def _forget(self, path: str) -> None:
-        """Removes what will not be used; if that fails, it stays hidden."""
+        """Removes a file that will not be used; if that fails, it stays hidden."""
         with suppress(RuntimeError, OSError):
             _answer(self._client.delete, path, True)
 
     def _switch(self, key: str, content: bytes | mmap, tag: Tag) -> Tag:
-        """See the module: what is numbered there is done here."""
-        self._check(key, tag)  # a writer that cannot win takes nothing away from others
+        """Does the numbered steps of the module docstring."""
+        self._check(key, tag)  # a writer that cannot win must not disturb others
         token = uuid4().hex
         new, switch = _hidden(key, token), _beside(key, _SWITCH)
         try:
@@ -214,10 +214,10 @@ class _HdfsStore:
             self._check(key, tag)
             try:
                 _answer(self._client.rename, f"{switch}/{token}", _path(key), True)
-            except FileNotFoundError:  # another writer took the switch away
+            except FileNotFoundError:  # another writer moved the switch away
                 raise self._conflict(key) from None
         except TimeoutError:
-            raise  # nothing more is asked of a server that does not answer
+            raise  # send nothing more to a server that does not answer
         except BaseException:
             self._leave(new, switch, token)
             raise
@@ -230,24 +230,24 @@ class _HdfsStore:
                 _answer(self._client.rename, new, switch, False)
             except FileExistsError:
                 taken_away = _hidden(key, uuid4().hex)
-                with suppress(FileNotFoundError):  # just done
+                with suppress(FileNotFoundError):  # its writer has just finished
                     _answer(self._client.rename, switch, taken_away, False)
                     self._forget(taken_away)
-            except FileNotFoundError:  # the answer to a rename was lost; the next step tells
+            except FileNotFoundError:  # the response was lost; the next step decides
                 return
             else:
                 return
         raise self._conflict(key)
 
     def _leave(self, new: str, switch: str, token: str) -> None:
-        """Removes what a writer has made for its switch."""
+        """Removes the files that a writer has made for its switch."""
         self._forget(new)
         self._forget(f"{switch}/{token}")
-        with suppress(RuntimeError, OSError):  # not empty: of another writer
+        with suppress(RuntimeError, OSError):  # not empty: another writer's
             _answer(self._client.delete, switch, False)
 
     def _statuses(self, key: str, *, hidden: bool = False) -> Iterator[FileStatus]:
-        """What is right below a key: what is put, or only what is hidden."""
+        """The direct children of a key: the regular files, or only the hidden ones."""
         path = _path(key)
         with self._errors(key):
             found = self._client.list_status(path)
@@ -259,7 +259,7 @@ class _HdfsStore:
                 return
             for status in statuses:
                 is_hidden = _HIDDEN.fullmatch(_name(status.path)) is not None
-                if status.path != path and is_hidden == hidden:  # a file lists itself
+                if status.path != path and is_hidden == hidden:  # a file's listing contains itself
                     yield status
             if len(statuses) < _AT_ONCE:
                 return
@@ -278,14 +278,15 @@ class _HdfsStore:
 
 
 def _answer(request: Callable[..., Answer], *words: object) -> Answer:
-    """What a request returns. Raises `TimeoutError` when it takes too long, and lets it be."""
+    """The result of a request. Raises `TimeoutError` if it takes too long, and abandons it."""
     answer: Future[Answer] = Future()
 
     def ask() -> None:
         try:
             answer.set_result(request(*words))
-        # A panic of the client's Rust is no `Exception`, and without an answer nobody would wake.
-        except BaseException as error:  # noqa: BLE001 — it is raised where it is waited for
+        # A panic of the client's Rust is no `Exception`; without a result the caller would time
+        # out.
+        except BaseException as error:  # noqa: BLE001 — raised again in the waiting thread
             is_panic = not isinstance(error, Exception)
             answer.set_exception(RuntimeError(str(error)) if is_panic else error)
 
@@ -329,7 +330,7 @@ def _to_stat(status: FileStatus) -> Stat:
 
 
 def _to_tag(status: FileStatus, key: str) -> Tag:
-    # The place is in the tag: elsewhere a file of the same size and millisecond is another one.
+    # The tag includes the path: another file may have the same size and millisecond.
     place = sha256(key.encode()).hexdigest()[:12]
     return Tag(f"{status.modification_time:x}-{status.length:x}-{place}")
 
@@ -343,7 +344,7 @@ def _chunks(content: bytes | mmap | IO[bytes]) -> Iterator[bytes]:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of an error; a NameNode sends its stack, too."""
+    """The first line of an error; a NameNode also sends its stack."""
     text = str(error) or type(error).__name__
     if found := _RPC.match(text):
         text = found["said"].replace('\\"', '"').replace("\\n", "\n").removesuffix('")')

@@ -1,4 +1,4 @@
-"""What the pipeline asks of a store of files that is reached by requests."""
+"""The operations that the pipeline needs from a remote file store."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SCHEMES: Final = {
     "abfs": "abfss",
     HDFS: HDFS,
 }
-"""The schemes of addresses, and what each is called here."""
+"""The schemes of addresses, and the scheme used here for each."""
 
 
 class Tag(NamedTuple):
-    """Tells one content of an object from another; Google's conditions need its version, too."""
+    """Identifies the content of an object; Google's conditions also need its version."""
 
     e_tag: str
     version: str | None = None
 
 
 class Stat(NamedTuple):
-    """What a store says of an object: key, bytes, time of writing in seconds, and its tag."""
+    """The metadata of an object: key, bytes, time of writing in seconds, and its tag."""
 
     key: str
     size: int
@@ -37,22 +37,22 @@ class Stat(NamedTuple):
 class ObjectStore(Protocol):
     """A bucket, container or file system.
 
-    Keys have no slash at either end; a folder is what keys share.
+    Keys have no slash at either end; a folder is a common prefix of keys.
 
-    Each raises `FileNotFoundError` for an object that is missing, `Unavailable` for whatever the
-    store fails at.
+    Each method raises `FileNotFoundError` for a missing object, `Unavailable` for any other failure
+    of the store.
     """
 
     def stat(self, key: str) -> Stat:
-        """What the store says of an object."""
+        """The metadata of an object."""
         ...
 
     def children(self, key: str) -> Sequence[tuple[str, int | None]]:
-        """The names right below a key in order, each with its bytes; of a folder: None."""
+        """The names directly below a key in order, each with its size; None for a folder."""
         ...
 
     def below(self, key: str) -> Iterator[Stat]:
-        """Every object below a key, however deep."""
+        """Every object below a key, at any depth."""
         ...
 
     def read(self, key: str) -> tuple[bytes, Tag]:
@@ -60,15 +60,15 @@ class ObjectStore(Protocol):
         ...
 
     def read_range(self, key: str, start: int, length: int, tag: Tag) -> bytes:
-        """Some bytes of an object. Raises `Conflict` when it was written since it had the tag."""
+        """A range of an object. Raises `Conflict` if the object no longer has the tag."""
         ...
 
     def put(self, key: str, content: bytes | IO[bytes]) -> None:
-        """Writes an object whole, in place of what was there."""
+        """Writes an object as a whole; replaces an existing one."""
         ...
 
     def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
-        """Writes an object while its tag is `tag`, or None: while there is none; its new tag.
+        """Writes an object if its tag is `tag` (None: if it does not exist); returns its new tag.
 
         Raises `Conflict` otherwise.
         """
@@ -79,7 +79,7 @@ class ObjectStore(Protocol):
         ...
 
     def delete(self, keys: Iterator[str]) -> None:
-        """Deletes objects; of one that is missing nothing is said."""
+        """Deletes objects; ignores missing ones."""
         ...
 
     def delete_below(self, key: str) -> None:
@@ -87,5 +87,5 @@ class ObjectStore(Protocol):
         ...
 
     def sweep(self, key: str) -> None:
-        """Deletes what killed writers left right below a key, of objects that never were there."""
+        """Deletes unfinished writes of killed writers directly below a key."""
         ...

@@ -1,4 +1,4 @@
-"""Files of Parquet, wherever they are."""
+"""Parquet files, local or remote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ParquetFile: TypeAlias = pq.ParquetFile
 ParquetWriter: TypeAlias = pq.ParquetWriter
 
 _WHOLE: Final = 1 << 26
-"""Bytes of an object that is fetched at once: one request is faster than many."""
+"""Objects up to this size are fetched at once: one request is faster than many."""
 
 
 def _readable(file: Location) -> Any:
@@ -29,7 +29,7 @@ def _readable(file: Location) -> Any:
 
 
 def parquet_file(file: Location, **options: Any) -> ParquetFile:
-    """A file, open to be read part by part; options are those of `pyarrow.parquet.ParquetFile`."""
+    """A file, opened for reading in parts; options are those of `pyarrow.parquet.ParquetFile`."""
     return pq.ParquetFile(_readable(file), **options)
 
 
@@ -43,7 +43,7 @@ def read_table(place: Location, columns: Sequence[str] | None = None, **options:
 
 
 def metadata_of(file: Location) -> pq.FileMetaData:
-    """What a file says of itself."""
+    """The metadata of a file."""
     with _remote_open(file) as readable:
         return pq.read_metadata(readable)
 
@@ -55,9 +55,9 @@ def schema_of(file: Location) -> pa.Schema:
 
 
 def count_values(folder: Location, column: str) -> int:
-    """How many cells of a column of a flat table are not null.
+    """The number of cells of a column of a flat table that are not null.
 
-    From what the files say of themselves; of a file that says nothing, from its rows.
+    From the statistics of the files; for a file without statistics, from its rows.
     """
     return sum(_count_values(file, column) for file in parquet_files(folder))
 
@@ -75,7 +75,7 @@ def _count_values(file: Location, column: str) -> int:
 
 @contextmanager
 def _remote_open(file: Location) -> Iterator[Any]:
-    """What is read a little of: of a large object only a range is fetched."""
+    """A file for reading small parts: of a large object only a range is fetched."""
     if isinstance(file, RemotePath):
         with file.open("rb") as stream:
             yield stream
@@ -94,7 +94,7 @@ def write_table(rows: pa.Table, file: Location, **options: Any) -> None:
 
 @contextmanager
 def parquet_writer(file: Location, schema: pa.Schema, **options: Any) -> Iterator[ParquetWriter]:
-    """A file, open to be written part by part."""
+    """A file, opened for writing in parts."""
     if isinstance(file, RemotePath):
         with file.open("wb") as stream, pq.ParquetWriter(stream, schema, **options) as writer:
             yield writer

@@ -1,7 +1,7 @@
-"""The place of a file or folder on an object store or in HDFS: what is used of `pathlib.Path`.
+"""The location of a file or folder on an object store or in HDFS: a subset of `pathlib.Path`.
 
-A folder is there while there is a file below it: `mkdir` does nothing. A file is written whole
-when it is closed. Nothing is renamed, since object stores do not do that in one step.
+A folder exists while there is a file below it: `mkdir` does nothing. A file is written as a whole
+when it is closed. There is no rename, because object stores have no atomic one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lakewarden.pipeline.storage.stores import store_of
 
 _BUFFER: Final = 1 << 23
 _IN_MEMORY: Final = 1 << 26
-"""Bytes of a file that is written; of more, a temporary file has them."""
+"""A file is written from memory up to this size in bytes; a larger one from a temporary file."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,7 +35,7 @@ class RemotePath:
 
     @property
     def store(self) -> ObjectStore:
-        """Where it is."""
+        """The store that holds it."""
         return store_of(self.root)
 
     @property
@@ -45,7 +45,7 @@ class RemotePath:
 
     @property
     def suffix(self) -> str:
-        """What the name ends in, from its last dot."""
+        """The end of the name, from its last dot."""
         return PurePosixPath(self.key).suffix
 
     @property
@@ -55,7 +55,7 @@ class RemotePath:
 
     @property
     def parent(self) -> RemotePath:
-        """The folder around it; of a root, itself."""
+        """The containing folder; for a root, itself."""
         return RemotePath(self.root, self.key.rpartition("/")[0])
 
     def __str__(self) -> str:
@@ -65,11 +65,11 @@ class RemotePath:
         return RemotePath(self.root, f"{self.key}/{name}" if self.key else str(name))
 
     def with_name(self, name: str) -> RemotePath:
-        """Its neighbour of that name."""
+        """The sibling with that name."""
         return self.parent / name
 
     def relative_to(self, other: RemotePath) -> PurePosixPath:
-        """How to come here from `other`, which is around it."""
+        """The path relative to `other`, which contains it."""
         return PurePosixPath(self.key).relative_to(other.key)
 
     def as_posix(self) -> str:
@@ -77,15 +77,15 @@ class RemotePath:
         return str(self)
 
     def resolve(self) -> RemotePath:
-        """Itself: an address is whole."""
+        """Itself: an address is always absolute."""
         return self
 
     def stat(self) -> Stat:
-        """What the store says of the file. Raises `FileNotFoundError`."""
+        """The metadata of the file. Raises `FileNotFoundError`."""
         return self.store.stat(self.key)
 
     def is_file(self) -> bool:
-        """Whether there is such an object."""
+        """Whether this object exists."""
         try:
             return bool(self.key) and self.stat() is not None
         except FileNotFoundError:
@@ -104,14 +104,14 @@ class RemotePath:
         return self.is_file() or self.is_dir()
 
     def mkdir(self, mode: int = 0, *, parents: bool = True, exist_ok: bool = True) -> None:
-        """Does nothing: see above."""
+        """Does nothing: see the module docstring."""
 
     def iterdir(self) -> Iterator[RemotePath]:
-        """What is right below it, in the order of names."""
+        """The direct children, in the order of names."""
         return (self / name for name, _ in self.store.children(self.key))
 
     def glob(self, pattern: str) -> Iterator[RemotePath]:
-        """What is below it and matches, a part of the pattern for each level."""
+        """The matching files and folders below it; each part of the pattern matches one level."""
         first, _, rest = pattern.partition("/")
         for name, size in self.store.children(self.key):
             if fnmatchcase(name, first):
@@ -121,7 +121,7 @@ class RemotePath:
                     yield from (self / name).glob(rest)
 
     def files_below(self) -> Iterator[RemotePath]:
-        """Every file below it, however deep."""
+        """Every file below it, at any depth."""
         return (RemotePath(self.root, stat.key) for stat in self.store.below(self.key))
 
     def read_bytes(self) -> bytes:
@@ -137,15 +137,15 @@ class RemotePath:
         return self.read_bytes().decode(encoding)
 
     def write_bytes(self, content: bytes | IO[bytes]) -> None:
-        """Writes the file whole."""
+        """Writes the file as a whole."""
         self.store.put(self.key, content)
 
     def write_text(self, text: str, encoding: str = "utf-8") -> None:
-        """Writes the file whole."""
+        """Writes the file as a whole."""
         self.write_bytes(text.encode(encoding))
 
     def unlink(self, *, missing_ok: bool = False) -> None:
-        """Deletes the file. Raises `FileNotFoundError` where there is none, unless told."""
+        """Deletes the file. Raises `FileNotFoundError` if it is missing, unless `missing_ok`."""
         if not missing_ok:
             self.stat()
         self.store.delete(iter([self.key]))
@@ -164,7 +164,7 @@ class RemotePath:
     ) -> IO[str]: ...
 
     def open(self, mode: str = "r", **text: Any) -> IO[Any]:
-        """The file, to be read as it is asked for, or to be written whole when it is closed."""
+        """The file: read in ranges on demand, or written as a whole when it is closed."""
         if "w" in mode:
             written = _Written(self)
             return written if "b" in mode else _WrittenText(written, **text)
@@ -173,7 +173,7 @@ class RemotePath:
 
 
 class _Read(io.RawIOBase):
-    """An object, of which ranges are read: all of one content, or `Conflict` is raised."""
+    """An object that is read in ranges: all from one content, else raises `Conflict`."""
 
     def __init__(self, place: RemotePath) -> None:
         super().__init__()
@@ -207,14 +207,14 @@ class _Read(io.RawIOBase):
 
 
 class _Written(SpooledTemporaryFile[bytes]):
-    """What is written, and put when it is closed; nothing is put of what fails on the way."""
+    """A file that is put when it is closed; after an exception nothing is put."""
 
     def __init__(self, place: RemotePath) -> None:
         super().__init__(_IN_MEMORY)
         self._place: RemotePath | None = place
 
     def drop(self) -> None:
-        """From now on nothing is put."""
+        """Discards the content: nothing will be put."""
         self._place = None
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -234,7 +234,7 @@ class _Written(SpooledTemporaryFile[bytes]):
 
 
 class _WrittenText(io.TextIOWrapper):
-    """As `_Written`, of text."""
+    """Like `_Written`, for text."""
 
     def __init__(self, written: _Written, **text: Any) -> None:
         super().__init__(cast("IO[bytes]", written), **text)
@@ -250,7 +250,7 @@ class _WrittenText(io.TextIOWrapper):
 
 
 def remote_path(address: str) -> RemotePath | None:
-    """The place that an address of an object store names; None for what is no address.
+    """The location that an address of an object store names; None if the text is no address.
 
     Raises `BadInput` for an address of another kind.
 

@@ -1,4 +1,4 @@
-"""The store of an address, kept for as long as the process lives."""
+"""The store of an address, cached for the lifetime of the process."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from lakewarden.pipeline.storage.object_store import HDFS, ObjectStore
 
 @lru_cache(maxsize=16)
 def store_of(root: str) -> ObjectStore:
-    """The store of a root such as `s3://bucket`. Raises `BadInput` where it cannot be used."""
+    """The store of a root such as `s3://bucket`. Raises `BadInput` if it cannot be used."""
     return hdfs_store(root) if root.startswith(f"{HDFS}://") else cloud_store(root)

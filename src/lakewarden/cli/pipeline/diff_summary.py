@@ -122,8 +122,7 @@ def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
     """The parts with the most pairs, and the number of all parts.
 
     They are parts of privileges. Parts of operations are added only if they concern people who are
-    in
-    no part of privileges, such as new owners.
+    in no part of privileges, such as new owners.
     """
     import pyarrow as pa
 

@@ -40,10 +40,8 @@ def running(
     """A session for a job of `lakewarden pipeline VERB`, and the progress of its `stages`.
 
     Lineage records that the job reads from the places `reads` and writes to `out`; traces record
-    the
-    job as a span. The current version is committed in the format of `tables` after the job, and
-    also
-    before it, because an earlier run may have been killed before its commit.
+    the job as a span. The current version is committed in the format of `tables` after the job, and
+    also before it, because an earlier run may have been killed before its commit.
     """
     target = tables.target()
     with (

@@ -1,8 +1,8 @@
-"""Apache Gravitino's REST API, as its clients speak it, over the decision service.
+"""Apache Gravitino's REST API, over the decision service.
 
-Each module owns one kind of thing and lists its routes with the operations that guard them;
-`authorization` is the one place where it is decided whether a handler may act. Metadata is kept
-here: nothing outside is contacted for a catalog unless its host is on the configured list.
+Each module owns one kind of object and lists its routes with the operations that guard them. Only
+`authorization` decides whether a handler may act. Metadata is stored here: no external system is
+contacted for a catalog unless its host is on the configured list.
 """
 
 from __future__ import annotations
@@ -80,21 +80,21 @@ _VERSION: Final = "1"
 _VERSIONED: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json", re.IGNORECASE)
 
 _PEOPLE: Final = (users, groups, roles, permissions, owners, object_roles)
-"""What there is only as long as authorization is on."""
+"""The modules that are only available while authorization is on."""
 
 
 class Gravitino:
-    """The dialect: its routes, and how it says that something went wrong."""
+    """The dialect: its routes and its error responses."""
 
     name = "gravitino"
     models: tuple[str, ...] = ("gravitino",)
     anonymous: str | None = ANONYMOUS
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """Whatever the settings say, the routes are the same."""
+        """The routes are the same for all settings."""
 
     def routes(self) -> Sequence[Route]:
-        """All routes; names in paths may hold slashes, which clients send encoded."""
+        """All routes; names in paths may contain slashes, which clients send encoded."""
         return tuple(
             replace(
                 route,
@@ -106,15 +106,15 @@ class Gravitino:
         )
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """The reply that an error is answered with."""
+        """The reply for an error."""
         return _reply(failure_of(error))
 
     def unauthenticated(self, why: str) -> Reply:
-        """401, for credentials that are missing or wrong."""
+        """401, for missing or wrong credentials."""
         return _reply(unauthorized(why))
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404 for a path that does not exist, 405 for a method that it does not take."""
+        """404 for a path that does not exist, 405 for a method that the path does not support."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
             failure = Failure(405, UNSUPPORTED, "UnsupportedOperationException", text)
@@ -123,7 +123,7 @@ class Gravitino:
 
 
 def _served(handler: Handler) -> Handler:
-    """The handler, which answers 406 to whoever accepts another version of the API only.
+    """The handler; it answers 406 to clients that accept only another version of the API.
 
     SOURCE: gravitino reference 4.1.
     """
@@ -139,7 +139,7 @@ def _served(handler: Handler) -> Handler:
 
 
 def _switched(handler: Handler) -> Handler:
-    """The handler, which answers 405 where authorization is off.
+    """The handler; it answers 405 if authorization is off.
 
     SOURCE: gravitino reference 2.1.
     """

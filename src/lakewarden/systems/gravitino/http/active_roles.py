@@ -1,4 +1,4 @@
-"""`X-Gravitino-Active-Roles`: the caller acts with some of the roles held, not with all.
+"""`X-Gravitino-Active-Roles`: the caller acts with some of the held roles instead of all.
 
 | header | the ALLOWs that count |
 |---|---|
@@ -6,8 +6,8 @@
 | `NONE` | those of no role |
 | `a,b` | those of roles `a` and `b`, which must be held: else 403 |
 
-DENYs of every role held and ownership count always. The two words are read in any case and
-stand alone; names are the roles of the metalake that the request is about.
+DENYs of every held role, and ownership, always count. The two words may be in any case and must
+stand alone; names are roles of the metalake in the request.
 SOURCE: gravitino reference 2.5.
 """
 
@@ -26,14 +26,14 @@ ALL: Final = "all"
 NONE: Final = "none"
 
 MOST: Final = 100
-"""More names than this are refused."""
+"""The maximum number of names."""
 
 
 def active_roles(exchange: Exchange, metalake: str) -> frozenset[Principal] | None:
-    """The roles of `metalake` whose ALLOWs count for this request; None: all that are held.
+    """The roles of `metalake` whose ALLOWs count for this request; None for all held roles.
 
-    Raises `Failure` 400 for a header that says nothing sensible. Whether the roles are held is
-    found when something is decided.
+    Raises `Failure` 400 for an invalid header. Whether the roles are held is checked by the
+    decision.
     """
     names = role_names(exchange.headers.get(HEADER, ""))
     if names is None:
@@ -42,7 +42,7 @@ def active_roles(exchange: Exchange, metalake: str) -> frozenset[Principal] | No
 
 
 def role_names(header: str) -> frozenset[str] | None:
-    """The names of roles that the header lists; None where it leaves all active.
+    """The roles listed in the header; None if all roles stay active.
 
     >>> sorted(role_names("readers, writers"))
     ['readers', 'writers']

@@ -1,15 +1,15 @@
-"""Who may act in Gravitino: the guard with Gravitino's refusals, and what has to be there.
+"""Authorization of Gravitino's API: the guard with Gravitino's refusals, and existence checks.
 
 Order of the checks (gravitino reference 2.1 and 4.4): membership of the metalake and the
-operation's rule (403), then a disabled metalake or catalog (409), then existence (404). So
-nobody learns from a 404 about what they could not have loaded: for a name that is not stored
-the rule is asked as if an object without any grants of its own had that name, and only whoever
-passes gets the answer that there is none. Drops answer `dropped: false` for what does not exist
+operation's rule (403), then a disabled metalake or catalog (409), then existence (404). So a 404
+reveals nothing about objects that the caller could not have loaded: for a name that is not stored,
+the rule is evaluated as for an object of that name without grants of its own, and only callers who
+pass it get the 404. Drops answer `dropped: false` for an object that does not exist
 (`missing=None`).
 
-With `gravitino.authorization.enable=false` nothing is asked and lists are whole; with the
-pass-through authorizer only membership is asked, in mode `next` not even that. The roles that a
-caller has chosen to be active are part of every question.
+With `gravitino.authorization.enable=false` nothing is checked and lists are unfiltered. With the
+pass-through authorizer only membership is checked; in mode `next` not even that. Every check
+respects the roles that the caller chose to be active.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _IN_SPITE = {
     "catalog.set": "catalog",
     "catalog.drop": "catalog",
 }
-"""Operations that go on in spite of a disabled target, or metalake, of this type."""
+"""Operations that are allowed although the target, or its metalake, of this type is disabled."""
 
-# Who is authenticated, is: nothing of a metalake is shown.
+# The operation whose rule is membership of the metalake.
 _MEMBERSHIP = "metalake.load"
 
 
@@ -85,7 +85,7 @@ class _GravitinoGuard(Guard):
 
 
 def reason_of(matrix: Matrix, request: Request) -> Reason:
-    """The decision's reason; `ALLOWED` also where only the target is missing."""
+    """The decision's reason; also `ALLOWED` if only the target is missing."""
     reason = matrix.decide(request).reason
     if reason is not Reason.NOT_STORED:
         return reason
@@ -98,7 +98,7 @@ def reason_of(matrix: Matrix, request: Request) -> Reason:
 
 
 def _about(request: Request, operation: str, target: Entity) -> Request:
-    """The same caller's question about something else."""
+    """The same caller's request for another operation and target."""
     return Request(request.principal, operation, target, request.now, groups=request.groups)
 
 
@@ -114,7 +114,7 @@ def _forbidden(state: RealmState, request: Request, reason: Reason) -> Failure:
 def require(
     state: RealmState, operation: str, target: Entity, missing: Missing | None = no_such_entity
 ) -> None:
-    """Raises `Failure` 409 where something above is disabled, 404 where something is missing."""
+    """Raises `Failure` 409 if a container is disabled, 404 if an entity is missing."""
     if target == NO_RESOURCE:
         return
     coded = state.matrix.snapshot.coded
@@ -132,19 +132,19 @@ def require(
 
 
 def is_stored(state: RealmState, entity: Entity) -> bool:
-    """Whether there is such an entity."""
+    """Whether the entity is stored."""
     return state.matrix.snapshot.coded.is_known(entity)
 
 
 def is_next(state: RealmState) -> bool:
-    """Whether the realm follows the newest source (`gravitino.mode = "next"`)."""
+    """Whether the realm follows the newest source code (`gravitino.mode = "next"`)."""
     return state.system.model.settings.get("mode") == "next"
 
 
 def entity(exchange: Exchange, type: str) -> Entity:
-    """The entity that the parameters of the path name: `{metalake}`, `{catalog}`, …, `{type}`.
+    """The entity named by the parameters of the path: `{metalake}`, `{catalog}`, …, `{type}`.
 
-    Raises `BadInput` for what is not a name.
+    Raises `BadInput` for an invalid name.
     """
     params = exchange.params
     if type == "metalake":

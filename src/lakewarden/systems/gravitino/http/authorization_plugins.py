@@ -1,9 +1,9 @@
-"""Authorization plug-ins of catalogs: each becomes a target that is told what changed.
+"""Authorization plug-ins of catalogs: each becomes a target that receives the changes.
 
-A catalog declares them by its properties, which are checked as the original checks them; their
-targets have Gravitino's own style where there is one for their kind. Nothing is connected to
-here: the write that makes the catalog enters its targets in the outbox. A target whose address
-came to be another one is emptied there and made anew, and so is that of a catalog that is gone.
+A catalog declares plug-ins by its properties, which are validated as in the original. Their
+targets use Gravitino's own style if one exists for their kind. Nothing is connected to here: the
+write that creates the catalog enters its targets in the outbox. If the address of a target changes,
+the target is emptied and created again; the target of a removed catalog is emptied too.
 SOURCE: gravitino reference 7.1; that the provider does not change: apache/gravitino,
 BaseCatalogPropertiesMetadata and PropertiesMetadataHelpers.
 """
@@ -37,11 +37,11 @@ STYLE: Final = "gravitino"
 
 _DIGITS: Final = 12
 _DIGITS_OF_NAME: Final = 11
-"""MySQL has room for a name of twelve characters in those of its roles."""
+"""MySQL leaves room for a target name of twelve characters in the names of its roles."""
 
 
 def declared(properties: Mapping[str, str]) -> list[Plugin]:
-    """The plug-ins that properties declare; raises `Failure` 400 with the original's words."""
+    """The plug-ins that the properties declare; raises `Failure` 400 with the original's words."""
     try:
         return plugins(properties)
     except BadInput as error:
@@ -49,7 +49,7 @@ def declared(properties: Mapping[str, str]) -> list[Plugin]:
 
 
 def check_update(update: object) -> None:
-    """Raises `Failure` 400 for an update of the provider, which no catalog may change."""
+    """Raises `Failure` 400 for an update of the provider, which is immutable in every catalog."""
     match update:
         case SetProperty(property=key) if key == PROVIDER:
             raise illegal(f"Property {PROVIDER} is immutable or reserved, cannot be set")
@@ -63,7 +63,7 @@ def added(
     catalog: Entity,
     properties: Mapping[str, str],
 ) -> None:
-    """Makes the targets of a new catalog. What had its name before is taken back."""
+    """Creates the targets of a new catalog. Removes those of an earlier catalog of that name."""
     new = declared(properties)
     if new:
         _close(transaction, list(_targets(exchange, transaction, catalog)))
@@ -78,7 +78,7 @@ def altered(
     body: Json,
     secrets: Mapping[str, str | None],
 ) -> None:
-    """Makes the targets of a catalog what its properties declare now."""
+    """Updates the targets of a catalog to what its properties now declare."""
     properties = dict(cast("Mapping[str, str]", body.get("properties") or {}))
     if PROVIDER not in properties:
         return
@@ -86,7 +86,7 @@ def altered(
         properties[key] = sealing(exchange).unseal(sealed)
     properties.update({key: value for key, value in secrets.items() if value is not None})
     new = {plugin.name: plugin for plugin in declared(properties)}
-    # Targets follow a new name of the catalog at the end of the write.
+    # Targets take over a new name of the catalog at the end of the write.
     before = entity(exchange, "catalog")
     for target in list(_targets(exchange, transaction, before)):
         plugin = new.pop(target.plugin.partition(" ")[0], None)
@@ -104,7 +104,7 @@ def altered(
 def _targets(
     exchange: Exchange, transaction: WriteTransaction, catalog: Entity
 ) -> Iterator[PushTarget]:
-    """The targets of plug-ins of a catalog."""
+    """The targets of a catalog's plug-ins."""
     place = gravitino.parts(catalog)
     for target in push_target.briefly(transaction.store, exchange.realm):
         if target.plugin and not target.closing and (target.metalake, target.catalog) == place:
@@ -145,12 +145,12 @@ def _make(
 
 
 def _reference(plugin: Plugin) -> str:
-    """A plug-in by its name, with a digest of where it leads."""
+    """A plug-in's name, with a digest of its address."""
     return f"{plugin.name} {sha256(f'{plugin.kind} {plugin.place}'.encode()).hexdigest()[:_DIGITS]}"
 
 
 def _name(transaction: WriteTransaction, realm: str, catalog: Entity, reference: str) -> str:
-    """A name that no target ever had: roles in the target begin with it."""
+    """A name that no target has ever had: names of roles in the target begin with it."""
     seed = f"{realm} {catalog.name} {reference} {transaction.store.revision}"
     return f"g{sha256(seed.encode()).hexdigest()[:_DIGITS_OF_NAME]}"
 
@@ -160,7 +160,7 @@ def _style(state: RealmState, kind: str) -> str:
 
 
 def _unready(state: RealmState, plugin: Plugin) -> str:
-    """Why a target cannot be told yet; "" where it can."""
+    """Why a target cannot receive changes yet; "" if it can."""
     kinds = sorted({*pushed_engines().values(), push_target.RANGER})
     if plugin.kind not in kinds:
         return f"`{plugin.kind}` cannot be told; expected one of: {', '.join(kinds)}"

@@ -1,9 +1,9 @@
-"""Request bodies into values, values into replies: what every endpoint of Gravitino shares.
+"""Request and response bodies: shared by all endpoints of Gravitino.
 
-A request body is a `msgspec.Struct` (`rename="camel"`); `read` makes one of it. Unknown
-members are ignored, a wrong type or an unknown word is a 400 with code 1001. A reply is made
-by `ok`: `{"code": 0, …}`, members that are None left out. Words that Java writes as enums
-come in any case and leave in lower case: `enum_word`.
+A request body is a `msgspec.Struct` (`rename="camel"`), parsed by `read`. Unknown members are
+ignored; a wrong type or an unknown word is a 400 with code 1001. `ok` makes a reply: `{"code": 0,
+…}`, without members that are None. Words that are Java enums are accepted in any case and returned
+in lower case: `enum_word`.
 
     class Named(Body):
         name: str
@@ -33,11 +33,11 @@ Json = dict[str, object]
 
 
 class Body(msgspec.Struct, rename="camel"):
-    """What request bodies derive from: camel case members, unknown ones ignored."""
+    """The base of request bodies: camel case members, unknown ones ignored."""
 
 
 class Updates(Body):
-    """The body of every PUT that alters: a list of `{"@type": …}` objects."""
+    """The body of every PUT that alters an object: a list of `{"@type": …}` objects."""
 
     updates: list[Json]
 
@@ -54,7 +54,7 @@ def read(exchange: Exchange, type: type[T]) -> T:
 
 
 def convert(value: object, type: type[T], where: str = "body") -> T:
-    """A JSON value as a value of `type`; raises `Failure` 400 that says where it does not fit."""
+    """Converts a JSON value to `type`; raises `Failure` 400 with the place that does not fit."""
     try:
         return msgspec.convert(value, type)
     except msgspec.ValidationError as error:
@@ -75,7 +75,7 @@ def enum_word(text: str, allowed: Collection[str], kind: str) -> str:
 
 
 def is_on(exchange: Exchange, parameter: str) -> bool:
-    """Whether a query parameter says `true` (in any case); of several values the first counts."""
+    """Whether a query parameter is `true` (in any case); of several values the first counts."""
     return lower_word(exchange.one(parameter)) == "true"
 
 
@@ -91,7 +91,7 @@ def present(**members: object) -> Json:
 
 
 def iso_time(seconds: float) -> str:
-    """A moment as Gravitino writes it: ISO 8601 in UTC.
+    """A timestamp in Gravitino's format: ISO 8601 in UTC.
 
     >>> iso_time(1_700_000_000.25)
     '2023-11-14T22:13:20.250Z'
@@ -101,16 +101,16 @@ def iso_time(seconds: float) -> str:
 
 
 def created(user: str, now: float) -> Json:
-    """The `audit` of what `user` creates now."""
+    """The `audit` of an object that `user` creates now."""
     return {"creator": user, "createTime": iso_time(now)}
 
 
 def altered(audit: object, user: str, now: float) -> Json:
-    """The `audit` of what `user` alters now, whatever it was."""
+    """The `audit` of an object that `user` alters now; `audit` is the previous one."""
     before = audit if isinstance(audit, Mapping) else created("", 0)
     return {**before, "lastModifier": user, "lastModifiedTime": iso_time(now)}
 
 
 def audit_of(document: Mapping[str, object]) -> object:
-    """The `audit` of a stored object; one without any (loaded in bulk) has an empty creator."""
+    """The `audit` of a stored object; without one (loaded in bulk), an empty creator."""
     return document.get("audit") or created("", 0)

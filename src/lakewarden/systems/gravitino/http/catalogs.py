@@ -1,6 +1,6 @@
 """Catalogs: list, create, test, load, alter, enable, disable, drop.
 
-Nothing outside is contacted for a catalog unless its host is on the configured list; any
+No external system is contacted for a catalog unless its host is on the configured list; any
 provider and any properties are accepted.
 SOURCE: gravitino reference 1.1, 3.1, 4.3, 6.1 and 9; schemas that come with a catalog:
 CatalogManager and KafkaCatalogOperations of apache/gravitino.
@@ -56,7 +56,7 @@ _OWN_METADATA: Final = ("fileset", "model")
 _DEFAULT_SCHEMA: Final = "holds all topics of the catalog"
 
 _OWN_SCHEMAS: Final[Mapping[str, str]] = {"hive": "default", "jdbc-postgresql": "public"}
-"""By provider, the schema that is there without being made: alone, it does not hold up a drop."""
+"""By provider, the schema that exists from the start; it does not block a drop."""
 
 
 class Create(Body):
@@ -95,7 +95,7 @@ def _added(exchange: Exchange, transaction: WriteTransaction, catalog: Entity, b
     transaction.change(exchange.realm, AttributeChanged(catalog, gravitino.TYPE, (type,)))
     if type == MESSAGING:
         schema = object_store.child(catalog, "schema", DEFAULT)
-        # Nobody asked for it, so nobody owns it.
+        # Nobody requested it, so it has no owner.
         object_store.add(
             exchange, transaction, schema, kinds.described(_DEFAULT_SCHEMA, None), owned=False
         )
@@ -120,7 +120,7 @@ def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None
 
 
 def _own_schema(exchange: Exchange, state: RealmState, catalog: Entity) -> set[str]:
-    """The schema that comes with the catalog, if one does."""
+    """The schema that the catalog has from the start, if any."""
     if kinds.catalog_type(state, catalog) == MESSAGING:
         return {DEFAULT}
     provider = str(object_store.document(exchange, catalog).get("provider", ""))
@@ -141,7 +141,7 @@ CATALOGS: Final = Kind(
 
 
 def list_all(exchange: Exchange) -> Reply:
-    """The catalogs that the caller may load: identifiers, or with `details` all about them."""
+    """The catalogs that the caller may load: identifiers, or with `details` the whole catalogs."""
     if not is_on(exchange, "details"):
         return kinds.list_names(CATALOGS, exchange)
     catalogs = listed(exchange, "catalog.list", entity(exchange, "metalake"))
@@ -153,8 +153,8 @@ def list_all(exchange: Exchange) -> Reply:
 def test_connection(exchange: Exchange) -> Reply:
     """Whether such a catalog could be created.
 
-    An error is reported with status 200 and a code that is not 0; the status of a refusal, of
-    what cannot be read and of an internal error is theirs.
+    An error is reported with status 200 and a code that is not 0; a refusal, an unreadable request
+    and an internal error keep their own status.
     """
     metalake = entity(exchange, "metalake")
     asked = read(exchange, Create)
@@ -177,9 +177,9 @@ def test_connection(exchange: Exchange) -> Reply:
 
 
 def test_existing(exchange: Exchange) -> Reply:
-    """Whether a catalog that is there could be reached, with changes that are not kept.
+    """Whether an existing catalog could be reached, with changes that are not stored.
 
-    Asked of those who may alter it: the changes may be other addresses and passwords.
+    Requires the right to alter it: the changes may contain other addresses and passwords.
     """
     catalog = entity(exchange, "catalog")
     allow(exchange, "catalog.alter", catalog)

@@ -1,9 +1,9 @@
-"""Credentials of a catalog or a fileset: what its catalog is configured to give.
+"""Credentials of a catalog or a fileset, as configured in its catalog.
 
-The catalog's property `credential-providers` lists what is given out to those who may load the
-object. Those that grant configured keys are served, from the catalog's sealed secrets: this
-is the one reply that holds secrets, and only such as were put there to be granted. Those that
-would have to ask a cloud for a token give nothing.
+The catalog's property `credential-providers` lists the credentials for callers who may load the
+object. Providers that grant configured keys are served from the catalog's sealed secrets: this is
+the only reply with secrets, and only with those stored for this purpose. Providers that would have
+to request a token from a cloud return nothing.
 SOURCE: gravitino reference 3.4 and 4.3; the credential classes of apache-gravitino 1.3.1.
 """
 
@@ -24,23 +24,23 @@ from lakewarden.systems.gravitino.http.sealing import sealing
 from lakewarden.systems.gravitino.http.securable import object_of
 
 PROVIDERS: Final = "credential-providers"
-"""The property that lists what a catalog gives out, separated by commas."""
+"""The property that lists the catalog's credentials, separated by commas."""
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "s3-secret-key": ("s3-access-key-id", "s3-secret-access-key"),
     "oss-secret-key": ("oss-access-key-id", "oss-secret-access-key"),
     "azure-account-key": ("azure-storage-account-name", "azure-storage-account-key"),
 }
-"""Credentials made of properties alone: their types, and the properties."""
+"""Credentials that consist of properties alone: their types, and the properties."""
 
 _ALSO: Final = {"oss-secret-access-key": "oss-access-key-secret"}
-"""Properties with a second name in catalogs."""
+"""Properties that have a second name in catalogs."""
 
 _WITH: Final = ("catalog", "fileset")
 
 
 def load(exchange: Exchange) -> Reply:
-    """The credentials that the object's catalog gives; none where it is not configured to."""
+    """The credentials that the object's catalog grants; none if it is not configured to."""
     params = exchange.params
     target = object_of(params["metalake"], params["type"], params["name"])
     with GUARD.reading(exchange, "credential.load", target) as reading:

@@ -1,8 +1,8 @@
-"""What goes wrong, as Gravitino says it: a status, a code, the simple name of an exception.
+"""Errors in Gravitino's format: a status, a code, and the simple name of an exception.
 
-Handlers raise `Failure`, made by one of the functions here, or let an error of the lower
-layers through; `reply_of` turns either into the body that clients switch on (code first,
-then type). Anything else is a 500 without details.
+Handlers raise `Failure`, made by a function of this module, or let an error of the lower layers
+propagate. `reply_of` turns either into the body that clients switch on (code first, then type).
+Any other error is a 500 without details.
 SOURCE: gravitino reference 4.4.
 """
 
@@ -66,11 +66,11 @@ _WORDS: Final = {
     "location": "LocationName",
     "model version uri": "ModelVersionURIName",
 }
-"""Kinds of things, and how the names of exceptions spell them."""
+"""The names of kinds of objects as they occur in the names of exceptions."""
 
 
 class Failure(WardenError):
-    """An answer that is not a success: HTTP status, Gravitino's code, the exception's name."""
+    """An error response: HTTP status, Gravitino's code, and the exception's name."""
 
     def __init__(self, status: int, code: int, type: str, message: str) -> None:
         super().__init__(message)
@@ -81,7 +81,7 @@ class Failure(WardenError):
 
 
 def illegal(message: str, type: str = "IllegalArgumentException") -> Failure:
-    """400, code 1001. `type` may be any of the source's Illegal…Exception names."""
+    """400, code 1001. `type` may be any of Gravitino's Illegal…Exception names."""
     return Failure(400, ILLEGAL_ARGUMENTS, type, message)
 
 
@@ -103,18 +103,18 @@ def no_such_entity(entity: Entity) -> Failure:
 
 
 def exists(kind: str, name: str) -> Failure:
-    """409, code 1004: what should be created already exists."""
+    """409, code 1004: the object to create already exists."""
     type = f"{_WORDS[kind]}AlreadyExistsException"
     return Failure(409, ALREADY_EXISTS, type, f"{kind} {quoted(name)} already exists")
 
 
 def already(message: str, type: str) -> Failure:
-    """409, code 1004, with an exception name of its own (`TagAlreadyAssociatedException`)."""
+    """409, code 1004, with its own exception name (`TagAlreadyAssociatedException`)."""
     return Failure(409, ALREADY_EXISTS, type, message)
 
 
 def non_empty(kind: str, name: str) -> Failure:
-    """409, code 1005: there is still something below."""
+    """409, code 1005: the object is not empty."""
     type = f"NonEmpty{_WORDS[kind]}Exception"
     return Failure(409, NON_EMPTY, type, f"{kind} {quoted(name)} is not empty")
 
@@ -126,7 +126,7 @@ def not_in_use(kind: str, name: str) -> Failure:
 
 
 def in_use(kind: str, name: str) -> Failure:
-    """409, code 1010: to be disabled (or forced) before it can be dropped."""
+    """409, code 1010: disable the object (or force the drop) before dropping it."""
     type = f"{_WORDS[kind]}InUseException"
     return Failure(409, IN_USE, type, f"{kind} {quoted(name)} is in use; disable it or use force")
 
@@ -147,7 +147,7 @@ def unauthorized(message: str) -> Failure:
 
 
 def failure_of(error: Exception) -> Failure:
-    """The failure that an error of any layer is answered with."""
+    """The failure that answers an error of any layer."""
     match error:
         case Failure():
             return error
@@ -170,7 +170,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def error_body(failure: Failure) -> bytes:
-    """The JSON that says it."""
+    """The JSON body of the failure."""
     return msgspec.json.encode(
         {"code": failure.code, "type": failure.type, "message": failure.message}
     )

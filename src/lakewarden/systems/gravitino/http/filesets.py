@@ -1,6 +1,6 @@
-"""Filesets of fileset catalogs: where files lie, under one or several named locations.
+"""Filesets of fileset catalogs: file locations, under one or several names.
 
-No directory is made or read: a fileset's files are an empty list, its location is a text.
+No directory is created or read: the list of a fileset's files is empty, its location is a string.
 SOURCE: gravitino reference 3.2, 4.3 and 9.
 """
 
@@ -30,10 +30,10 @@ from lakewarden.systems.gravitino.http.updates import SHARED, RemoveComment
 TYPES: Final = ("managed", "external")
 
 UNKNOWN: Final = "unknown"
-"""The name of a location that was given without one."""
+"""The name of an unnamed location."""
 
 DEFAULT_LOCATION: Final = "default-location-name"
-"""The property that names the location to use where a request names none."""
+"""The property with the name of the location that is used if a request names none."""
 
 
 class Create(Body):
@@ -88,7 +88,7 @@ FILESETS: Final = Kind(
 
 
 def list_files(exchange: Exchange) -> Reply:
-    """The files of a fileset: none, because nothing outside is read."""
+    """The files of a fileset: none, because no external system is read."""
     fileset = entity(exchange, "fileset")
     allow(exchange, "fileset.files.list", fileset)
     _path_below(
@@ -98,7 +98,7 @@ def list_files(exchange: Exchange) -> Reply:
 
 
 def location(exchange: Exchange) -> Reply:
-    """Where a path below one of the fileset's locations lies."""
+    """The address of a path below one of the fileset's locations."""
     fileset = entity(exchange, "fileset")
     allow(exchange, "fileset.location", fileset)
     body = object_store.document(exchange, fileset)
@@ -109,7 +109,7 @@ def location(exchange: Exchange) -> Reply:
 def _path_below(fileset: Entity, body: Json, name: str, below: str) -> str:
     """The address of a path below a location.
 
-    Raises `Failure` 404 for a location that does not exist, 400 for a path that leads out.
+    Raises `Failure` 404 for an unknown location, 400 for a path that leaves the location.
     """
     locations = _locations(body)
     properties = cast("Mapping[str, str]", body.get("properties") or {})

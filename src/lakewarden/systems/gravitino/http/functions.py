@@ -43,26 +43,26 @@ class Create(Body):
 
 
 class AddDefinition(Update, tag="addDefinition"):
-    """One more definition, with parameters that none has yet."""
+    """Adds a definition, with parameters that no other definition has."""
 
     definition: Json
 
 
 class RemoveDefinition(Update, tag="removeDefinition"):
-    """The definition with these parameters goes."""
+    """Removes the definition with these parameters."""
 
     parameters: list[Json]
 
 
 class AddImpl(Update, tag="addImpl"):
-    """One more implementation of a definition."""
+    """Adds an implementation to a definition."""
 
     parameters: list[Json]
     implementation: Json
 
 
 class UpdateImpl(Update, tag="updateImpl"):
-    """Another implementation for a runtime."""
+    """Replaces the implementation for a runtime."""
 
     parameters: list[Json]
     runtime: str
@@ -70,7 +70,7 @@ class UpdateImpl(Update, tag="updateImpl"):
 
 
 class RemoveImpl(Update, tag="removeImpl"):
-    """The implementation for a runtime goes."""
+    """Removes the implementation for a runtime."""
 
     parameters: list[Json]
     runtime: str
@@ -161,7 +161,7 @@ def _impls(definition: Json) -> list[Json]:
 
 
 def _implementations(bodies: Sequence[Json]) -> list[Json]:
-    """Implementations as they are kept: one per runtime; raises `Failure` 400."""
+    """Implementations in their stored form: one per runtime; raises `Failure` 400."""
     runtimes: set[str] = set()
     implementations: list[Json] = []
     for implementation in bodies:
@@ -192,7 +192,7 @@ def _definition_with(definitions: list[Json], parameters: list[Json]) -> Json:
 
 
 def _key(definition: Json) -> list[object]:
-    """Identifies a definition: the types of the parameters, in order."""
+    """The key of a definition: the types of the parameters, in order."""
     return [parameter["dataType"] for parameter in _parameters(definition.get("parameters"))]
 
 
@@ -209,7 +209,7 @@ FUNCTIONS: Final = Kind(
 
 
 def list_all(exchange: Exchange) -> Reply:
-    """The functions that the caller may load: identifiers, or with `details` all about them."""
+    """The functions that the caller may load: identifiers, or with `details` whole functions."""
     if not is_on(exchange, "details"):
         return kinds.list_names(FUNCTIONS, exchange)
     functions = listed(exchange, "function.list", entity(exchange, "schema"))

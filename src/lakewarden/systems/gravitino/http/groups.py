@@ -1,7 +1,7 @@
 """Groups of a metalake: add, remove, get, list.
 
-Who is in a group is the directory's, or the identity provider's, to say; here is only whether
-the metalake knows the group, and which roles it holds there.
+The directory or the identity provider knows the members of a group. The metalake only knows whether
+the group exists there, and which roles it holds.
 SOURCE: gravitino reference 3.4, 4.3 and 6.1.
 """
 

@@ -1,7 +1,7 @@
-"""Job templates and jobs: templates are kept, jobs are recorded, nothing is ever run.
+"""Job templates and jobs: templates are stored, jobs are recorded, nothing is ever run.
 
-A job stays `queued` until it is cancelled. While a template has such jobs it cannot be deleted;
-with the template its other jobs go. The values that a job is run with are not kept.
+A job stays `queued` until it is cancelled. A template with queued jobs cannot be deleted; deleting
+a template deletes its other jobs. The values with which a job is run are not stored.
 SOURCE: gravitino reference 3.5, 4.3, 4.4 and 9;
 apache/gravitino:docs/open-api/jobs.yaml@0bf03bdedfb6.
 """
@@ -62,7 +62,7 @@ _TYPES: Final = ("shell", "spark")
 
 
 class Template(Body, kw_only=True, omit_defaults=True):
-    """What every template has, as it is kept and shown."""
+    """The members of every template, in stored and shown form."""
 
     executable: str
     comment: str | None = None
@@ -94,7 +94,7 @@ class Register(Body):
 
 
 class UpdateTemplate(Update, tag="updateTemplate"):
-    """What of the template's content is new: `{"@type": "shell", "newExecutable": …}`."""
+    """The changed content of a template: `{"@type": "shell", "newExecutable": …}`."""
 
     new_template: dict[str, Any]
 
@@ -118,7 +118,7 @@ def _read(exchange: Exchange) -> Created:
 
 
 def _template(members: Json, type: object) -> Json:
-    """A template as it is kept; raises `Failure` 400 for one that does not fit its type."""
+    """A template in its stored form; raises `Failure` 400 if it does not fit its type."""
     if not isinstance(type, str):
         raise illegal("body: jobTemplate: expected a `jobType`")
     lower = enum_word(type, _TYPES, "job type")
@@ -132,7 +132,7 @@ def _template(members: Json, type: object) -> Json:
 
 
 def show(name: str, document: Json) -> Json:
-    """A template as replies show it; of one that was loaded in bulk only the name is known."""
+    """A template in the form of replies; for one loaded in bulk, only the name is known."""
     members = {key: value for key, value in document.items() if key not in ("audit", "properties")}
     content = {"jobType": "shell", "executable": "unknown", **members}
     return {"name": name, **content, "audit": audit_of(document)}
@@ -167,7 +167,7 @@ TEMPLATES: Final = Kind(
 
 
 def list_templates(exchange: Exchange) -> Reply:
-    """The templates that the caller may read: names, or with `details=true` all of them."""
+    """The templates that the caller may read: names, or with `details=true` the whole templates."""
     templates = listed(exchange, "job_template.list", entity(exchange, "metalake"))
     names = [gravitino.full_name(template) for template in templates]
     if not is_on(exchange, "details"):
@@ -177,7 +177,7 @@ def list_templates(exchange: Exchange) -> Reply:
 
 
 def register(exchange: Exchange) -> Reply:
-    """A new template, owned by the caller; the reply shows nothing of it."""
+    """Creates a template, owned by the caller; the reply does not contain it."""
     create(TEMPLATES, exchange)
     return ok()
 
@@ -193,7 +193,7 @@ def alter_template(exchange: Exchange) -> Reply:
 
 
 def _renamed(reply: Reply) -> Reply:
-    """The reply with the template under the name that replies have for it."""
+    """The reply with the template under the key that clients expect."""
     body = msgspec.json.decode(reply.body)
     return ok(jobTemplate=body["job_template"])
 
@@ -212,7 +212,7 @@ def delete_template(exchange: Exchange) -> Reply:
             name = quoted(gravitino.full_name(template))
             message = f"job template {name} has jobs that are not finished; cancel them first"
             raise Failure(409, IN_USE, "InUseException", message)
-        # First the jobs: with them go their relations to the template.
+        # Drop the jobs first: their relations to the template go with them.
         transaction.change(exchange.realm, *map(EntityDropped, jobs))
         transaction.change(exchange.realm, EntityDropped(template))
         return True
@@ -225,7 +225,7 @@ def delete_template(exchange: Exchange) -> Reply:
 def list_jobs(exchange: Exchange) -> Reply:
     """The jobs that the caller may read, all or those of one template.
 
-    A template that does not exist is 404, as is one that the caller may not read.
+    Answers 404 for a template that does not exist or that the caller may not read.
     """
     metalake = entity(exchange, "metalake")
     jobs = listed(exchange, "job.list", metalake)
@@ -248,7 +248,7 @@ def run(exchange: Exchange) -> Reply:
     )
 
     def queue_job(transaction: WriteTransaction) -> Json:
-        # Not to be guessed, and never given twice.
+        # Not guessable, and never reused.
         job = object_store.child(metalake, "job", f"job-{secrets.randbits(63)}")
         body = object_store.add(exchange, transaction, job, {"status": QUEUED})
         row = RelationRow(TEMPLATE, job, template)
@@ -266,7 +266,7 @@ def get_job(exchange: Exchange) -> Reply:
 
 
 def cancel(exchange: Exchange) -> Reply:
-    """Cancels a job; one that is over stays as it is."""
+    """Cancels a job; a finished job stays as it is."""
     job = entity(exchange, "job")
 
     def cancel_job(transaction: WriteTransaction) -> Json:
@@ -280,7 +280,7 @@ def cancel(exchange: Exchange) -> Reply:
 
 
 def job_body(state: RealmState, job: Entity, document: Json) -> Json:
-    """A job as replies show it; of one that was loaded in bulk the template is not known."""
+    """A job in the form of replies; for one loaded in bulk, the template is not known."""
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(job)
     targets = () if id is None else coded.relations[TEMPLATE].of(id)

@@ -1,8 +1,8 @@
-"""What every kind of metadata object has in common: list, create, load, alter and drop.
+"""Shared by all kinds of metadata objects: list, create, load, alter and drop.
 
-A kind says what is its own (paths, bodies, updates); `routes_of` makes the five routes of it.
-Everything is a document beside an entity, so one implementation serves schemas as well as what
-is inside them.
+A kind declares its own paths, bodies and updates; `routes_of` makes its five routes. Every object
+is a document beside an entity, so one implementation serves schemas as well as the objects inside
+them.
 SOURCE: gravitino reference 3.1 to 3.3 and 4.3.
 """
 
@@ -36,17 +36,17 @@ CATALOG = METALAKE + "/catalogs/{catalog}"
 SCHEMA = CATALOG + "/schemas/{schema}"
 
 MESSAGING: Final = "messaging"
-"""The type of the catalogs whose one schema is `DEFAULT`."""
+"""The type of catalogs whose only schema is `DEFAULT`."""
 
 DEFAULT: Final = "default"
-"""The schema that a messaging catalog has from the beginning, and no other."""
+"""The only schema of a messaging catalog; it exists from the start."""
 
 Created = tuple[str, Json]
-"""The name and the document of an object that a request wants created."""
+"""The name and the document of an object to create."""
 
 
 def plain(name: str, body: Json) -> Json:
-    """What a reply shows of most objects: name, comment, properties, audit."""
+    """The reply's members for most objects: name, comment, properties, audit."""
     return present(
         name=name,
         comment=body.get("comment"),
@@ -56,25 +56,25 @@ def plain(name: str, body: Json) -> Json:
 
 
 def described(comment: str | None, properties: Mapping[str, str] | None) -> Json:
-    """The document members that most new objects have."""
+    """The document members of most new objects."""
     return present(comment=comment, properties=checked_properties(properties))
 
 
 def nothing_else(
     exchange: Exchange, transaction: WriteTransaction, entity: Entity, stored: object
 ) -> None:
-    """Most kinds store nothing beside the object itself."""
+    """Most kinds store nothing in addition to the object itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of object.
 
-    `type` is its entity type, `within` that of its container, `path` where the container lists
-    it. `create` is the operation's last word (`create`, `register`). `read` makes a new object
-    of a request, `show` a reply's object of name and document. `family` is the type that the
-    catalog must have, None for any. `added` and `altered` store what there is beside the object;
-    `before_add` and `before_drop` refuse what must not come or go.
+    `type` is its entity type, `within` that of its container, `path` the path under which the
+    container lists it. `create` is the operation's last word (`create`, `register`). `read` parses
+    a new object from a request; `show` makes a reply's object from a name and a document. `family`
+    is the required type of the catalog, None for any. `added` and `altered` store additional data
+    of the object; `before_add` and `before_drop` refuse an addition or a drop.
     """
 
     type: str
@@ -127,7 +127,7 @@ def list_names(kind: Kind, exchange: Exchange) -> Reply:
     state = exchange.realm_state
     names, cut = state.matrix.snapshot.coded.tree.names, len(container.name) + 1
     ids = shown_ids(exchange, state, operation, container)
-    # Siblings are in order once their names are; most come in order already.
+    # Siblings are sorted if their names are; most are sorted already.
     return identifiers(gravitino.parts(container), sorted(names[id][cut:] for id in ids))
 
 
@@ -207,7 +207,7 @@ def drop(kind: Kind, exchange: Exchange, operation: str = "") -> Reply:
 
 
 def catalog_type(state: RealmState, within: Entity) -> str | None:
-    """The type of the catalog that the entity is or lies in; None where it is not known."""
+    """The type of the catalog that the entity is or is in; None if it is not known."""
     coded = state.matrix.snapshot.coded
     parts = gravitino.parts(within)
     id = coded.tree.find(Entity("catalog", f"{parts[0]}:{parts[1]}"))
@@ -216,7 +216,7 @@ def catalog_type(state: RealmState, within: Entity) -> str | None:
 
 
 def check_family(state: RealmState, container: Entity, kind: Kind) -> None:
-    """Raises `Failure` 405 where the catalog is of a type that has no such objects."""
+    """Raises `Failure` 405 if catalogs of this type have no such objects."""
     if kind.family is None:
         return
     family = catalog_type(state, container)

@@ -1,7 +1,8 @@
-"""What tags and policies have in common: both are put on objects, and inherited downwards.
+"""Shared by tags and policies: both are attached to objects, and inherited downwards.
 
-An object carries its own, and those of what it lies in up to the catalog; one that it carries
-both ways counts as its own. Nobody is shown one that they may not read, inherited or not.
+An object has its own labels, and inherits those of its containers up to the catalog; a label that
+it has both ways counts as its own. A label is only shown to callers who may read it, inherited or
+not.
 SOURCE: gravitino reference 3.5, 4.3, 4.4 and 9.
 """
 
@@ -35,15 +36,15 @@ from lakewarden.systems.gravitino.http.permissions import no_such_object
 from lakewarden.systems.gravitino.http.securable import object_of_path
 
 MOST = 1_000
-"""More of them in one call are refused."""
+"""The maximum number of labels in one call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
     """Tags, or policies.
 
-    `type` is the entity type and the kind of relation, `plural` the word of paths and replies.
-    `check` refuses to put a label, of this document, on an object.
+    `type` is the entity type and the kind of relation, `plural` the word in paths and replies.
+    `check` refuses to attach a label with this document to an object.
     """
 
     type: str
@@ -53,7 +54,7 @@ class Label:
 
     @property
     def repeated(self) -> str:
-        """The exception's name for one that the object carries already."""
+        """The exception's name for a label that the object already has."""
         return f"{self.type.capitalize()}AlreadyAssociatedException"
 
 
@@ -66,7 +67,7 @@ def list_all(label: Label, exchange: Exchange) -> Reply:
 
 
 def objects(label: Label, exchange: Exchange) -> Reply:
-    """The objects that carry it themselves, as far as the caller may load them."""
+    """The objects that have the label themselves, of those that the caller may load."""
     target = entity(exchange, label.type)
     state = allow(exchange, f"{label.type}.objects.list", target)
     coded = state.matrix.snapshot.coded
@@ -79,7 +80,7 @@ def objects(label: Label, exchange: Exchange) -> Reply:
 
 
 def of_object(label: Label, exchange: Exchange) -> Reply:
-    """Those that an object carries or inherits, as far as the caller may read them."""
+    """The labels that an object has or inherits, of those that the caller may read."""
     on = object_of_path(exchange)
     operation = f"object.{label.plural}.list"
     state = allow(exchange, operation, on, missing=no_such_object)
@@ -94,7 +95,7 @@ def of_object(label: Label, exchange: Exchange) -> Reply:
 
 
 def one_of_object(label: Label, exchange: Exchange) -> Reply:
-    """One that an object carries or inherits."""
+    """One label that an object has or inherits."""
     on, target = object_of_path(exchange), entity(exchange, label.type)
     operation = f"object.{label.plural}.load"
     state = allow(exchange, operation, on, missing=no_such_object, targets={label.type: target})
@@ -110,9 +111,9 @@ def one_of_object(label: Label, exchange: Exchange) -> Reply:
 def associate(
     label: Label, exchange: Exchange, to_add: list[str] | None, to_remove: list[str] | None
 ) -> Reply:
-    """Puts labels on an object and takes labels off; the reply names those it carries itself.
+    """Attaches labels to an object and detaches others; the reply names the object's own labels.
 
-    One that is both to be added and to be removed is left as it is.
+    A label that is both to be added and to be removed is left as it is.
     """
     on = object_of_path(exchange)
     if to_add is None and to_remove is None:
@@ -161,7 +162,7 @@ def associate(
 def carried_labels(
     state: RealmState, label: Label, on: Entity
 ) -> tuple[list[Entity], list[Entity]]:
-    """What an object carries itself, and what else it inherits; each by name."""
+    """The labels that an object has itself, and those that it only inherits; each by name."""
     own = _own_labels(state, label, on)
     inherited = set[Entity]()
     above = gravitino.parent(on)
@@ -186,7 +187,7 @@ def _refuse(
     add: Sequence[Entity],
     remove: Sequence[Entity],
 ) -> None:
-    """Raises `Failure` where one does not exist, or cannot be put on this object."""
+    """Raises `Failure` if a label does not exist, or cannot be attached to this object."""
     state = transaction.realm(realm)
     if (add or remove) and on.type not in state.system.model.relations[label.type].sources:
         raise illegal(f"a {on.type} carries no {label.plural}")
@@ -220,4 +221,4 @@ def _object_text(on: Entity) -> str:
 
 
 def check_any_object(item: Entity, document: Json, on: Entity) -> None:
-    """Most labels may be put on every object that can carry any."""
+    """Most labels may be attached to every object that can have labels."""

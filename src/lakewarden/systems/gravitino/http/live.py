@@ -1,8 +1,9 @@
-"""Live catalogs: schemas and tables as their database has them now.
+"""Live catalogs: the schemas and tables that their database has now.
 
-A relational catalog of MySQL or PostgreSQL whose host the operator listed is live. What is found
-there is entered without an owner before it is listed or loaded, so that grants can be held on
-it, and taken out, grants included, once it is no longer found. Nothing is written to a database.
+A relational catalog of MySQL or PostgreSQL is live if the operator listed its host. Schemas and
+tables found there are stored without an owner before they are listed or loaded, so they can have
+grants; they are removed, with their grants, once they are no longer found. Nothing is written to a
+database.
 SOURCE: gravitino reference 6.1 and 9; security reference, R-58.
 """
 
@@ -62,13 +63,13 @@ _TYPES: Final = {
     "bytea": "binary",
     "uuid": "uuid",
 }
-"""Types without parameters as Gravitino writes them."""
+"""Types without parameters, in Gravitino's spelling."""
 
 TYPES: Final = ("schema", "table")
-"""What is found in databases."""
+"""The types of entities that are read from databases."""
 
 MOST: Final = 100_000
-"""More schemas of a database, or tables of a schema, than this are not taken in."""
+"""The maximum number of schemas of a database, or of tables of a schema."""
 
 _SIZED: Final = re.compile(r"(decimal|numeric|varchar|char)\((\d+)(?:, ?(\d+))?\)")
 
@@ -92,7 +93,7 @@ def source(
 
 
 def source_in(exchange: Exchange, provider: str, properties: Mapping[str, str]) -> Source | None:
-    """The database that these properties name, where such a catalog would be live."""
+    """The database that these properties name, if such a catalog would be live."""
     engine = PROVIDERS.get(provider)
     if engine is None or "jdbc-url" not in properties:
         return None
@@ -111,13 +112,13 @@ def source_in(exchange: Exchange, provider: str, properties: Mapping[str, str]) 
 
 
 def check(exchange: Exchange, database: Source | None) -> None:
-    """Whether the database answers; raises `Failure` 502 where it does not."""
+    """Checks that the database answers; raises `Failure` 502 if it does not."""
     if database is not None:
         _live_names(exchange, database, "")
 
 
 def refuse_write(exchange: Exchange, entity: Entity) -> None:
-    """Raises `Failure` 405 where a schema or table lies in a live catalog: it is only read."""
+    """Raises `Failure` 405 for a schema or table of a live catalog, which is read-only."""
     if entity.type in TYPES and source(exchange, catalog_of(entity)) is not None:
         raise unsupported(
             f"the catalog is read live: its {entity.type}s are changed in its database"
@@ -125,15 +126,15 @@ def refuse_write(exchange: Exchange, entity: Entity) -> None:
 
 
 def catalog_of(entity: Entity) -> Entity:
-    """The catalog that the entity is or lies in."""
+    """The catalog that the entity is or is in."""
     parts = gravitino.parts(entity)
     return Entity("catalog", f"{parts[0]}:{parts[1]}")
 
 
 def allow_refreshed(exchange: Exchange, operation: str, target: Entity) -> RealmState:
-    """As `authorization.allow`, after a look into the database for what is not known yet.
+    """As `authorization.allow`, after querying the database about entities that are not stored yet.
 
-    Only whoever passes the rule causes the look.
+    The database is only queried for callers who pass the rule.
     """
     try:
         return allow(exchange, operation, target)
@@ -156,10 +157,10 @@ def refresh_above(exchange: Exchange, target: Entity) -> None:
 
 
 def refresh(exchange: Exchange, container: Entity) -> None:
-    """Makes what is stored directly below a catalog or schema what its database has.
+    """Updates the stored children of a catalog or schema to those of its database.
 
-    Does nothing for a catalog that is not live. Raises `Failure` 502 where the database does
-    not answer; then nothing is changed.
+    Does nothing for a catalog that is not live. Raises `Failure` 502 if the database does not
+    answer; then nothing changes.
     """
     database = source(exchange, catalog_of(container))
     if database is None:
@@ -188,7 +189,7 @@ def _stored_entities(state: RealmState, container: Entity, type: str) -> frozens
 
 
 def _entities(container: Entity, type: str, names: Iterable[str]) -> Iterable[Entity]:
-    """The entities of names that Gravitino can spell; others cannot be asked for."""
+    """The entities of names that Gravitino can spell; the others cannot be requested."""
     for name in names:
         full = f"{gravitino.full_name(container)}.{name}"
         try:
@@ -198,9 +199,9 @@ def _entities(container: Entity, type: str, names: Iterable[str]) -> Iterable[En
 
 
 def document(exchange: Exchange, entity: Entity) -> Json | None:
-    """The document of an object; a live table's has the columns that its database has.
+    """The document of an object; for a live table, with the columns of its database.
 
-    None for a schema or table that its database has no more.
+    None for a schema or table that no longer exists in the database.
     """
     body = object_store.document(exchange, entity)
     database = source(exchange, catalog_of(entity)) if entity.type in TYPES else None
@@ -237,7 +238,7 @@ def _column(column: LiveColumn) -> Json:
 
 
 def _type(text: str) -> object:
-    """A database's type as Gravitino writes it; what it has no word for, as external.
+    """A database's type in Gravitino's spelling; a type that it does not know becomes external.
 
     >>> _type("numeric(10, 2)"), _type("json")
     ('decimal(10,2)', {'type': 'external', 'catalogString': 'json'})
@@ -253,7 +254,7 @@ def _type(text: str) -> object:
 
 
 def _live_names(exchange: Exchange, database: Source, schema: str) -> Sequence[str]:
-    """The schemas of the database, or the tables of one of them."""
+    """The schemas of the database, or the tables of one schema."""
     live, address = _live(exchange, database)
     try:
         names = (

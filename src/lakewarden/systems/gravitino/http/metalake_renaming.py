@@ -1,7 +1,7 @@
-"""Another name for a metalake: everything in it, its users and its roles follow.
+"""Renames a metalake: everything in it, its users and its roles follow.
 
-Roles are named within their metalake, so their memberships and what they were granted are
-written again under the new name.
+Roles are named within their metalake, so their memberships and their grants are written again
+under the new name.
 SOURCE: gravitino reference 4.3 and 6.1 (a rename keeps grants and owners).
 """
 
@@ -37,7 +37,7 @@ def rename(
 ) -> Entity:
     """Renames the metalake.
 
-    Raises `BadInput`, or `Failure`: 409 where the name is taken, 403 as `refuse_limited`.
+    Raises `BadInput`, or `Failure`: 409 if the name is taken, 403 as `refuse_limited` does.
     """
     refuse_limited(exchange, transaction, metalake)
     gravitino.check_new_name("metalake", name)

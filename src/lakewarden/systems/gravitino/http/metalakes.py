@@ -1,6 +1,6 @@
 """Metalakes: list, create, load, alter, enable, disable, drop.
 
-Whoever creates a metalake becomes its first user and its owner.
+The creator of a metalake becomes its first user and its owner.
 SOURCE: gravitino reference 3.1, 4.3, 4.4 and 6.1.
 """
 
@@ -108,7 +108,7 @@ def enable(exchange: Exchange) -> Reply:
 def switch(exchange: Exchange, type: str) -> Reply:
     """Enables or disables a metalake or a catalog.
 
-    The attribute decides; the property is shown as long as the object is disabled.
+    The attribute decides; the property is only shown while the object is disabled.
     """
     target = entity(exchange, type)
     on = read(exchange, Switch).in_use
@@ -151,7 +151,7 @@ def check_drop(
 ) -> None:
     """Raises `Failure` 409 unless the drop is forced, or the object is disabled and empty.
 
-    It is empty where nothing of the type `below` lies in it `besides` what has these names.
+    It is empty if it contains nothing of the type `below` except the names in `besides`.
     """
     if is_on(exchange, "force"):
         return

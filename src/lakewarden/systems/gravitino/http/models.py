@@ -1,7 +1,7 @@
-"""Models and their versions, which are found by number or by alias.
+"""Models and their versions, which have a number and aliases.
 
-Versions are numbered from 0 and kept in the model's document; the next number is the model's
-`latestVersion`, so no number is ever given twice.
+Versions are numbered from 0 and stored in the model's document; the next number is the model's
+`latestVersion`, so no number is ever reused.
 SOURCE: gravitino reference 3.3 and 4.3.
 """
 
@@ -51,13 +51,13 @@ from lakewarden.systems.gravitino.http.updates import (
 )
 
 MOST_VERSIONS: Final = 10_000
-"""More versions of one model than this are refused."""
+"""The maximum number of versions of one model."""
 
 UNKNOWN: Final = "unknown"
-"""The name of a URI that was given without one."""
+"""The name of an unnamed URI."""
 
 DEFAULT_URI: Final = "default-uri-name"
-"""The property of a model or version that names the URI to use where a request names none."""
+"""The property, of a model or version, with the name of the URI that is used by default."""
 
 Versions = list[Json]
 
@@ -81,27 +81,27 @@ class Link(Body):
 
 
 class UpdateUri(Update, tag="updateUri"):
-    """Another address under a name that there is."""
+    """Replaces the address under an existing name."""
 
     new_uri: str
     uri_name: str | None = None
 
 
 class AddUri(Update, tag="addUri"):
-    """One more address."""
+    """Adds an address."""
 
     uri_name: str
     uri: str
 
 
 class RemoveUri(Update, tag="removeUri"):
-    """One address less."""
+    """Removes an address."""
 
     uri_name: str
 
 
 class UpdateAliases(Update, tag="updateAliases"):
-    """Aliases to come and to go."""
+    """Adds and removes aliases."""
 
     aliases_to_add: list[str] | None = None
     aliases_to_remove: list[str] | None = None
@@ -144,7 +144,7 @@ def versions_of(body: Json) -> Versions:
 
 
 def list_versions(exchange: Exchange) -> Reply:
-    """The numbers of the versions, or with `details` all about them."""
+    """The numbers of the versions, or with `details` the whole versions."""
     model = entity(exchange, "model")
     allow(exchange, "model_version.list", model)
     versions = versions_of(object_store.document(exchange, model))
@@ -154,7 +154,7 @@ def list_versions(exchange: Exchange) -> Reply:
 
 
 def link(exchange: Exchange) -> Reply:
-    """A new version, under the next number."""
+    """Adds a version, under the next number."""
     model = entity(exchange, "model")
     body = read(exchange, Link)
     uris = dict(body.uris or {})
@@ -281,7 +281,7 @@ def delete_by(operation: str) -> Callable[[Exchange], Reply]:
 
 
 def _chosen(exchange: Exchange, body: Json) -> Json:
-    """The version that the path names; raises `Failure` 404."""
+    """The version in the path; raises `Failure` 404."""
     version = _version_named(exchange, body)
     if version is None:
         model = gravitino.full_name(entity(exchange, "model"))
@@ -343,7 +343,7 @@ def _update_aliases(version: Json, others: Versions, come: list[str], go: list[s
 
 
 def _unique(aliases: Iterable[str]) -> list[str]:
-    """The aliases, each once; raises `Failure` 400 for one that is blank or a number."""
+    """The aliases without duplicates; raises `Failure` 400 for one that is blank or a number."""
     distinct = list(dict.fromkeys(aliases))
     for alias in distinct:
         if not alias.strip() or alias.strip().lstrip("+-").isdigit():

@@ -1,7 +1,7 @@
-"""The roles that name an object.
+"""The roles with privileges on an object.
 
-Shown are roles that the caller holds or owns; the metalake's owner is shown all. Other than in
-the list of roles MANAGE_GRANTS shows nothing here. Membership is asked for, as everywhere.
+Shows the roles that the caller holds or owns; the metalake's owner sees all. Unlike in the list of
+roles, MANAGE_GRANTS shows nothing here. Membership is required, as everywhere.
 SOURCE: gravitino reference 3.4 and 3.6.
 """
 
@@ -22,7 +22,7 @@ from lakewarden.systems.gravitino.http.securable import object_of_path
 
 
 def list_roles(exchange: Exchange) -> Reply:
-    """The names of the roles that hold something on the very object."""
+    """The names of the roles that hold a privilege on exactly this object."""
     target = object_of_path(exchange)
     state = allow(exchange, "object.roles.list", target, missing=no_such_object)
     roles = sorted(

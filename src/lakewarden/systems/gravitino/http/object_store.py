@@ -1,9 +1,9 @@
-"""How objects are kept: an entity with its owner in the kernel, the rest in a document.
+"""How objects are stored: an entity with its owner in the kernel, and a document.
 
-The document of an object is the JSON that its reply shows, without the name; secret properties
-are kept apart, sealed. What a document does not tell of a metalake or catalog is told by the
-attributes that came with it, where it was loaded. A rename renames what is below too, because
-names there begin with it.
+The document of an object is the JSON of its reply, without the name; secret properties are stored
+apart, sealed. For a loaded metalake or catalog, members missing from the document come from the
+attributes that were loaded with it. A rename also renames all descendants, because their names
+begin with the object's name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 
 def child(parent: Entity, type: str, name: str) -> Entity:
-    """The entity of that name in a container; raises `BadInput` for a name it may not bear."""
+    """The entity of that name in a container; raises `BadInput` for a name that is not allowed."""
     gravitino.check_new_name(type, name)
     if parent.type == "metalake":
         return gravitino.entity(parent.name, type, name)
@@ -42,7 +42,7 @@ def child(parent: Entity, type: str, name: str) -> Entity:
 
 
 def last(entity: Entity) -> str:
-    """The last part of the name: what the object is called in its container."""
+    """The last part of the name: the name of the object within its container."""
     return gravitino.parts(entity)[-1]
 
 
@@ -60,7 +60,7 @@ def document(exchange: Exchange, entity: Entity) -> Json:
 
 
 def draft(transaction: WriteTransaction, realm: str, entity: Entity) -> Draft:
-    """The object as it is, to be changed; raises `Failure` 404 where it is gone."""
+    """The current object, as a draft; raises `Failure` 404 if it is gone."""
     state = transaction.realm(realm)
     if not is_stored(state, entity):
         raise no_such_entity(entity)
@@ -78,7 +78,7 @@ def _documents(reading: Reading, state: RealmState, entities: Sequence[Entity]) 
 
 
 def _loaded_members(state: RealmState, entity: Entity) -> Json:
-    """What the attributes of a metalake or catalog tell."""
+    """The members that the attributes of a metalake or catalog provide."""
     if entity.type not in ("metalake", "catalog"):
         return {}
     coded = state.matrix.snapshot.coded
@@ -104,8 +104,8 @@ def add(
 ) -> Json:
     """Stores a new object, `owned` by the caller or by nobody; returns its document.
 
-    Where authorization is off nobody becomes an owner: the caller need not be a user at all.
-    Raises `Failure` 409 where there is one already.
+    With authorization off the object gets no owner: the caller may not even be a user. Raises
+    `Failure` 409 if the object already exists.
     """
     state = transaction.realm(exchange.realm)
     if is_stored(state, entity):
@@ -129,7 +129,7 @@ def add(
 
 
 def save(exchange: Exchange, transaction: WriteTransaction, entity: Entity, draft: Draft) -> Entity:
-    """Stores an altered object, under its new name where it has one; returns the entity."""
+    """Stores an altered object, under its new name if it was renamed; returns the entity."""
     draft.body["audit"] = altered(draft.body.get("audit"), exchange.actor.user, transaction.now)
     transaction.change(
         exchange.realm,
@@ -142,9 +142,9 @@ def save(exchange: Exchange, transaction: WriteTransaction, entity: Entity, draf
 
 
 def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, name: str) -> Entity:
-    """Gives an object below a metalake another name; returns the entity.
+    """Renames an object below a metalake; returns the entity.
 
-    Raises `Failure` 409 where the name is taken, and 403 as `refuse_limited`.
+    Raises `Failure` 409 if the name is taken, and 403 as `refuse_limited` does.
     """
     refuse_limited(exchange, transaction, entity)
     parent = gravitino.parent(entity)
@@ -159,10 +159,10 @@ def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, na
 
 
 def refuse_limited(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> None:
-    """Raises `Failure` 403 where a filter or a mask binds the caller on the object, or inside it.
+    """Raises `Failure` 403 if a filter or a mask binds the caller on the object, or inside it.
 
-    They follow its name, and engines go on calling it as before: what is made by that name then
-    would have none.
+    Filters and masks follow a rename, but engines keep using the old name: a new object of that
+    name would have none.
     """
     state = transaction.realm(exchange.realm)
     request = exchange.actor.request(state.realm, state.system, "", entity, now=transaction.now)
@@ -172,7 +172,7 @@ def refuse_limited(exchange: Exchange, transaction: WriteTransaction, entity: En
 
 
 def drop(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> bool:
-    """Removes an object with all below it; False if there is none."""
+    """Removes an object with all descendants; returns False if it does not exist."""
     if not is_stored(transaction.realm(exchange.realm), entity):
         return False
     transaction.change(exchange.realm, EntityDropped(entity))
@@ -180,7 +180,7 @@ def drop(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> b
 
 
 def children(state: RealmState, entity: Entity, keep: Callable[[Entity], bool]) -> list[Entity]:
-    """What lies directly or further below, as far as `keep` holds."""
+    """The descendants of an entity for which `keep` holds."""
     tree = state.matrix.snapshot.coded.tree
     id = tree.find(entity)
     if id is None:

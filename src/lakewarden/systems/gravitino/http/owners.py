@@ -1,6 +1,6 @@
-"""Owners of objects: who it is, and setting another.
+"""Owners of objects: get and set.
 
-An object has at most one owner, a user of the metalake; in mode `next` a group may be one too.
+An object has at most one owner, a user of the metalake; in mode `next` also a group.
 SOURCE: gravitino reference 2.4, 3.4, 4.3, 6.1 and 9.
 """
 
@@ -23,14 +23,14 @@ from lakewarden.systems.gravitino.http.securable import object_of_path
 
 
 class Set(Body):
-    """The owner to be: a name, and `user` or `group` in any case."""
+    """The new owner: a name, and `user` or `group` in any case."""
 
     name: str
     type: str
 
 
 def get(exchange: Exchange) -> Reply:
-    """The owner; the reply names none if there is none."""
+    """The owner; the reply is empty if the object has none."""
     target = object_of_path(exchange)
     state = allow(exchange, "owner.load", target, missing=no_such_object)
     rows = owners_of(state, target)
@@ -40,12 +40,12 @@ def get(exchange: Exchange) -> Reply:
 
 
 def put(exchange: Exchange) -> Reply:
-    """Makes a user the owner instead of the former one."""
+    """Makes a user the owner, replacing the previous one."""
     target = object_of_path(exchange)
     body = read(exchange, Set)
     kind = enum_word(body.type, (USER, GROUP), "type of owner")
     record = gravitino.entity(exchange.params["metalake"], kind, body.name)
-    # A column belongs to whoever owns its table.
+    # A column belongs to the owner of its table.
     if not exchange.realm_state.system.model.types[target.type].owned:
         raise illegal(f"a {target.type} has no owner of its own")
 

@@ -1,6 +1,6 @@
 """Partitions of a table, by name.
 
-Kept in the document of the table, and therefore bounded in number.
+Stored in the document of the table, and therefore limited in number.
 SOURCE: gravitino reference 3.2; apache/gravitino:server/src/main/java/org/apache/gravitino/server/web/rest/PartitionOperations.java@5a6b5ae772d5.
 """  # noqa: E501 — one source, one line
 
@@ -21,7 +21,7 @@ from lakewarden.systems.gravitino.http.tables import TABLES
 TYPES: Final = ("identity", "list", "range")
 
 MOST: Final = 10_000
-"""More partitions of one table than this are refused."""
+"""The maximum number of partitions of one table."""
 
 PATH: Final = TABLES.one + "/partitions"
 ONE: Final = PATH + "/{partition}"
@@ -34,12 +34,12 @@ class Add(Body):
 
 
 def partitions_of(body: Json) -> dict[str, Json]:
-    """The partitions in a table's document, by name; to be changed in place."""
+    """The partitions in a table's document, by name; a mutable part of the document."""
     return cast("dict[str, Json]", body.setdefault("partitions", {}))
 
 
 def list_all(exchange: Exchange) -> Reply:
-    """The names of the partitions, or with `details` all about them."""
+    """The names of the partitions, or with `details` the whole partitions."""
     table = entity(exchange, "table")
     allow(exchange, "table.partition.list", table)
     partitions = partitions_of(object_store.document(exchange, table))
@@ -60,7 +60,7 @@ def load(exchange: Exchange) -> Reply:
 
 
 def add(exchange: Exchange) -> Reply:
-    """One more partition."""
+    """Adds a partition."""
     table = entity(exchange, "table")
     partitions = read(exchange, Add).partitions
     if len(partitions) != 1:
@@ -96,7 +96,7 @@ def _partition(partition: Json) -> Json:
 
 
 def _identity_name(partition: Json) -> str:
-    """The name that an identity partition has by its fields and values: `a=1/b=2`."""
+    """The name of an identity partition, from its fields and values: `a=1/b=2`."""
     fields, values = partition.get("fieldNames"), partition.get("values")
     if not isinstance(fields, list) or not isinstance(values, list) or len(fields) != len(values):
         raise illegal("body: an identity partition has as many `fieldNames` as `values`")
@@ -113,7 +113,7 @@ def _value(value: object) -> object:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """One partition less; `dropped` is false if there was none."""
+    """Removes a partition; `dropped` is false if it did not exist."""
     table = entity(exchange, "table")
     name = exchange.params["partition"]
 

@@ -1,4 +1,4 @@
-"""What users and groups of a metalake have in common: their bodies, and adding and removing.
+"""Shared by users and groups of a metalake: their bodies, and adding and removing.
 
 SOURCE: gravitino reference 3.4, 4.3, 4.4 and 6.1.
 """
@@ -23,15 +23,15 @@ from lakewarden.systems.gravitino.http.object_store import documents
 
 
 class Add(Body):
-    """The body that adds a user or a group; what else newer clients send is not kept."""
+    """The body that adds a user or a group; further members from newer clients are not stored."""
 
     name: str
     enabled: bool | None = None
 
     def record(self, metalake: Entity, type: str) -> Entity:
-        """The entity of the new user or group; raises `BadInput` for an improper name.
+        """The entity of the new user or group; raises `BadInput` for an invalid name.
 
-        Raises `Failure` 405 for one that is to be disabled: here it would not be.
+        Raises `Failure` 405 for a disabled user or group, which is not supported.
         """
         if self.enabled is False:
             raise unsupported(f"a {type} cannot be disabled; remove it instead")
@@ -83,7 +83,7 @@ def remove_one(exchange: Exchange, type: str) -> Reply:
 
 
 def add(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> Json:
-    """Adds the user or group, and returns how it is shown; raises `Failure` 409."""
+    """Adds the user or group, and returns its reply form; raises `Failure` 409."""
     if is_stored(transaction.realm(exchange.realm), record):
         raise exists(record.type, gravitino.full_name(record))
     document: Json = {"audit": created(exchange.actor.user, transaction.now)}
@@ -93,7 +93,7 @@ def add(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> Js
 
 
 def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> bool:
-    """Removes the user or group; False if there is none.
+    """Removes the user or group; returns False if it does not exist.
 
     Raises `Failure` 400 for the owner of the metalake.
     """
@@ -112,13 +112,13 @@ def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) 
 
 
 def person_bodies(exchange: Exchange, state: RealmState, records: Sequence[Entity]) -> list[Json]:
-    """Users or groups as replies show them."""
+    """Users or groups in the form of replies."""
     bodies = documents(exchange, records)
     return [person_body(state, record, body) for record, body in zip(records, bodies, strict=True)]
 
 
 def person_body(state: RealmState, record: Entity, document: Json) -> Json:
-    """One user or group: name, the roles handed to it, audit."""
+    """One user or group: name, granted roles, audit."""
     container = Entity("metalake", gravitino.metalake(record))
     roles = member.roles_of(state, member.principal_of(state, record), container)
     return {

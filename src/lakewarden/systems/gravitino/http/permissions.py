@@ -1,8 +1,8 @@
-"""Granting roles, and changing what roles hold.
+"""Grants and revokes roles, and changes the privileges of roles.
 
-Roles go to users and groups of the metalake; privileges go to roles, object by object. Doing
-either twice changes nothing. An object holds a privilege in one way: the opposite is refused
-until the first is revoked.
+Roles are granted to users and groups of the metalake; privileges are granted to roles, object by
+object. Both are idempotent. A role holds a privilege on an object either as ALLOW or as DENY: the
+opposite is refused until the first is revoked.
 SOURCE: gravitino reference 1.2, 1.3, 2.4, 3.4, 4.3 and 4.4; `overrides`:
 apache/gravitino:server/src/main/java/org/apache/gravitino/server/web/rest/PermissionOperations.java@f461aa31aa75.
 """
@@ -39,11 +39,11 @@ from lakewarden.systems.gravitino.http.securable import (
 )
 
 MOST: Final = 1_000
-"""More roles than this in one call are refused."""
+"""The maximum number of roles in one call."""
 
 
 class Roles(Body):
-    """The roles to grant or to take back."""
+    """The roles to grant or to revoke."""
 
     role_names: list[str]
 
@@ -55,13 +55,13 @@ class Privileges(Body):
 
 
 class Overrides(Body):
-    """All that a role is to hold from now on."""
+    """All privileges that a role should hold from now on."""
 
     overrides: list[ObjectBody]
 
 
 def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
-    """Hands roles to a user or group (`verb` grant), or takes them back (revoke)."""
+    """Grants roles to a user or group (`verb` grant), or revokes them (revoke)."""
     metalake = entity(exchange, "metalake")
     holder = entity(exchange, type)
     names = read(exchange, Roles).role_names
@@ -135,7 +135,7 @@ def _change(
 
 
 def override(exchange: Exchange) -> Reply:
-    """Replaces all that a role holds."""
+    """Replaces all privileges of a role."""
     target = entity(exchange, "role")
     bodies = read(exchange, Overrides).overrides
 
@@ -151,12 +151,12 @@ def override(exchange: Exchange) -> Reply:
 
 
 def no_such_object(target: Entity) -> Failure:
-    """404: there is no such object."""
+    """404: the object does not exist."""
     return no_such("metadata object", f"{target.type} {gravitino.full_name(target)}")
 
 
 def updated_document(exchange: Exchange, transaction: WriteTransaction, target: Entity) -> Json:
-    """The document of what was changed, which says so from now on."""
+    """The document of a changed object, with an updated audit."""
     body: Json = dict(transaction.store.documents(exchange.realm, [target]).get(target) or {})
     body["audit"] = altered(body.get("audit"), exchange.actor.user, transaction.now)
     transaction.change(exchange.realm, DocumentChanged(target, body))

@@ -1,7 +1,7 @@
-"""Policies: create, list, get, alter, enable, delete; and putting them on objects.
+"""Policies: create, list, get, alter, enable, delete; and attach them to objects.
 
-A policy's content is kept and shown as it was given; nothing here acts by it. It says on which
-types of objects the policy can be put.
+A policy's content is stored and returned unchanged; nothing here acts on it, except that it says to
+which types of objects the policy can be attached.
 SOURCE: gravitino reference 3.5, 4.3 and 4.4;
 apache/gravitino:docs/open-api/policies.yaml@04f2e0572ac3.
 """
@@ -74,7 +74,7 @@ class Content(Body):
 
 
 class UpdateContent(Update, tag="updateContent"):
-    """Another content, of the type that the policy has."""
+    """Replaces the content, of the same type."""
 
     policy_type: str
     new_content: dict[str, Any]
@@ -87,7 +87,7 @@ class Enable(Body):
 
 
 class Associate(Body):
-    """Policies to put on an object and to take off, by name."""
+    """Policies to attach to an object and to detach, by name."""
 
     policies_to_add: list[str] | None = None
     policies_to_remove: list[str] | None = None
@@ -105,7 +105,7 @@ def _read(exchange: Exchange) -> Created:
 
 
 def _content(type: str, members: dict[str, Any]) -> Json:
-    """The content as it is kept; raises `Failure` 400 for a custom one that does not fit."""
+    """The content in its stored form; raises `Failure` 400 for an invalid custom content."""
     if type != CUSTOM:
         return members
     content = convert(members, Content, "body: content")
@@ -123,7 +123,7 @@ def _content(type: str, members: dict[str, Any]) -> Json:
 
 
 def show(name: str, document: Json) -> Json:
-    """A policy as replies show it; one that was loaded in bulk is a custom one without rules."""
+    """A policy in the form of replies; one loaded in bulk is shown as custom without rules."""
     return present(
         name=name,
         comment=document.get("comment"),
@@ -145,7 +145,7 @@ def _apply(draft: Draft, update: object) -> None:
 
 
 def _fits(policy: Entity, document: Json, on: Entity) -> None:
-    """Raises `Failure` 400 where the policy's content does not allow for this type of object."""
+    """Raises `Failure` 400 if the policy's content does not support this type of object."""
     content = show("", document)["content"]
     supported = content.get("supportedObjectTypes") if isinstance(content, dict) else None
     if supported is not None and on.type not in supported:
@@ -181,7 +181,7 @@ def enable(exchange: Exchange) -> Reply:
 
 
 def associate(exchange: Exchange) -> Reply:
-    """Puts policies on an object and takes policies off."""
+    """Attaches policies to an object and detaches policies."""
     body = read(exchange, Associate)
     return labels.associate(POLICY, exchange, body.policies_to_add, body.policies_to_remove)
 

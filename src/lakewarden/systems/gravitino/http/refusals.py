@@ -1,4 +1,4 @@
-"""Every 403, and what it says: whom, which operation on what, what is missing, who may grant it.
+"""The message of every 403: who, which operation, on what, what is missing, who may grant it.
 
 `User 'u' is not authorized to perform operation 'o' on metadata 'm': ` and then
 
@@ -10,13 +10,13 @@
 | only an owner may                     | requires ownership of table, schema, catalog or …     |
 | only a service administrator may      | requires a service administrator                      |
 
-Whom a row filter or a column mask binds on a table is told so where they would change its columns,
-or give it, or what it lies in, another name.
+A user who is bound by a row filter or a column mask on a table is told so on attempts to change its
+columns, or to rename it or one of its containers.
 
-What is missing is that of the decision itself (`kernel.explain.turning`), never of a second copy
-of its rule. Named as who may grant it are owners alone, and of objects alone that the asker may
-read the owners of (`owner.load`): so a refusal shows nothing that another request would not, and
-the same of a name that is hidden and of one that does not exist.
+The missing privileges are those of the decision itself (`kernel.explain.turning`), never of a
+second copy of its rule. Only owners are named as those who may grant them, and only of objects
+whose owners the asker may read (`owner.load`). So a refusal reveals nothing that another request
+would not, and is the same for a hidden name and for one that does not exist.
 SOURCE: gravitino reference 2.1.
 """
 
@@ -44,11 +44,11 @@ _SET_OWNER: Final = "owner.set"
 _NAMED: Final = 3
 
 _LISTED: Final = 10
-"""More objects, or privileges on objects, than this are counted."""
+"""Beyond this number, objects, or privileges on objects, are counted instead of listed."""
 
 
 def denied(state: RealmState, request: Request, reason: Reason, *, is_member: bool) -> Failure:
-    """The 403 that a denied request is answered with; `is_member`: of the target's metalake."""
+    """The 403 for a denied request; `is_member`: of the target's metalake."""
     user = f"'{shown(request.principal.name)}'"
     text = f"User {user} is not authorized to perform operation '{request.operation}'"
     if request.target != NO_RESOURCE:
@@ -62,7 +62,7 @@ def denied(state: RealmState, request: Request, reason: Reason, *, is_member: bo
 
 
 def columns_are_limited() -> Failure:
-    """The 403 to whom a filter or a mask binds on a table whose columns they would change."""
+    """The 403 for changing columns of a table on which a filter or a mask binds the caller."""
     return forbidden(
         "a row filter or a column mask binds you on this table: you may not add, rename or delete"
         " its columns"
@@ -70,7 +70,7 @@ def columns_are_limited() -> Failure:
 
 
 def names_are_limited(entity: Entity) -> Failure:
-    """The 403 to whom a filter or a mask binds on what they would rename, or inside it."""
+    """The 403 for renaming an object on which, or in which, a filter or a mask binds the caller."""
     return forbidden(
         f"a row filter or a column mask binds you on {_object(entity)}, or inside it: you may not"
         " rename it"
@@ -78,7 +78,7 @@ def names_are_limited(entity: Entity) -> Failure:
 
 
 def _hints(state: RealmState, request: Request) -> Iterator[str]:
-    """What is missing, and who may grant it."""
+    """The missing privileges, and who may grant them."""
     ways = turning(state.matrix, request)
     if ways and not ways[0]:
         named = [
@@ -100,7 +100,7 @@ def _hints(state: RealmState, request: Request) -> Iterator[str]:
 
 
 def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
-    """The smallest way; where others differ in one privilege alone, that as `A or B`."""
+    """The smallest way; ways that differ in one privilege only are shown as `A or B`."""
     first, model = ways[0], state.system.model
     parts: dict[Change, set[str]] = {
         change: {change.privilege} for change in first if isinstance(change, Need)
@@ -124,7 +124,7 @@ def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
 
 
 def _joined(phrases: Sequence[str]) -> str:
-    """The phrases as one; of many the first alone, since the audit trail keeps them all."""
+    """The phrases joined; of many, the first and a count, since the audit trail stores them all."""
     more = len(phrases) - _LISTED
     return " and ".join([*phrases[:_LISTED], *([f"{more} more"] if more > 0 else [])])
 
@@ -144,7 +144,7 @@ def _object(entity: Entity) -> str:
 
 
 def _ownership_levels(model: Model, request: Request) -> str:
-    """What the rule asks for where no privilege would do."""
+    """The ownership that the rule requires if no privilege would suffice."""
     rule = model.operation(request.operation).rule(request.target.type)
     levels = [
         level
@@ -158,7 +158,7 @@ def _ownership_levels(model: Model, request: Request) -> str:
 
 
 def _nodes(model: Model, rule: Node, type: str) -> Iterator[tuple[str, ...]]:
-    """The levels of each part of the rule that asks for an owner."""
+    """The levels of each part of the rule that requires an owner."""
     match rule:
         case Owner(levels):
             yield levels
@@ -178,7 +178,7 @@ def _nodes(model: Model, rule: Node, type: str) -> Iterator[tuple[str, ...]]:
 
 
 def _grantors(state: RealmState, request: Request, granting: str, on: Entity) -> str:
-    """The owners, as far as the asker may know them, who may grant on the nearest known object."""
+    """The owners who may grant on the nearest known object, if the asker may know them."""
     readable = [
         entity
         for entity in _with_containers(on)
@@ -208,7 +208,7 @@ def _is_allowed(
 
 
 def _with_containers(entity: Entity) -> list[Entity]:
-    """The entity and what it lies in, from below."""
+    """The entity and its containers, bottom-up."""
     chain = [] if entity == NO_RESOURCE else [entity]
     while chain and (above := gravitino.parent(chain[-1])) is not None:
         chain.append(above)

@@ -1,8 +1,8 @@
 """Roles: create, get, list, delete.
 
-A role is an entity and a principal at once; what it holds are statements that name it. Whoever
-may create roles may write any privilege on any object that is there into one: handing it out
-asks for more.
+A role is both an entity and a principal; its privileges are statements that name it. Whoever may
+create roles may put any privilege on any existing object into one: granting the role to somebody
+requires more.
 SOURCE: gravitino reference 1.3, 3.4, 4.3 and 6.1.
 """
 
@@ -34,7 +34,7 @@ from lakewarden.systems.gravitino.http.updates import checked_properties
 
 
 class Create(Body):
-    """The body of POST …/roles; the list of objects may be empty, but must be there."""
+    """The body of POST …/roles; the list of objects may be empty, but must be present."""
 
     name: str
     securable_objects: list[ObjectBody]
@@ -48,7 +48,7 @@ def list_roles(exchange: Exchange) -> Reply:
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new role, owned by the caller, that nobody holds yet."""
+    """Creates a role, owned by the caller and not yet granted to anybody."""
     metalake = entity(exchange, "metalake")
     body = read(exchange, Create)
     new = object_store.child(metalake, "role", body.name)
@@ -72,14 +72,14 @@ def create(exchange: Exchange) -> Reply:
 
 
 def get(exchange: Exchange) -> Reply:
-    """One role, with what it holds."""
+    """One role, with its privileges."""
     target = entity(exchange, "role")
     state = allow(exchange, "role.load", target)
     return ok(role=role_body(state, target, object_store.document(exchange, target)))
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes a role: nobody holds it any more; `dropped` is false if there was none."""
+    """Deletes a role and its memberships; `dropped` is false if it did not exist."""
     target = entity(exchange, "role")
 
     def delete_role(transaction: WriteTransaction) -> bool:
@@ -93,7 +93,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def role_body(state: RealmState, target: Entity, document: Json) -> Json:
-    """A role as replies show it."""
+    """A role in the form of replies."""
     grants = grant.grants_of(state, principal_of(state, target))
     return {
         "name": gravitino.full_name(target),

@@ -1,6 +1,6 @@
 """Schemas: list, create, load, alter, drop with `cascade`.
 
-A messaging catalog has one schema from the beginning, `default`, and takes no other.
+A messaging catalog has the schema `default` from the start, and accepts no other.
 SOURCE: gravitino reference 3.1, 4.3 and 6.1; KafkaCatalogOperations.
 """
 
@@ -44,7 +44,7 @@ def _read(exchange: Exchange) -> Created:
 
 
 def _before_add(state: RealmState, schema: Entity) -> None:
-    """In a messaging catalog only `default` comes, where an import left it out."""
+    """In a messaging catalog, only `default` can be added, if an import left it out."""
     is_left_out = object_store.last(schema) == DEFAULT and not is_stored(state, schema)
     if catalog_type(state, schema) == MESSAGING and not is_left_out:
         raise unsupported(f"a messaging catalog has the schema `{DEFAULT}`, and takes no other")
@@ -64,7 +64,7 @@ def _refuse_messaging(state: RealmState, schema: Entity, action: str) -> None:
 
 
 def _before_drop(exchange: Exchange, state: RealmState, schema: Entity) -> None:
-    """Without `cascade` a schema that holds anything stays."""
+    """Refuses to drop a schema that is not empty, unless `cascade` is set."""
     _refuse_messaging(state, schema, "dropped")
     if not is_on(exchange, "cascade") and object_store.children(state, schema, lambda _: True):
         raise non_empty("schema", gravitino.full_name(schema))

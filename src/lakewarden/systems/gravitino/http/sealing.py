@@ -1,9 +1,9 @@
-"""Secrets among the properties of objects: recognised, sealed, and never shown.
+"""Secret properties of objects: detected, sealed, and never shown.
 
-`lakewarden.service.sealed_properties.is_secret` decides which they are. They are stored apart from
-the object's document, encrypted; no reply, log line or audit row has them. They are opened for
-two purposes alone: to read a live catalog, and to grant the credentials that a catalog is
-configured to give.
+`lakewarden.service.sealed_properties.is_secret` decides which properties are secret. They are
+stored apart from the object's document, encrypted; no reply, log line or audit row contains them.
+They are decrypted for two purposes only: to read a live catalog, and to return the credentials that
+a catalog is configured to grant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def split_secrets(properties: Mapping[str, str]) -> tuple[dict[str, str], dict[s
 
 
 def sealing(exchange: Exchange) -> Sealing:
-    """What seals and opens; raises `Failure` 405 where the server has no key for secrets."""
+    """Seals and opens secrets; raises `Failure` 405 if the server has no key for secrets."""
     configured = exchange.services.sealing
     if configured is None:
         raise unsupported("the server has no key for secrets, so it keeps no secret properties")

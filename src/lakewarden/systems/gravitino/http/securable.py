@@ -1,10 +1,10 @@
-"""Privileges of roles as bodies spell them: what may be granted where, and how a role is shown.
+"""Privileges of roles in bodies: what may be granted where, and how a role is shown.
 
     [{"fullName": "sales.raw", "type": "schema",
       "privileges": [{"name": "select_table", "condition": "allow"}]}]
 
-Names of privileges are kept and shown as they were given, older ones too; whether two are the
-same is judged by their present names.
+Names of privileges, including older ones, are stored and shown as they were given; they are
+compared by their current names.
 SOURCE: gravitino reference 1.2, 1.3 and 4.3.
 """
 
@@ -28,13 +28,13 @@ from lakewarden.systems.gravitino.http.errors import Failure, illegal
 from lakewarden.systems.gravitino.http.kinds import catalog_type
 
 FAMILIES: Final = frozenset({"relational", "messaging", "fileset", "model"})
-"""Types of catalogs; a privilege flagged with one is of no use in the others."""
+"""Types of catalogs; a privilege flagged with one of them has no effect in the others."""
 
 _FOREIGN: Final = "database"
-"""The flag of privileges that databases have and Gravitino does not."""
+"""The flag of privileges that databases have but Gravitino does not."""
 
 MOST: Final = 1_000
-"""More objects in one role's body, or privileges on one object, are refused."""
+"""The maximum number of objects in one role's body, and of privileges on one object."""
 
 
 class PrivilegeBody(Body):
@@ -63,7 +63,7 @@ def illegal_object(message: str) -> Failure:
 
 
 def privileges_named(bodies: Sequence[PrivilegeBody], model: Model) -> list[GrantedPrivilege]:
-    """The privileges that bodies name, in order; raises `Failure` 400 for none, or unknown ones."""
+    """The privileges in the bodies, in order; raises `Failure` 400 for none, or unknown ones."""
     if not bodies:
         raise illegal("expected at least one privilege")
     if len(bodies) > MOST:
@@ -88,8 +88,8 @@ def check_bindings(
 ) -> None:
     """Raises `Failure` 400 for a privilege that an object of this type cannot hold.
 
-    `catalog` is the type of the catalog that the object is, or lies in; None where that is not
-    known or does not matter. On a whole metalake privileges of every family may be held.
+    `catalog` is the type of the catalog that the object is or is in; None if it is not known or
+    does not matter. A metalake can hold privileges of every family.
     """
     for name, _ in granted:
         privilege = model.privilege(name)
@@ -98,7 +98,7 @@ def check_bindings(
             raise illegal_privilege(
                 f"privilege `{name}` cannot be bound to a {on.type}; only to: {expected}"
             )
-        # The older names are in no family.
+        # Older names belong to no family.
         families = FAMILIES.intersection(privilege.flags) if name == privilege.name else frozenset()
         wrong = families and catalog is not None and catalog not in families
         if wrong and on.type in ("catalog", "schema"):
@@ -108,9 +108,9 @@ def check_bindings(
 
 
 def check_conflicts(model: Model, granted: Iterable[GrantedPrivilege], on: Entity) -> None:
-    """Raises `Failure` 400 where one object would hold a privilege in two ways.
+    """Raises `Failure` 400 if one object would hold a privilege in two ways.
 
-    Two ways are ALLOW and DENY, and the older name beside the present one.
+    Two ways are ALLOW and DENY, or the older name together with the current one.
     """
     spelling = spelling_of(model)
     by_name: dict[str, GrantedPrivilege] = {}
@@ -130,10 +130,10 @@ def _privileges_text(granted: GrantedPrivilege) -> str:
 
 
 def grants_of(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> Grants:
-    """What the bodies give on which objects, checked; raises `Failure` 400.
+    """The validated grants of the bodies, by object; raises `Failure` 400.
 
-    The objects are there, none is named twice, each has at least one privilege and none of
-    these twice.
+    The objects must exist, none may be named twice, and each must have at least one privilege and
+    no duplicates.
     """
     if len(bodies) > MOST:
         raise illegal(f"{len(bodies)} objects, at most {MOST} are allowed")
@@ -157,13 +157,13 @@ def grants_of(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) ->
 
 
 def check_held(state: RealmState, on: Entity, granted: Iterable[GrantedPrivilege]) -> None:
-    """Raises `Failure` 400 for a privilege that this very object cannot hold."""
+    """Raises `Failure` 400 for a privilege that this object cannot hold."""
     catalog = catalog_type(state, on) if on.type in ("catalog", "schema") else None
     check_bindings(state.system.model, granted, on, catalog)
 
 
 def object_of(metalake: str, type: str, full_name: str) -> Entity:
-    """The object that a type word in any case and a full name spell; raises `Failure` 400."""
+    """The object of a type word, in any case, and a full name; raises `Failure` 400."""
     try:
         return gravitino.entity(metalake, type, full_name)
     except (BadInput, Unknown) as error:
@@ -172,13 +172,13 @@ def object_of(metalake: str, type: str, full_name: str) -> Entity:
 
 
 def object_of_path(exchange: Exchange) -> Entity:
-    """The object that `{metalake}`, `{type}` and `{name}` of the path name; as `object_of`."""
+    """The object of `{metalake}`, `{type}` and `{name}` in the path; as `object_of`."""
     params = exchange.params
     return object_of(params["metalake"], params["type"], params["name"])
 
 
 def audit_details(bodies: Sequence[ObjectBody]) -> list[str]:
-    """What the bodies ask for, for the audit trail."""
+    """The requested privileges, for the audit trail."""
     return [
         f"{privilege.condition} {privilege.name} on {body.type} {body.full_name}"
         for body in bodies
@@ -187,9 +187,9 @@ def audit_details(bodies: Sequence[ObjectBody]) -> list[str]:
 
 
 def objects_body(grants: Grants, model: Model) -> list[Json]:
-    """What a role was given, as its reply shows it: by object, privileges by name.
+    """The grants of a role in the form of replies: by object, privileges by name.
 
-    Privileges for which Gravitino has no word are left out, as its clients would fail on them.
+    Privileges that Gravitino does not know are left out, since its clients would fail on them.
     """
     shown = {
         on: [w for w in granted if _FOREIGN not in model.privilege(w.privilege).flags]

@@ -1,4 +1,4 @@
-"""What is asked of the server itself: version, configuration, health, who one is, lineage.
+"""Endpoints of the server itself: version, configuration, health, current user, lineage.
 
 SOURCE: gravitino reference 3.1, 3.5, 4.3 and 5.1.
 """
@@ -15,23 +15,23 @@ from lakewarden.systems.gravitino.http.bodies import ok
 from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 COMPILED: Final = "01/01/2026 00:00:00"
-"""The compile date of the answer: nothing is compiled, but clients want a text."""
+"""The compile date in the answer: nothing is compiled, but clients expect a text."""
 
 COMMIT: Final = "0" * 40
 """The commit of the answer, likewise."""
 
 AUTHENTICATORS: Final = {"simple": "simple", "oidc": "oauth", "token": "oauth"}
-"""How Gravitino calls our ways to authenticate."""
+"""Gravitino's names for our authentication methods."""
 
 
 def version(exchange: Exchange) -> Reply:
-    """The release whose shapes are served; clients of later ones stay away."""
+    """The release whose API is served; clients of later releases refuse to connect."""
     release = exchange.services.of(GravitinoSettings).version
     return ok(version={"version": release, "compileDate": COMPILED, "gitCommit": COMMIT})
 
 
 def configs(exchange: Exchange) -> Reply:
-    """The settings that the console of Gravitino reads: a plain object, without a code."""
+    """The settings that Gravitino's console reads: a plain object, without a code."""
     services = exchange.services
     values = {
         "gravitino.authorization.enable": str(services.of(GravitinoSettings).enable).lower(),
@@ -41,12 +41,12 @@ def configs(exchange: Exchange) -> Reply:
 
 
 def health(_exchange: Exchange) -> Reply:
-    """Whether the server is well; that it answers says so."""
+    """Whether the server is healthy; a response is the proof."""
     return ok(status="UP")
 
 
 def me(exchange: Exchange) -> Reply:
-    """Who the caller is believed to be."""
+    """The name of the authenticated caller."""
     allow(exchange, "server.me")
     actor = exchange.actor
     groups = list(actor.groups) or None
@@ -54,7 +54,7 @@ def me(exchange: Exchange) -> Reply:
 
 
 def lineage(exchange: Exchange) -> Reply:
-    """Takes a lineage event, and keeps nothing of it."""
+    """Accepts a lineage event, and stores nothing of it."""
     allow(exchange, "lineage.send")
     exchange.json()
     return Reply(201, b"")

@@ -1,6 +1,7 @@
 """Statistics of tables and of their partitions.
 
-Only those whose names begin with `custom-` can be written. They are kept in the table's document.
+Only statistics with names beginning with `custom-` can be written. They are stored in the table's
+document.
 SOURCE: gravitino reference 3.2 and 4.3; apache/gravitino:server/src/main/java/org/apache/gravitino/server/web/rest/StatisticOperations.java@5a6b5ae772d5.
 """  # noqa: E501 — one source, one line
 
@@ -22,10 +23,10 @@ from lakewarden.systems.gravitino.http.kinds import METALAKE
 from lakewarden.systems.gravitino.http.securable import object_of
 
 PREFIX: Final = "custom-"
-"""What the names of statistics that can be written begin with."""
+"""The prefix of the names of statistics that can be written."""
 
 MOST: Final = 10_000
-"""More statistics of one table than this, those of its partitions included, are refused."""
+"""The maximum number of statistics of one table, those of its partitions included."""
 
 PATH: Final = METALAKE + "/objects/{type}/{name}/statistics"
 PARTITIONS: Final = PATH + "/partitions"
@@ -95,7 +96,7 @@ def update(exchange: Exchange) -> Reply:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """Removes statistics of a table; `dropped` is false if there was none of them."""
+    """Removes statistics of a table; `dropped` is false if none of them existed."""
     table = _table(exchange)
     names = read(exchange, Drop).names
     if not names:
@@ -108,7 +109,7 @@ def drop(exchange: Exchange) -> Reply:
 
 
 def list_partitions(exchange: Exchange) -> Reply:
-    """The statistics of the partitions between two names, ends included as asked."""
+    """The statistics of the partitions between two names, with or without the ends as requested."""
     table = _table(exchange)
     allow(exchange, "table.partition_statistics.list", table)
     by_partition = _by_partition(object_store.document(exchange, table))
@@ -133,7 +134,7 @@ def _is_between(exchange: Exchange, name: str) -> bool:
 
 
 def _is_end_included(exchange: Exchange, end: str) -> bool:
-    """Whether the end itself counts: the lower one by default, the upper one not."""
+    """Whether the end itself is included: by default the lower one is, the upper one is not."""
     values = exchange.query.get(f"{end}Inclusive")
     return end == "from" if not values else lower_word(values[-1]) == "true"
 
@@ -158,7 +159,7 @@ def update_partitions(exchange: Exchange) -> Reply:
 
 
 def drop_partitions(exchange: Exchange) -> Reply:
-    """Removes statistics of partitions; `dropped` is false if there was none of them."""
+    """Removes statistics of partitions; `dropped` is false if none of them existed."""
     table = _table(exchange)
     drops = read(exchange, PartitionDrops).drops
     if not drops:
@@ -175,9 +176,9 @@ def drop_partitions(exchange: Exchange) -> Reply:
 
 
 def _table(exchange: Exchange) -> Entity:
-    """The table that the path names.
+    """The table in the path.
 
-    Raises `Failure` 405 for another object, but only to somebody who may know it.
+    Raises `Failure` 405 for another object, but only for callers who may know it.
     """
     params = exchange.params
     target = object_of(params["metalake"], params["type"], params["name"])

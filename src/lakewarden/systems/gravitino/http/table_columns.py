@@ -1,7 +1,7 @@
 """Columns and indexes of a table, and the updates that change them.
 
-Types, default values and transforms are kept as they came; only their frame is checked. A
-column whose name may be an object's name is an entity too, so that it can carry tags.
+Types, default values and transforms are stored unchanged; only their structure is validated. A
+column whose name is valid for an object is an entity too, so that it can have tags.
 SOURCE: gravitino reference 1.1 and 4.3; apache/gravitino:common/src/main/java/org/apache/gravitino/json/JsonUtils.java@5a6b5ae772d5 (positions).
 """  # noqa: E501 — one source, one line
 
@@ -16,17 +16,17 @@ from lakewarden.systems.gravitino.http.errors import Failure, illegal, no_such
 from lakewarden.systems.gravitino.http.updates import Draft, Update
 
 MOST_COLUMNS: Final = 5_000
-"""More columns of one table than this are refused."""
+"""The maximum number of columns of one table."""
 
 Typed = str | Json
-"""A data type: `decimal(10,2)`, or an object for one that is put together."""
+"""A data type: `decimal(10,2)`, or an object for a composite type."""
 
 Position = str | dict[str, str] | None
 """`first`, `default`, or `{"after": COLUMN}`."""
 
 
 class Column(Body):
-    """A column as a request gives it."""
+    """A column in a request."""
 
     name: str
     type: Typed
@@ -37,7 +37,7 @@ class Column(Body):
 
 
 class Index(Body):
-    """An index as a request gives it."""
+    """An index in a request."""
 
     index_type: str
     field_names: list[list[str]]
@@ -46,7 +46,7 @@ class Index(Body):
 
 
 class AddColumn(Update, tag="addColumn"):
-    """One more column."""
+    """Adds a column."""
 
     field_name: list[str]
     type: Typed
@@ -58,69 +58,69 @@ class AddColumn(Update, tag="addColumn"):
 
 
 class DeleteColumn(Update, tag="deleteColumn"):
-    """One column less."""
+    """Removes a column."""
 
     field_name: list[str]
     if_exists: bool = False
 
 
 class RenameColumn(Update, tag="renameColumn"):
-    """Another name for a column."""
+    """Renames a column."""
 
     old_field_name: list[str]
     new_field_name: str
 
 
 class UpdateDefault(Update, tag="updateColumnDefaultValue"):
-    """Another default value."""
+    """Changes the default value of a column."""
 
     field_name: list[str]
     new_default_value: object = None
 
 
 class UpdateType(Update, tag="updateColumnType"):
-    """Another type."""
+    """Changes the type of a column."""
 
     field_name: list[str]
     new_type: Typed
 
 
 class UpdateColumnComment(Update, tag="updateColumnComment"):
-    """Another comment on a column."""
+    """Changes the comment on a column."""
 
     field_name: list[str]
     new_comment: str | None = None
 
 
 class UpdatePosition(Update, tag="updateColumnPosition"):
-    """Another place among the columns."""
+    """Moves a column."""
 
     field_name: list[str]
     new_position: Position
 
 
 class UpdateNullability(Update, tag="updateColumnNullability"):
-    """Whether a column may be null."""
+    """Changes whether a column may be null."""
 
     field_name: list[str]
     nullable: bool
 
 
 class UpdateAutoIncrement(Update, tag="updateColumnAutoIncrement"):
-    """Whether a column counts up by itself."""
+    """Changes whether a column increments automatically."""
 
     field_name: list[str]
     auto_increment: bool
 
 
 class AddIndex(Update, tag="addTableIndex"):
-    """One more index."""
+    """Adds an index."""
 
     index: Index
 
 
 class DeleteIndex(Update, tag="deleteTableIndex"):
-    """One index less."""
+    """Removes an index."""
 
     name: str
     if_exists: bool = False
@@ -142,12 +142,12 @@ COLUMN_UPDATES = (
 
 
 def columns_of(body: Json) -> list[Json]:
-    """The columns in a table's document, to be changed in place."""
+    """The columns in a table's document; a mutable part of the document."""
     return cast("list[Json]", body.setdefault("columns", []))
 
 
 def column(body: Column) -> Json:
-    """A column as it is kept and shown; raises `Failure` 400."""
+    """A column in its stored and shown form; raises `Failure` 400."""
     if not body.name.strip():
         raise illegal("the name of a column is blank")
     _check_type(body.type)
@@ -162,7 +162,7 @@ def column(body: Column) -> Json:
 
 
 def columns(bodies: Sequence[Column]) -> list[Json]:
-    """Columns as they are kept; raises `Failure` 400 for too many or two of one name."""
+    """Columns in their stored form; raises `Failure` 400 for too many or for duplicate names."""
     if len(bodies) > MOST_COLUMNS:
         raise illegal(f"{len(bodies)} columns, at most {MOST_COLUMNS} are allowed")
     names: set[str] = set()
@@ -174,7 +174,7 @@ def columns(bodies: Sequence[Column]) -> list[Json]:
 
 
 def index(body: Index) -> Json:
-    """An index as it is kept and shown."""
+    """An index in its stored and shown form."""
     return present(
         indexType=lower_word(body.index_type),
         name=body.name,
@@ -184,7 +184,7 @@ def index(body: Index) -> Json:
 
 
 def apply_column(draft: Draft, update: object) -> bool:
-    """Applies one of `COLUMN_UPDATES` to a table; False where it is another update."""
+    """Applies one of `COLUMN_UPDATES` to a table; returns False for any other update."""
     columns = columns_of(draft.body)
     match update:
         case AddColumn():
@@ -235,7 +235,7 @@ def _add(columns: list[Json], update: AddColumn) -> None:
 
 
 def _delete(columns: list[Json], path: list[str], *, lenient: bool) -> bool:
-    """Whether there was such a column."""
+    """Removes a column; returns whether it existed."""
     name = _name(path)
     if lenient and all(column["name"] != name for column in columns):
         return False
@@ -295,7 +295,7 @@ def _missing(name: str) -> Failure:
 
 
 def _name(path: list[str]) -> str:
-    """The column that a field name is about; fields within a column are not kept apart."""
+    """The column of a field name; fields within a column are not distinguished."""
     if len(path) != 1:
         raise illegal(f"expected a field name of one part, got {len(path)}")
     return path[0]

@@ -1,4 +1,4 @@
-"""Tables of relational catalogs, their columns, partitions excepted.
+"""Tables of relational catalogs and their columns, without partitions.
 
 SOURCE: gravitino reference 3.2 and 4.3.
 """
@@ -66,7 +66,7 @@ _ONE_COLUMN: Final[Json] = {
     "nullable": True,
     "autoIncrement": False,
 }
-"""Shown for a table whose columns are not known: clients refuse a table without any."""
+"""Shown for a table whose columns are not known: clients reject a table without columns."""
 
 
 class Create(Body):
@@ -83,7 +83,7 @@ class Create(Body):
 
 
 class Rename(Update, tag="rename"):
-    """Another name; another schema is not supported."""
+    """Renames the table; moving it to another schema is not supported."""
 
     new_name: str
     new_schema_name: str | None = None
@@ -118,7 +118,7 @@ def _distribution(distribution: Json | None) -> Json:
         return UNDISTRIBUTED
     given = {key: value for key, value in distribution.items() if value is not None}
     number, arguments = given.get("number", 0), given.get("funcArgs", [])
-    # In JSON `true` is no number, in Python it is one.
+    # In JSON `true` is not a number, in Python it is.
     if type(number) is not int or not isinstance(arguments, list):
         raise illegal("body: a distribution has a `number` and a list of `funcArgs`")
     strategy = _lowered({"strategy": "hash", **given}, strategy=_STRATEGIES)
@@ -140,7 +140,7 @@ def _lowered(members: Json, **words: Collection[str]) -> Json:
 
 
 def show(name: str, body: Json) -> Json:
-    """A table as replies show it."""
+    """A table in the form of replies."""
     own = present(
         columns=body.get("columns") or [_ONE_COLUMN],
         partitioning=body.get("partitioning") or [],
@@ -171,7 +171,7 @@ def _columns_added(
 def _columns_altered(
     exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
 ) -> None:
-    """Columns come and go, and keep what is tied to them under another name."""
+    """Adds, drops and renames columns; a renamed column keeps what is attached to it."""
     _refuse_needed(exchange, transaction, table, draft)
     for old, new in draft.renamed:
         was, now = _column(table, old), None if new is None else _column(table, new)
@@ -179,7 +179,7 @@ def _columns_altered(
         if was is None or not is_stored(state, was):
             continue
         if new is None:
-            # At once: another one may come to its name, with what is tied to that.
+            # Immediately: another column may take its name, together with what is attached to it.
             transaction.change(exchange.realm, EntityDropped(was))
         elif now and not is_stored(state, now):
             transaction.change(exchange.realm, EntityRenamed(was, now.name))
@@ -193,10 +193,10 @@ def _columns_altered(
 def _refuse_needed(
     exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
 ) -> None:
-    """Raises `Failure` where a filter or a mask needs a column that goes, or its name.
+    """Raises `Failure` if a filter or a mask needs a column that is dropped or renamed.
 
-    That may be forced, but not by whom one binds on the table: who changes columns could see more
-    afterwards, so they change none.
+    The check can be forced, but not by users who are bound by one on the table: changed columns
+    could show them more, so they may change none.
     """
     state = transaction.realm(exchange.realm)
     stored, columns = _stored_columns(state, table), set(_columns(table, draft.body))
@@ -217,7 +217,8 @@ def _refuse_needed(
 def _deleted(table: Entity, draft: Draft) -> Iterator[str]:
     """The names that deleted columns had before the updates; others may have them afterwards.
 
-    A column whose new name may be no name of an object counts: nothing can be tied to it.
+    A column renamed to an invalid name for an object counts as deleted: nothing can be attached to
+    it.
     """
     first: dict[str, str] = {}
     for old, new in draft.renamed:
@@ -233,7 +234,7 @@ def _stored_columns(state: RealmState, table: Entity) -> set[Entity]:
 
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:
-    """The entities of the columns whose names may be names of objects."""
+    """The entities of the columns whose names are valid for objects."""
     columns = (_column(table, str(column["name"])) for column in columns_of(body))
     return (column for column in columns if column is not None)
 
@@ -260,14 +261,14 @@ TABLES: Final = Kind(
 
 
 def load(exchange: Exchange) -> Reply:
-    """One table; `privileges=MODIFY_TABLE` asks for it in order to modify it."""
+    """One table; `privileges=MODIFY_TABLE` requests it for modification."""
     privileges = {name.strip().upper() for name in exchange.one("privileges").split(",")}
     verb = "load_to_modify" if "MODIFY_TABLE" in privileges else "load"
     return kinds.load(TABLES, exchange, f"table.{verb}")
 
 
 def drop(exchange: Exchange) -> Reply:
-    """Removes the table; with `purge` together with its data, of which there is none here."""
+    """Removes the table; `purge` would also remove its data, but none is stored here."""
     operation = "table.purge" if is_on(exchange, "purge") else "table.drop"
     return kinds.drop(TABLES, exchange, operation)
 

@@ -1,4 +1,4 @@
-"""Tags: create, list, get, alter, delete; which objects carry them, and putting them there.
+"""Tags: create, list, get, alter, delete; list objects with a tag, and attach tags to objects.
 
 SOURCE: gravitino reference 3.5, 3.6, 4.3 and 4.4.
 """
@@ -34,7 +34,7 @@ class Create(Body):
 
 
 class Associate(Body):
-    """Tags to put on an object and to take off, by name."""
+    """Tags to attach to an object and to detach, by name."""
 
     tags_to_add: list[str] | None = None
     tags_to_remove: list[str] | None = None
@@ -51,13 +51,13 @@ TAGS: Final = Kind(type="tag", within="metalake", path=METALAKE + "/tags", read=
 
 
 def associate(exchange: Exchange) -> Reply:
-    """Puts tags on an object and takes tags off."""
+    """Attaches tags to an object and detaches tags."""
     body = read(exchange, Associate)
     return labels.associate(TAG, exchange, body.tags_to_add, body.tags_to_remove)
 
 
 def _of_objects(path: str) -> tuple[Route, ...]:
-    """The routes about the tags of one object, under a path that names it."""
+    """The routes for the tags of one object, under a path that names it."""
     return (
         Route("GET", path, "object.tags.list", partial(labels.of_object, TAG)),
         Route("POST", path, "object.tags.associate", associate),
@@ -74,7 +74,7 @@ ROUTES: Final = (
     Route("GET", _ONE, "tag.load", partial(load, TAGS)),
     Route("PUT", _ONE, "tag.alter", partial(alter, TAGS)),
     Route("DELETE", _ONE, "tag.drop", partial(drop, TAGS)),
-    # Before the older paths, of which it would be one.
+    # Before the older paths, which would match it too.
     Route("GET", _ONE + "/objects", "tag.objects.list", partial(labels.objects, TAG)),
     *_of_objects(METALAKE + "/objects/{type}/{name}/tags"),
     *_of_objects(_ALL + "/{type}/{name}"),

@@ -1,7 +1,7 @@
-"""The updates of a PUT: `{"@type": …}` objects, applied one after the other to a draft.
+"""The updates of a PUT: `{"@type": …}` objects, applied in order to a draft.
 
-Those that most kinds of objects share are here; a kind with more declares its own union and
-hands what it does not know to `apply_shared`.
+Updates shared by most kinds of objects are here; a kind with more of them declares its own union
+and passes the others to `apply_shared`.
 SOURCE: gravitino reference 4.3.
 """
 
@@ -17,41 +17,41 @@ from lakewarden.systems.gravitino.http.bodies import Body, Json, Updates, conver
 from lakewarden.systems.gravitino.http.errors import illegal
 
 RESERVED: Final = "in-use"
-"""The property that says whether a metalake or catalog is enabled; not set by hand."""
+"""The property that says whether a metalake or catalog is enabled; clients cannot set it."""
 
 MOST_PROPERTIES: Final = 1_000
-"""More properties than this on one object are refused."""
+"""The maximum number of properties of one object."""
 
 
 class Update(Body, tag_field="@type"):
-    """What every update derives from; its tag is the `@type`."""
+    """The base of all updates; the tag is the `@type`."""
 
 
 class Rename(Update, tag="rename"):
-    """Another name, in the same container."""
+    """Renames the object within its container."""
 
     new_name: str
 
 
 class UpdateComment(Update, tag="updateComment"):
-    """Another comment, or none."""
+    """Replaces or removes the comment."""
 
     new_comment: str | None = None
 
 
 class RemoveComment(Update, tag="removeComment"):
-    """No comment any more."""
+    """Removes the comment."""
 
 
 class SetProperty(Update, tag="setProperty"):
-    """One property from now on."""
+    """Sets a property."""
 
     property: str
     value: str
 
 
 class RemoveProperty(Update, tag="removeProperty"):
-    """One property less."""
+    """Removes a property."""
 
     property: str
 
@@ -62,11 +62,11 @@ SHARED = Rename | UpdateComment | SetProperty | RemoveProperty
 
 @dataclass(slots=True)
 class Draft:
-    """An object as the updates so far leave it.
+    """An object after the updates applied so far.
 
-    `body` is its document, `name` the last part of its name. `secrets` are properties to keep
-    apart, None to remove one; `renamed` are parts of it (columns) by old and new name, in order,
-    None for one that went.
+    `body` is its document, `name` the last part of its name. `secrets` are properties to store
+    apart, None to remove one; `renamed` are its parts (columns) by old and new name, in order, None
+    for a removed one.
     """
 
     name: str
@@ -76,20 +76,20 @@ class Draft:
 
     @property
     def properties(self) -> dict[str, str]:
-        """The properties that are shown; to be changed in place."""
+        """The properties that are shown; a mutable part of the document."""
         properties = self.body.setdefault("properties", {})
         assert isinstance(properties, dict)  # noqa: S101 — INVARIANT: documents are written here
         return properties
 
 
 def read_updates(exchange: Exchange, union: Any) -> list[Any]:
-    """The request's updates as values of `union`, there may be none; raises `Failure` 400."""
+    """The request's updates as values of `union`, possibly none; raises `Failure` 400."""
     raw = read(exchange, Updates).updates
     return [convert(update, union, f"body: updates[{i}]") for i, update in enumerate(raw)]
 
 
 def apply_shared(draft: Draft, update: object) -> None:
-    """One of the shared updates; raises `Failure` 400 for any other."""
+    """Applies one of the shared updates; raises `Failure` 400 for any other."""
     match update:
         case Rename(new_name=name):
             draft.name = name
@@ -107,14 +107,14 @@ def apply_shared(draft: Draft, update: object) -> None:
 
 
 def set_comment(draft: Draft, comment: str | None) -> None:
-    """The comment from now on; None: there is none."""
+    """Sets the comment; None removes it."""
     draft.body.pop("comment", None)
     if comment is not None:
         draft.body["comment"] = comment
 
 
 def checked_properties(properties: Mapping[str, str] | None) -> dict[str, str]:
-    """Properties as a request gives them; raises `Failure` 400 for such as may not be set."""
+    """The properties in a request; raises `Failure` 400 for properties that may not be set."""
     copied = dict(properties or {})
     for key in copied:
         _check_key(key)

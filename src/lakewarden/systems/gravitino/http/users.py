@@ -1,7 +1,7 @@
-"""Users of a metalake: add, remove, get, list; many at once.
+"""Users of a metalake: add, remove, get, list; bulk add and bulk remove.
 
-A user of a metalake is a record of a person of the directory. Removing it takes the person's
-roles and ownerships in the metalake, and nothing else; the owner of the metalake stays.
+A user of a metalake is a record for a person of the directory. Removing it removes the person's
+roles and ownerships in the metalake, and nothing else; the owner of the metalake cannot be removed.
 SOURCE: gravitino reference 3.4, 4.3, 4.4 and 6.1; the bulk calls:
 apache/gravitino:docs/open-api/bulk.yaml@0b0ffb3e12d7.
 """
@@ -34,23 +34,23 @@ from lakewarden.systems.gravitino.http.people import (
 T = TypeVar("T")
 
 MOST: Final = 100
-"""More users than this in one bulk call are refused."""
+"""The maximum number of users in one bulk call."""
 
 
 class BulkAdd(Body):
-    """Many users to add."""
+    """The users to add."""
 
     users: list[Add]
 
 
 class BulkRemove(Body):
-    """Many users to remove."""
+    """The users to remove."""
 
     names: list[str]
 
 
 def bulk_add(exchange: Exchange) -> Reply:
-    """Adds users, each by itself: failures are listed, the others are added."""
+    """Adds users, each independently: failures are listed, the others are added."""
     metalake = entity(exchange, "metalake")
     users = _check_count(read(exchange, BulkAdd).users)
     names = [user.name for user in users]
@@ -64,7 +64,7 @@ def bulk_add(exchange: Exchange) -> Reply:
 
 
 def bulk_remove(exchange: Exchange) -> Reply:
-    """Removes users, each by itself: failures are listed, the others are removed."""
+    """Removes users, each independently: failures are listed, the others are removed."""
     metalake = entity(exchange, "metalake")
     names = _check_count(read(exchange, BulkRemove).names)
     if len(set(names)) < len(names):
@@ -98,7 +98,7 @@ def _added(exchange: Exchange, transaction: WriteTransaction, user: Add, metalak
 
 
 def _outcomes(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T], list[Json]]:
-    """What became of each name: results, and errors with the place in the request."""
+    """The outcome for each name: results, and errors with the place in the request."""
     done: list[T] = []
     errors: list[Json] = []
     for index, (name, act) in enumerate(zip(names, acts, strict=True)):

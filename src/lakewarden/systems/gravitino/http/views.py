@@ -1,6 +1,6 @@
 """Views: named queries in one or several dialects of SQL.
 
-Newer releases have them; the rules are those of the Iceberg REST server, see the model.
+Only newer releases have views; the rules are those of the Iceberg REST server, see the model.
 SOURCE: gravitino reference 3.5; the requests and replies of apache-gravitino 1.3.1.
 """
 
@@ -59,7 +59,7 @@ class Create(Body):
 
 
 class Replace(Update, tag="replaceView"):
-    """Another query."""
+    """Replaces the query."""
 
     representations: list[Representation]
     columns: list[Column] | None = None
@@ -120,7 +120,7 @@ def _apply(draft: Draft, update: Any) -> None:
 def _reads_added(
     exchange: Exchange, transaction: WriteTransaction, view: Entity, body: Json
 ) -> None:
-    """What the view reads is kept beside it, for lint."""
+    """Stores the names that the view reads beside it, for lint."""
     reads = view_reads(view, body)
     if reads:
         transaction.change(exchange.realm, AttributeChanged(view, READS, reads))

@@ -1,18 +1,17 @@
-"""Who is calling: the credentials of a request against what the operator switched on.
+"""Authenticates the credentials of a request by the methods that the operator enabled.
 
-| mode   | believed                                          |
+| mode   | accepted                                          |
 |--------|---------------------------------------------------|
 | simple | the name of Basic credentials; tokens of ours      |
 | token  | tokens of ours                                     |
 | oidc   | tokens of the identity provider; tokens of ours    |
 
-The root token, where there is one, is a token of the administrator in every mode. In every mode
-come as well: whoever signed in with a password, with the cookie of a session; those for whom a
-trusted proxy vouches; those whom the certificate of their connection proves. A token that was
-made where nobody had to prove who it is (in `simple` mode, or while the authentication of a
-dialect was off) is good only as long as that is so. Credentials that were sent and are wrong
-never turn into somebody else: the anonymous user is for requests that bring none, and in `simple`
-mode for those of Basic that cannot be read.
+The root token, if there is one, is a token of the administrator in every mode. Every mode also
+accepts password logins with a session cookie, users whom a trusted proxy names, and users whom the
+client certificate of their connection proves. A token created without proof of identity (in
+`simple` mode, or while the authentication of a dialect was off) is valid only while that still
+applies. Invalid credentials never become another user: the anonymous user is for requests without
+credentials, and in `simple` mode for unreadable Basic credentials.
 """
 
 from __future__ import annotations
@@ -53,13 +52,13 @@ from lakewarden.service.state import State
 from lakewarden.service.token import PREFIX, digest, is_for_engines
 
 NOT_GOOD_HERE: Final = "these credentials are not valid in this realm"
-"""Said alike of a realm that is not there."""
+"""The same message as for an unknown realm."""
 
 Mode = Literal["simple", "token", "oidc"]
 
 SIMPLE: Final = "simple"
 OPEN: Final = "open"
-"""Why a caller had not to prove anything: the mode, or a dialect whose authentication is off."""
+"""Why a caller was unauthenticated: the mode, or a dialect whose authentication is off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,10 @@ class Unauthenticated:
 class Authenticator:
     """Authenticates credentials. `verifier` is set in `oidc` mode.
 
-    `oidc_admins`: the identities of the provider, by name or as `ISSUER#SUBJECT`, that may bear
-    the name of the administrator; whoever else is called so there is not the administrator.
-    `open_to`: the users that requests without credentials are, by dialects whose authentication
-    the operator switched off.
+    `oidc_admins`: the identities of the provider, by name or as `ISSUER#SUBJECT`, that may have the
+    administrator's name; any other identity of that name is not the administrator. `open_to`: the
+    users for requests without credentials, by dialects whose authentication the operator switched
+    off.
     """
 
     mode: Mode
@@ -100,8 +99,8 @@ class Authenticator:
     ) -> Actor | Unauthenticated:
         """The actor of the credentials.
 
-        `realm` is the one that the request is for, None where that is still to be read;
-        `anonymous` whom the dialect accepts without credentials.
+        `realm` is that of the request, None if it is not known yet; `anonymous` is the user whom
+        the dialect accepts without credentials.
         """
         if isinstance(credentials, Nothing) and dialect in self.open_to:
             home = DIRECTORY if realm is None else realm.directory
@@ -173,7 +172,7 @@ class Authenticator:
         root = self.root_token
         if root is not None and hmac.compare_digest(text.encode(), root.encode()):
             return Actor(self.admin, credential=ROOT, unproven=self._simple)
-        # Looked up by digest: how far a guess agrees with a token cannot be measured.
+        # Looked up by digest, so timing does not reveal how much of a guess matches a token.
         token = state.tokens.get(digest(text))
         if token is not None and not is_session(token) and not is_for_engines(token):
             if not _is_good(token, now):
@@ -188,7 +187,7 @@ class Authenticator:
     def _engine(
         self, text: str, state: State, now: float, *, in_query: bool
     ) -> Actor | Unauthenticated:
-        """Checks that a token for engines is used on their paths, and others in the header only."""
+        """Accepts engine tokens on engine paths; accepts other tokens only in the header."""
         token = state.tokens.get(digest(text))
         if token is not None and is_for_engines(token):
             if not _is_good(token, now) or not self._is_accepted(token):
@@ -208,13 +207,13 @@ class Authenticator:
         return self._holder(token, f"{CREDENTIAL}{token.id}")
 
     def _is_in_force(self, parent: str | None) -> bool:
-        """Whether a session does not hang on a root token that the settings no longer have."""
+        """Whether the session is not of a root token that the settings no longer have."""
         if parent is None or not is_of_root(parent):
             return True
         return parent == parent_of_root(self.root_token)
 
     def _holder(self, token: Token, credential: str) -> Actor:
-        """The user of a token; what the token lacks of proof, its holder lacks."""
+        """The user of a token; an unproven token makes its holder unproven."""
         unproven = self._simple or token.unproven or ""
         return Actor(
             token.user, token.directory, token.realm, token.groups, credential, unproven=unproven
@@ -227,7 +226,7 @@ class Authenticator:
         return self._identified(identity)
 
     def identified(self, identity: Identity) -> Actor | Unauthenticated:
-        """The actor of an identity of the provider, for a login."""
+        """The actor for an identity of the provider, at a login."""
         actor = self._identified(identity)
         if isinstance(actor, Actor) and _has_built_in_power(actor):
             return Unauthenticated("this name is reserved")
@@ -240,7 +239,7 @@ class Authenticator:
         except BadInput as error:
             return Unauthenticated("the token is not valid", str(error))
         if identity.user.casefold().startswith(_URNS):
-            # Some systems take a URN for the name in it, which may be somebody else's.
+            # Some systems accept a URN for the name in it, which may be another user's.
             return Unauthenticated(
                 "the token is not valid", "the user name must not start like a URN"
             )
@@ -257,10 +256,11 @@ _URNS = "urn:"
 
 
 def _has_built_in_power(actor: Actor) -> bool:
-    """Whether the name has power that no credential of this kind may carry.
+    """Whether the user has built-in power that these credentials must not grant.
 
-    The account of a system itself is nobody's. Its operators are whoever the operator of this
-    server made a token for, or whom `simple` mode believes; an identity provider hands out none.
+    Nobody can use the account of a system itself. Its operators are users for whom the operator of
+    this server created a token, or whom `simple` mode accepts; an identity provider cannot assert
+    them.
     """
     name = actor.user.removeprefix(_URN)
     return any(
@@ -275,11 +275,11 @@ def _is_good(token: Token, now: float) -> bool:
 
 
 _SKEW = 60.0
-"""Seconds by which the clock of the host that made a token may be ahead of ours."""
+"""How many seconds the clock of the host that created a token may be ahead of ours."""
 
 
 def named(actor: Actor, request_id: str, wire: str) -> Actor:
-    """The caller, with the request in which it calls."""
+    """The caller, with the id and wire of its request."""
     return Actor(
         actor.user,
         actor.directory,

@@ -1,12 +1,11 @@
 """The code flow of OpenID Connect, with PKCE, `state` and `nonce`, by Authlib.
 
-Nothing is stored on the server while somebody is at the provider. The browser keeps one random key
-in a cookie that scripts cannot read; `state`, `nonce` and the code verifier are digests of it, of
-the page that was wanted and of the time, so that none of them fits another login. The ID token is
-checked as bearer tokens are (`authn.oidc`), with the client as its audience and the nonce of this
-login.
+The server stores nothing while the user is at the provider. The browser keeps one random key in a
+cookie that scripts cannot read. `state`, `nonce` and the code verifier are digests of this key, the
+requested page and the time, so none of them fits another login. The ID token is verified like
+bearer tokens (`authn.oidc`), with the client as its audience and the nonce of this login.
 
-SOURCE: OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9207 (`iss` in the answer); RFC 9700, 2.1.
+SOURCE: OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9207 (`iss` in the response); RFC 9700, 2.1.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _INVALID: Final = "the identity provider's answer is not valid"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """This server as a client of the provider; `secret` None: a public client, by PKCE alone."""
+    """This server as a client of the provider; `secret` None: a public client, with PKCE only."""
 
     id: str
     secret: str | None
@@ -60,7 +59,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """One login: its random key, the page that was wanted, and when it began."""
+    """One login: its random key, the requested page, and the start time."""
 
     key: str
     to: str
@@ -68,7 +67,7 @@ class _Login:
 
     @property
     def secret(self) -> str:
-        """What the browser keeps."""
+        """The value of the browser's cookie."""
         text = json.dumps([self.key, self.to, self.began])
         return base64.urlsafe_b64encode(text.encode()).decode("ascii").rstrip("=")
 
@@ -80,7 +79,7 @@ class _Login:
 
 
 class CodeFlow:
-    """See `ProviderLogin`. `believed` gives the actor of an identity of the provider."""
+    """See `ProviderLogin`. `believed` returns the actor of an identity of the provider."""
 
     def __init__(
         self,
@@ -172,7 +171,7 @@ class CodeFlow:
 
 
 def _login(secret: str, now: float) -> _Login:
-    """The login whose secret it is; raises `LoginFailed`."""
+    """The login with this secret; raises `LoginFailed`."""
     if not secret or len(secret) > _MAX_SECRET:
         raise LoginFailed("no login was started in this browser; log in again")
     try:

@@ -1,9 +1,10 @@
-"""The cookie of a session, which counts only for requests that no foreign page can have sent.
+"""The session cookie, which counts only for requests that no foreign page can send.
 
-A browser sends cookies along with whatever a page asks of us, so beside the cookie's own
-`SameSite=Lax` a request has to look like one of our own pages, or of a program: where it says
-where it comes from (`Origin`, `Sec-Fetch-Site`), that is us. What takes a session takes JSON
-bodies only, which a foreign page cannot send without asking first, and CORS is off.
+A browser attaches cookies to any request that a page makes to us. In addition to the cookie's
+`SameSite=Lax`, a request must therefore look like one from our own pages, or from a program: if it
+states its origin (`Origin`, `Sec-Fetch-Site`), the origin must be this server. Routes with a
+session accept only JSON bodies, which a foreign page cannot send without a preflight, and CORS is
+off.
 
 Source: security reference, R-55, R-57; `docs/decisions/0015`.
 """
@@ -19,7 +20,7 @@ from lakewarden.authn.origin import is_own
 from lakewarden.service.session import COOKIE, PAGES_COOKIE, SECURE_PAGES_COOKIE, csrf_of
 
 CSRF: Final = "lakewarden-csrf"
-"""The header in which a page says what a foreign page cannot know."""
+"""The header with a value that a foreign page cannot know."""
 
 MAX_CHARACTERS: Final = 128
 
@@ -38,7 +39,7 @@ def read(headers: Mapping[str, str], public_url: str) -> Credentials:
 
 
 def read_pages(headers: Mapping[str, str], public_url: str) -> Credentials:
-    """As `read`, of the cookie that the pages have."""
+    """Like `read`, for the cookie of the pages."""
     return _read(headers, public_url, (SECURE_PAGES_COOKIE, PAGES_COOKIE))
 
 
@@ -62,6 +63,6 @@ def _read(headers: Mapping[str, str], public_url: str, names: tuple[str, ...]) -
 
 
 def _values(cookie: str, names: tuple[str, ...]) -> list[str]:
-    """The values of the session cookie, in any cookie header."""
+    """The values of the session cookie, from all cookie headers."""
     pairs = (pair.partition("=") for part in cookie.split(", ") for pair in part.split(";"))
     return [value.strip().strip('"') for name, _, value in pairs if name.strip() in names]

@@ -1,7 +1,7 @@
-"""The `Authorization` header: there is at most one, and it is read exactly.
+"""The `Authorization` header: at most one, parsed strictly.
 
-Names of schemes are compared without regard to case, as HTTP has it; everything else byte for
-byte. What cannot be read is `Unreadable`, which is not the same as nothing.
+Scheme names are compared case-insensitively, as in HTTP; everything else byte for byte. An invalid
+header is `Unreadable`, which is not the same as no header.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_text
 
 MAX_BEARER_CHARACTERS = 16_384
-"""A longer bearer token is not looked at."""
+"""A longer bearer token is refused unread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Basic:
-    """A user name; the password is left out of consideration by who trusts the name."""
+    """A user name; the authenticator ignores the password if it trusts the name."""
 
     user: str
     password: str
@@ -69,14 +69,14 @@ class Certified:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The user whom the settings name for engines of this machine, which send no credentials."""
+    """The user whom the settings name for engines on this machine, which send no credentials."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An unusable header, and why; `doubled`: there are several; `basic`: it is of that scheme."""
+    """An unusable header, and why; `doubled`: there are several; `basic`: its scheme is Basic."""
 
     why: str
     doubled: bool = False

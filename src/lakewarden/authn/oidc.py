@@ -1,9 +1,9 @@
 """Tokens of an identity provider: JWTs, verified with a fixed set of keys.
 
-The keys come from the configuration and are read at the start and by the clock. Nothing in a
-token chooses anything: the key is found by `kid` among ours, the algorithm is the key's own,
-`jku`, `x5u`, `jwk` and `x5c` are refused unread, a `crit` that names anything is refused, and
-`iss`, `aud` and `exp` have to be there; `nbf` counts where it is sent, which few providers do.
+The keys come from the configuration; they are read at the start and then periodically. A token
+cannot influence its verification: the key is found by `kid` among ours, the algorithm is that of
+the key, `jku`, `x5u`, `jwk` and `x5c` are refused unread, a non-empty `crit` is refused, and `iss`,
+`aud` and `exp` are required; `nbf` is checked if present, which few providers send.
 Source: security reference, R-52; RFC 7519, 4.1.5.
 """
 
@@ -33,9 +33,9 @@ ALGORITHMS: Final = {
     "P-521": ("ES512",),
     "Ed25519": ("EdDSA", "Ed25519"),
 }
-"""The algorithms of a key by its type or curve. Shared secrets sign nothing here."""
+"""The algorithms of a key by its type or curve. Shared secrets are not accepted."""
 
-# Identity providers go on using the name that RFC 9864 replaced.
+# Identity providers still use the name that RFC 9864 replaced.
 warnings.filterwarnings("ignore", message="EdDSA is deprecated")
 
 _FORBIDDEN = ("jku", "x5u", "jwk", "x5c", "crit", "b64")
@@ -51,7 +51,7 @@ Clock = Callable[[], float]
 class Identity:
     """The user and the groups that a token asserts.
 
-    `account` is `ISSUER#SUBJECT`, which no change of a name at the provider changes.
+    `account` is `ISSUER#SUBJECT`, which stays the same when the name changes at the provider.
     """
 
     user: str
@@ -61,7 +61,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Forged:
-    """Why a token is not accepted. For the log; the caller gets less detail."""
+    """Why a token is rejected, for the log; the caller gets less detail."""
 
     why: str
 
@@ -89,7 +89,7 @@ class KeySet:
         self._keys = _keys(self._fetch())
 
     def keep_fresh(self, seconds: float, failed: Callable[[Exception], None]) -> threading.Event:
-        """Reads the keys again and again, until the event is set."""
+        """Reads the keys periodically, until the event is set."""
         stop = threading.Event()
 
         def run() -> None:
@@ -103,7 +103,7 @@ class KeySet:
         return stop
 
     def find(self, kid: str | None) -> tuple[jwk.Key, tuple[str, ...]] | None:
-        """The key and its algorithms; without a `kid` the only key there is."""
+        """The key and its algorithms; without a `kid`, the only key if there is exactly one."""
         if kid is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         return None if kid is None else self._keys.get(kid)
@@ -122,7 +122,7 @@ def from_file(path: Path) -> Fetch:
 
 
 def from_url(url: str, timeout_seconds: float = 5.0) -> Fetch:
-    """Reads the keys from the configured address, following no redirection."""
+    """Reads the keys from the configured URL; does not follow redirects."""
     opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
 
     def fetch() -> bytes:
@@ -168,7 +168,7 @@ def _keys(raw: bytes) -> Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]]:
 
 
 def _key(item: object) -> tuple[jwk.Key, tuple[str, ...]] | None:
-    """A key that checks signatures, with its algorithms; None for any other."""
+    """A signature key with its algorithms; None for any other key."""
     if not isinstance(item, dict) or item.get("use", "sig") != "sig":
         return None
     kind = item.get("crv") if item.get("kty") in ("EC", "OKP") else item.get("kty")
@@ -191,7 +191,7 @@ _PUBLIC = frozenset({"kty", "crv", "n", "e", "x", "y"})
 
 
 class Verifier:
-    """Verifies tokens, without any input or output."""
+    """Verifies tokens, without I/O."""
 
     def __init__(self, keys: KeySet, expected: Expected, clock: Clock = time.time) -> None:
         self._keys = keys
@@ -230,7 +230,7 @@ class Verifier:
         return claims if isinstance(claims, dict) else Forged("the claims are not an object")
 
     def _wrong(self, claims: Mapping[str, Any]) -> str:
-        """The first fault of the claims, a missing or wrong value; empty for none."""
+        """The first missing or wrong claim; empty if all are right."""
         expected, now = self._expected, self._clock()
         audience = claims.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]
@@ -250,7 +250,7 @@ class Verifier:
         return ""
 
     def _misused(self, claims: Mapping[str, Any], nonce: str) -> str:
-        """Whether an ID token is of another login, or for another client beside us."""
+        """Why an ID token is not for this login and this client only; empty if it is."""
         if claims.get("nonce") != nonce:
             return "the nonce belongs to another login"
         audience = claims.get("aud")
@@ -274,7 +274,7 @@ class Verifier:
 
 
 def _time(value: object) -> float | None:
-    """Seconds since the epoch; None for what is no time."""
+    """Seconds since the epoch; None if the value is not a time."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         return None
     return value

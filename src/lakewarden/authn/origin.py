@@ -1,8 +1,8 @@
-"""Whether a request was sent by one of our own pages or a program, not by a foreign page.
+"""Whether a request comes from one of our own pages or a program, not from a foreign page.
 
-A browser says where a request comes from: `Origin` with every POST, PUT, PATCH and DELETE,
-`Sec-Fetch-Site` with every request to https or to this machine. Neither can be set by a page.
-Programs send neither.
+A browser states where a request comes from: `Origin` with every POST, PUT, PATCH and DELETE,
+`Sec-Fetch-Site` with every request to https or to this machine. A page can set neither. Programs
+send neither.
 
 Source: Fetch, "Origin header"; Fetch Metadata Request Headers; security reference, R-55, R-57.
 """
@@ -17,7 +17,7 @@ _OWN_SITES: Final = ("same-origin", "none")
 
 
 def is_own(headers: Mapping[str, str], public_url: str) -> bool:
-    """Whether the headers name no origin but ours: the one asked, or that of `public_url`.
+    """Whether the headers name no foreign origin: only the requested host, or that of `public_url`.
 
     >>> is_own({"host": "h:1", "origin": "http://h:1"}, ""), is_own({"origin": "null"}, "")
     (True, False)

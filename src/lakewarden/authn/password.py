@@ -1,7 +1,7 @@
 """Passwords are hashed with Argon2id, a few at a time.
 
-Each hash takes 64 MiB and some 100 ms, so that guessing is slow; more at once than `AT_ONCE`
-wait, for a while, so that whoever sends many cannot take all memory and all time.
+Each hash uses 64 MiB and some 100 ms, to make guessing slow. More than `AT_ONCE` at a time wait,
+for a limited time, so a caller that sends many cannot use all memory and processor time.
 
 SOURCE: RFC 9106, 4 (second recommended option, in one lane); security reference, R-54.
 """
@@ -52,7 +52,7 @@ class Passwords:
 
     @cached_property
     def _nobodys(self) -> str:
-        """The hash of an unknown password: users without one are compared with it."""
+        """The hash of an unknown password, against which users without a password are verified."""
         return self._argon2.hash(token_urlsafe(32))
 
     @contextmanager

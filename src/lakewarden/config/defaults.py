@@ -1,4 +1,4 @@
-"""Default values of settings that other modules need too: options of commands, `Services`."""
+"""Default values of settings that other modules also use: options of commands, `Services`."""
 
 from __future__ import annotations
 

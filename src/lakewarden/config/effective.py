@@ -1,14 +1,14 @@
-"""The settings in force, each with the place that its value comes from.
+"""The settings in force, each with the source of its value.
 
 | source     | place                                                              |
 |------------|--------------------------------------------------------------------|
-| `option`   | the command line of `lakewarden serve`                              |
-| `variable` | an environment variable: `where` is its name, where it is the usual |
+| `option`   | the command line of `lakewarden serve`                             |
+| `variable` | an environment variable: `where` is its name, where it is the usual|
 | `file`     | the settings file: `where` is its path                             |
-| `store`    | what is stored, which the setting follows                          |
-| `default`  | nobody set it                                                      |
+| `store`    | the stored value, which the setting adopts                         |
+| `default`  | not set                                                            |
 
-A secret is masked: a secret's type says that it is one, and an address may hold a password.
+Secrets are masked: by their type, and in addresses that may contain a password.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lakewarden.names.secret import MASKED
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """One setting: its dotted name, its value as JSON has it, and where the value comes from."""
+    """One setting: its dotted name, its value as JSON, and the source of the value."""
 
     name: str
     meaning: str
@@ -36,7 +36,7 @@ class EffectiveSetting:
 
 
 def effective(settings: Settings) -> tuple[EffectiveSetting, ...]:
-    """Every setting, in the order of their names."""
+    """All settings, ordered by name."""
     rows = []
     for name, meaning, value in _leaves(settings):
         origin = settings.origins.get(name, DEFAULT)
@@ -80,7 +80,7 @@ def _masked(value: object) -> object:
 
 
 def masked_address(text: str) -> str:
-    """The text; of an address that has a place for a password only the scheme.
+    """The text; an address that may contain a password is reduced to its scheme.
 
     >>> masked_address("postgresql://ana:pa/ss@host/db"), masked_address("https://idp.example/a")
     ('postgresql://•••', 'https://idp.example/a')

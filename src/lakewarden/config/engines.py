@@ -1,4 +1,4 @@
-"""How engines call what a realm holds."""
+"""The names that engines use for the entities of a realm."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lakewarden.engines.ranger_service import load
 
 
 class EngineRealm(Section):
-    """What an engine that asks a realm calls things.
+    """The names used by an engine that queries a realm.
 
-    A catalog of the engine that `catalogs` does not name is the catalog of the same name.
+    A catalog of the engine that `catalogs` does not list has the same name in the realm.
     """
 
     metalake: str = Field(
@@ -31,9 +31,9 @@ class EngineRealm(Section):
 
 
 class TrinoRealm(EngineRealm):
-    """What a Trino that asks a realm calls things: `[trino.REALM]`.
+    """The names used by a Trino that queries a realm: `[trino.REALM]`.
 
-    With `realms` it asks several realms at the address of the one; each has its own section.
+    With `realms` it queries several realms at the address of one; each has its own section.
     """
 
     realms: tuple[str, ...] = Field(
@@ -93,7 +93,7 @@ class RangerRealm(EngineRealm):
 
     @model_validator(mode="after")
     def _check_governed(self) -> Self:
-        """Each service that stands for one thing says for which, and no other does."""
+        """Requires `governs` for each service whose type needs it, and for no other."""
         expected = {name for name, type in self.services.items() if load(type).governs}
         for name in sorted(expected ^ self.governs.keys()):
             what = "is not said" if name in expected else "takes a service of another type"
@@ -102,7 +102,7 @@ class RangerRealm(EngineRealm):
 
 
 class SparkRealm(EngineRealm):
-    """What the Spark behind a gateway calls things: `[spark.REALM]`.
+    """The names used by the Spark behind a gateway: `[spark.REALM]`.
 
     Only `spark_catalog` and the catalogs that `catalogs` names can be used.
     """
@@ -119,7 +119,7 @@ class SparkRealm(EngineRealm):
 
 
 class PolarisRealm(EngineRealm):
-    """What a Polaris that asks a realm calls things: `[polaris.REALM]`."""
+    """The names used by a Polaris that queries a realm: `[polaris.REALM]`."""
 
     groups: Literal["directory", "polaris"] = Field(
         default="directory",
@@ -129,11 +129,11 @@ class PolarisRealm(EngineRealm):
 
 
 class IcebergRealm(EngineRealm):
-    """The Iceberg REST catalog that the guard stands in front of: `[iceberg.REALM]`.
+    """The Iceberg REST catalog behind the guard: `[iceberg.REALM]`.
 
-    `prefixes` has each catalog by the name that clients use as `warehouse`, with the prefix that
+    `prefixes` lists each catalog by the name that clients use as `warehouse`, with the prefix that
     the catalog server uses for it, `""` for none. `token_file` and `reader_token_file` are read
-    anew when they change.
+    again when they change.
     """
 
     uri: str = Field(default="", description="The address of the catalog, up to `/v1`.")

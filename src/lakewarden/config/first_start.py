@@ -1,4 +1,4 @@
-"""The data that a system requires in a database before it is served."""
+"""The data that a system requires in a database before the server uses it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from lakewarden.service.password import Hashing
 
 Powers = Iterator[tuple[str, str, Principal]]
-"""Who has built-in power: the realm, the person's name, and the group or role that has it."""
+"""Holders of built-in power: the realm, the person's name, and the group or role with the power."""
 
 
 class FirstStart:
-    """Nothing at all; a system overrides what it needs."""
+    """Requires nothing; a system overrides what it needs."""
 
     def realms(self, settings: Settings) -> Iterator[Realm]:
-        """The realms that a fresh database gets."""
+        """The realms of a new database."""
         yield from ()
 
     def realm_settings(
@@ -29,7 +29,7 @@ class FirstStart:
         realm: Realm,
         settings: Settings,
     ) -> Mapping[str, str]:
-        """The settings of a realm's model that the configuration gives."""
+        """The model settings of a realm, from the configuration."""
         return {}
 
     def powers(
@@ -37,11 +37,11 @@ class FirstStart:
         settings: Settings,
         admin: str | None,
     ) -> Powers:
-        """Who has built-in power by the configuration; `admin` is the first administrator."""
+        """The configured holders of built-in power; `admin` is the first administrator."""
         yield from ()
 
     def opened(self, service: DecisionService, settings: Settings, hashing: Hashing) -> None:
         """The remaining work after the realms exist; raises `WardenError`."""
 
     def ready(self, service: DecisionService) -> None:
-        """Work that is saved to the first requests; the server answers meanwhile."""
+        """Work that the first requests would otherwise do; the server answers meanwhile."""

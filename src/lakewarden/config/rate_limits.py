@@ -8,7 +8,7 @@ from lakewarden.config.values import Section
 
 
 class RateLimits(Section):
-    """Requests in a second that one caller is answered, in each process; 0: no limit."""
+    """The most requests per second of one caller, in each process; 0: no limit."""
 
     reads: float = Field(
         default=50_000.0,

@@ -1,12 +1,12 @@
-"""Requirements for a root token, which anyone who reaches the server can try to guess.
+"""Requirements for a root token, which any client that reaches the server can try to guess.
 
-A token has at least `MIN_CHARACTERS` and is estimated at `MIN_BITS` or more. Estimated is what
-cannot be foreseen: a character counts with the bits of the alphabet that the token keeps to
-(digits 3.3, hexadecimal 4, letters of one case 4.7, of both 5.7, with digits 6), unless it goes on
-with a sequence (`aaa`, `abc`, `321`) or completes three characters that stood there before. Words
-are not recognized: make the token with a generator.
+A token needs at least `MIN_CHARACTERS` and an estimate of at least `MIN_BITS`. The estimate counts
+unpredictable characters. Each counts with the bits of the token's alphabet (digits 3.3, hexadecimal
+4, letters of one case 4.7, of both 5.7, with digits 6), unless it continues a sequence (`aaa`,
+`abc`, `321`) or completes three characters that occurred before. Words are not recognized: create
+the token with a generator.
 
-Source: NIST SP 800-63B, 5.1.1 (at least 112 bits of secrets that are generated).
+Source: NIST SP 800-63B, 5.1.1 (at least 112 bits for generated secrets).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MIN_CHARACTERS: Final = 32
 MIN_BITS: Final = 128
 
 GENERATOR: Final = "openssl rand -hex 32"
-"""A command that prints a good one."""
+"""A command that prints a strong token."""
 
 _BEARER: Final = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _ALPHABETS: Final = (
@@ -37,11 +37,11 @@ _ALPHABETS: Final = (
     string.ascii_letters + string.digits,
     string.ascii_letters + string.digits + "-._~+/=",
 )
-"""From the smallest; a token is taken to come from the first that holds it."""
+"""Smallest first; a token's alphabet is the first that contains its characters."""
 
 
 def check_root_token(text: str) -> None:
-    """Raises `BadInput` for a token that others could guess; it is never quoted."""
+    """Raises `BadInput` for a guessable token; the message never quotes it."""
     if _BEARER.fullmatch(text) is None:
         raise BadInput(
             "the root token must not be empty and may contain only letters, digits and `-._~+/=`"
@@ -65,7 +65,7 @@ def bits(text: str) -> float:
 
 
 def _counted(text: str) -> int:
-    """The characters that cannot be foreseen."""
+    """The number of unpredictable characters."""
     triples: set[str] = set()
     counted = 0
     for at, letter in enumerate(text):
@@ -78,6 +78,6 @@ def _counted(text: str) -> int:
 
 
 def _step(first: str, second: str) -> int:
-    """0, 1 or -1 within a sequence; 9: they are in none."""
+    """The step of a sequence: 0, 1 or -1; 9 if there is none."""
     step = ord(second) - ord(first)
     return step if abs(step) <= 1 else 9

@@ -1,9 +1,8 @@
-"""One typed settings object, and the three places where its values come from.
+"""One typed settings object, and the three sources of its values.
 
-The command line wins over the environment (`LAKEWARDEN_PORT`, `LAKEWARDEN_OIDC__ISSUER`), the
-environment over the file (TOML). A key that is not known is an error that names it. Whatever
-weakens authentication or authorization has to be said in so many words, and is told again in
-`weakened` (R-13).
+The command line overrides the environment (`LAKEWARDEN_PORT`, `LAKEWARDEN_OIDC__ISSUER`), the
+environment overrides the file (TOML). An unknown key is an error that names it. Settings that
+weaken authentication or authorization must be explicit, and are reported in `weakened` (R-13).
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ from lakewarden.names.control import HOME
 from lakewarden.registry import registry
 
 PREFIX: Final = "LAKEWARDEN_"
-"""What the names of environment variables begin with."""
+"""The prefix of environment variables."""
 
 NOT_SETTINGS: Final = frozenset(
     {
@@ -75,22 +74,22 @@ NOT_SETTINGS: Final = frozenset(
         "LAKEWARDEN_TOKEN",
     }
 )
-"""Variables that tell commands where to ask, and by which credential."""
+"""Variables that tell commands which server to call, and with which credential."""
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
-"""What this machine is called by its own clients."""
+"""The names that local clients use for this machine."""
 
 S = TypeVar("S", bound=SystemSettings)
 
 _NESTED = "__"
 _NAMED = re.compile(r'field "(\w+)"')
-"""In the library's error about a variable that holds no JSON, the setting."""
+"""The setting in the library's error about a variable that contains no JSON."""
 
 
 class Origin(NamedTuple):
-    """Where a value comes from: `option`, `variable`, `file`, `store` or `default`.
+    """The source of a value: `option`, `variable`, `file`, `store` or `default`.
 
-    `where` is the name of the variable or the path of the file; empty for anything else.
+    `where` is the name of the variable or the path of the file; otherwise empty.
     """
 
     source: str
@@ -103,16 +102,16 @@ DEFAULT: Final = Origin("default")
 class Oidc(Section):
     """Bearer tokens of an identity provider: issuer, audience and keys.
 
-    The keys are those of `jwks_file`, or of `jwks_url`, which is read at the start and then
-    every `refresh_seconds`; no token ever causes a look at it. `user_claim` names the person,
-    `group_claim` the list of groups; the people are those of `directory`. The administrator of
-    the server is none of them, unless `admins` has its name, or `ISSUER#SUBJECT` of whoever bears
-    the name.
+    The keys are those of `jwks_file`, or of `jwks_url`, which is read at the start and then every
+    `refresh_seconds`; a token never triggers a read. `user_claim` names the person, `group_claim`
+    the list of groups; the people are those of `directory`. None of them is the administrator of
+    the server, unless `admins` lists the administrator's name, or the `ISSUER#SUBJECT` of the
+    person with that name.
 
     With a `client_id` people log in to the web pages at the provider, by the code flow with PKCE;
-    without a `client_secret` as a public client. The provider leads back to
-    `PUBLIC_URL/ui/login/oidc/callback`. The ID token has to name person and groups by the same
-    claims; `scope` is what they take.
+    without a `client_secret` as a public client. The provider redirects to
+    `PUBLIC_URL/ui/login/oidc/callback`. The ID token must name person and groups by the same
+    claims; `scope` is the scopes that they require.
     """
 
     issuer: str = Field(default="", description="The `iss` of the tokens, exactly.")
@@ -154,10 +153,10 @@ class Oidc(Section):
 
 
 class Limits(Section):
-    """Budgets of a request (security reference 5.6), and how long anything is waited for.
+    """Budgets of a request (security reference 5.6), and time limits for waiting.
 
-    `document_bytes` is the most that is kept of one entity, as bytes of JSON: all its aspects,
-    its properties, or one value in time; `realm_bytes` that of all of these of a realm.
+    `document_bytes` is the limit for one entity, in bytes of JSON: for all its aspects, its
+    properties, or one value in time; `realm_bytes` is the limit for all of these in a realm.
     """
 
     body_bytes: int = Field(
@@ -215,10 +214,10 @@ class Limits(Section):
 
 
 class Audit(Section):
-    """Where the end of the audit trail is written down beside the database, and how often.
+    """Where, outside the database, the end of the audit trail is recorded, and how often.
 
-    To a file that is only appended to (`anchor_file`), to an address that takes a JSON object
-    (`anchor_url`), to our log (`anchor_log`): every `anchor_seconds`, with 0 after every write.
+    To an append-only file (`anchor_file`), to a URL that accepts a JSON object (`anchor_url`), to
+    our log (`anchor_log`): every `anchor_seconds`, with 0 after every write.
     """
 
     anchor_file: Path | None = Field(
@@ -236,7 +235,7 @@ class Audit(Section):
 
 
 class Retention(Section):
-    """How long rows are kept that nothing needs for a decision; 0: for good."""
+    """How long rows are kept that no decision needs; 0: forever."""
 
     token_days: int = Field(
         default=30,
@@ -254,7 +253,7 @@ class Retention(Section):
 
 
 class Ui(Section):
-    """The web pages below `/ui/`: whether they are served, and whether scenarios are run."""
+    """The web pages below `/ui/`: whether they are served, and whether they run scenarios."""
 
     enabled: bool = Field(default=True, description="Whether the server has the web pages.")
     playground: bool = Field(
@@ -263,7 +262,7 @@ class Ui(Section):
 
 
 class Push(Section):
-    """Databases that are told what realms allow."""
+    """Databases to which the permissions of realms are pushed."""
 
     hosts: Hosts = Field(
         default=(),
@@ -293,12 +292,12 @@ class Push(Section):
 
 
 class ServerSettings(BaseSettings):
-    """What `lakewarden serve` needs to know, without the settings of the systems.
+    """The settings of `lakewarden serve`, without those of the systems.
 
-    `consistency`: `strict` asks the store before it decides, `host` trusts the shared revision of
-    this machine, which is right only while no other machine writes to the store. (With SQLite
-    the word is always right.) `stale_seconds` of `limits` is how long answers go on while the
-    store cannot be reached.
+    `consistency`: `strict` queries the store before each decision, `host` trusts the shared
+    revision of this machine, which is correct only while no other machine writes to the store.
+    (With SQLite the shared revision is always correct.) `stale_seconds` of `limits` is how long
+    requests are answered while the store is unreachable.
     """
 
     model_config = SettingsConfigDict(
@@ -406,23 +405,23 @@ class ServerSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 — the library's signature
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 — the library's signature
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `load` has put together."""
+        """Uses only the values that `load` has merged."""
         return (init_settings,)
 
     @property
     def origins(self) -> Mapping[str, Origin]:
-        """Where values come from that are no defaults, by the dotted names of the settings."""
+        """The sources of values that are not defaults, by the dotted names of the settings."""
         return self._origins
 
     def replaced(self, name: str, value: object, origin: Origin) -> Self:
-        """The settings with another value of one of them, which comes from elsewhere."""
+        """The settings with a new value for one of them, from another source."""
         copied = self.model_copy(update={name: value})
         copied._origins = {**self._origins, name: origin}
         return copied
 
     @property
     def names_admin(self) -> bool:
-        """Whether an administrator was named, rather than left to the default."""
+        """Whether an administrator is named explicitly, not by default."""
         return "admin" in self.model_fields_set
 
     @property
@@ -437,7 +436,7 @@ class ServerSettings(BaseSettings):
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether clients reach the server by https, its own or that of a proxy."""
+        """Whether clients reach the server by https, its own or a proxy's."""
         return self.tls_cert is not None or self.public_url.startswith("https://")
 
     @property
@@ -457,10 +456,10 @@ class ServerSettings(BaseSettings):
 
     @property
     def own_hosts(self) -> tuple[str, ...]:
-        """The names under which clients address the server; none: whichever they like.
+        """The names by which clients may address the server; none: any name.
 
-        Where names are believed, a page on the web must not make the server its own by a name of
-        the page's that resolves to it; so only those of this machine are good, unless it is said.
+        If the server accepts callers without credentials, a web page must not reach it under a name
+        of its own that resolves to it. So only the names of this machine are accepted by default.
         """
         if self.allowed_hosts or not self.allows_unauthenticated:
             return self.allowed_hosts
@@ -470,7 +469,7 @@ class ServerSettings(BaseSettings):
 
     @property
     def weakened(self) -> tuple[str, ...]:
-        """What is switched off, one sentence each."""
+        """The protections that are switched off, one sentence each."""
         warnings = []
         if self.auth == "simple":
             warnings.append("authentication is `simple`: callers are not authenticated")
@@ -498,12 +497,12 @@ class ServerSettings(BaseSettings):
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """What was set and changes nothing, one sentence each."""
+        """The settings that have no effect, one sentence each."""
         return tuple(note for section in self.systems.values() for note in section.without_effect())
 
 
 def _with_systems() -> type[ServerSettings]:
-    """The settings with a section for each system, and what the system adds to the server's."""
+    """The settings with a section for each system, and its additions to the server's settings."""
     fields: dict[str, Any] = {}
     for system, section in registry().having("settings"):
         fields[system.name] = (section, section())
@@ -531,9 +530,9 @@ def load(
     options: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """The settings of the command line (`options`), the environment and the file, in that order.
+    """The merged settings of the command line (`options`), the environment and the file.
 
-    None stands for an option that is not set. Raises `BadInput` naming key and place.
+    An option that is None is not set. Raises `BadInput` that names key and place.
     """
     variables = os.environ if environment is None else environment
     _check_variables(variables)
@@ -557,7 +556,7 @@ def load(
 
 
 def check(settings: Settings) -> None:
-    """Refuses what each value allows and all together do not; raises `BadInput`."""
+    """Refuses invalid combinations of valid values; raises `BadInput`."""
     if settings.auth == "simple" and not settings.is_loopback and not settings.insecure:
         raise BadInput(
             f"`simple` does not authenticate callers, so the server must not listen on"
@@ -659,7 +658,7 @@ def _check_variables(variables: Mapping[str, str]) -> None:
 
 
 def _variables(section: type[BaseModel], prefix: str) -> Iterator[str]:
-    """The names of the variables for every setting of a section."""
+    """The names of the variables for all settings of a section."""
     for name, field in section.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -675,7 +674,7 @@ def _origins(
     variables: Mapping[str, str],
     path: tuple[str, ...] = (),
 ) -> Iterator[tuple[str, Origin]]:
-    """The settings of a section that a source has, with the first source that has them."""
+    """The settings of a section that some source sets, each with the first source that sets it."""
     names = {name.upper() for name in variables}
     for name, field in section.model_fields.items():
         inner, at = field.annotation, (*path, name)
@@ -693,7 +692,7 @@ def _origins(
 
 
 def _refused(error: ValidationError, sources: Mapping[str, Mapping[str, Any]]) -> BadInput:
-    """The first thing that is wrong, with the place that it comes from."""
+    """The first error, with the source of the value."""
     first = error.errors(include_url=False, include_input=False)[0]
     path = [str(part) for part in first["loc"]]
     key = ".".join(path)

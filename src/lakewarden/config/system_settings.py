@@ -1,4 +1,4 @@
-"""The settings that every system has for the server."""
+"""The server settings that every system has."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ProxyHeader:
 class SystemSettings(Section):
     """The settings of one system: a section of the settings, under the system's name.
 
-    A system overrides what is not so for it. `server_fields` are settings of its own that stand
-    beside the server's, outside the section: their types and defaults by name.
+    A system overrides the defaults that do not apply. `server_fields` are its own settings on the
+    level of the server's, outside the section: their types and defaults by name.
     """
 
     server_fields: ClassVar[Mapping[str, tuple[Any, Any]]] = {}
@@ -29,19 +29,19 @@ class SystemSettings(Section):
     @classmethod
     def from_environment(
         cls,
-        variables: Mapping[str, str],  # noqa: ARG003 — for those that override it
+        variables: Mapping[str, str],  # noqa: ARG003 — for overriding methods
     ) -> Mapping[str, Any]:
         """The values of the system's own environment variables; raises `BadInput`."""
         return {}
 
     @property
     def anonymous(self) -> str | None:
-        """Who a request without credentials is, where authentication is off; None: it is on."""
+        """The user for requests without credentials, if authentication is off; None: it is on."""
         return None
 
     @property
     def reserved_names(self) -> tuple[str, ...]:
-        """The users to whom these settings give rights."""
+        """The users who get rights from these settings."""
         return ()
 
     @property
@@ -50,15 +50,15 @@ class SystemSettings(Section):
         return None
 
     def weakened(self) -> Iterator[str]:
-        """What is switched off, one sentence each."""
+        """The protections that are switched off, one sentence each."""
         yield from ()
 
     def without_effect(self) -> Iterator[str]:
-        """What was set and changes nothing, one sentence each."""
+        """The settings that have no effect, one sentence each."""
         yield from ()
 
     def check(self, host: str, *, exposed: bool) -> None:
         """Raises `BadInput` for settings that contradict those of the server.
 
-        With `exposed` other machines reach the server, at `host`, and nobody said `--insecure`.
+        With `exposed` other machines can reach the server, at `host`, and `--insecure` is not set.
         """

@@ -1,4 +1,4 @@
-"""Values of settings: what they may be, and how environment variables spell them."""
+"""Types of setting values, and their form in environment variables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CERTIFICATE_NAME = re.compile(r"(CN=|DNS:|URI:|email:).+")
 
 
 def as_words(value: object) -> object:
-    """`a,b` as environment variables have it, or a list."""
+    """The words of `a,b`, the form of environment variables, or of a list."""
     if isinstance(value, str):
         return tuple(item.strip() for item in value.split(",") if item.strip())
     return value
@@ -71,7 +71,7 @@ def host_name(value: str) -> str:
 
 
 def address(value: str) -> str:
-    """The value, if it can be taken apart as an address, or is empty; raises `ValueError`."""
+    """The value, if it parses as an address or is empty; raises `ValueError`."""
     urlsplit(value)
     return value
 
@@ -109,13 +109,13 @@ Keys = Annotated[
 
 
 class Section(BaseModel):
-    """Settings that belong together; a key that is not known is an error."""
+    """A group of settings; an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Both merged, table by table; `above` takes precedence."""
+    """Both, merged table by table; `above` takes precedence."""
     result = dict(below)
     for key, value in above.items():
         lower = result.get(key)

@@ -1,1 +1,1 @@
-"""Traces of OpenTelemetry: whether they are asked for, and what sends spans."""
+"""OpenTelemetry traces: whether they are configured, and the sender of spans."""

@@ -1,6 +1,6 @@
-"""Whether a process sends traces: the environment variables of OpenTelemetry say so.
+"""Whether a process sends traces, according to the environment variables of OpenTelemetry.
 
-Nothing of OpenTelemetry is imported before one of them asks for traces.
+OpenTelemetry is imported only if the variables request traces.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from lakewarden.telemetry.span_sender import SpanSender
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-"""Where traces go; one of them switches them on."""
+"""The endpoints of traces; setting either one enables traces."""
 
 SERVER: Final = "lakewarden"
-"""The name of the server as a service, unless a variable gives another one."""
+"""The service name of the server, unless a variable overrides it."""
 
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _EXPORTER: Final = "OTEL_TRACES_EXPORTER"
@@ -26,10 +26,10 @@ _PROTOBUF: Final = "http/protobuf"
 
 
 def span_sender(service: str, warn: Callable[[str], None]) -> SpanSender | None:
-    """What sends the spans of this process; None where nothing asks for it.
+    """The sender of this process's spans; None if traces are not requested.
 
-    `service` is the name of the service, unless a variable gives another one. Where traces are
-    asked for and cannot be had, `warn` is told why, and the process goes on without.
+    `service` is the service name, unless a variable overrides it. If traces are requested but not
+    available, `warn` gets the reason, and the process continues without them.
     """
     if not is_wanted(os.environ):
         return None
@@ -41,14 +41,14 @@ def span_sender(service: str, warn: Callable[[str], None]) -> SpanSender | None:
             return SpanSender(service)
         except ModuleNotFoundError as error:
             why = f"`{error.name}` is not installed; run: pip install 'lakewarden[telemetry]'"
-        except Exception as error:  # noqa: BLE001 — traces are no reason not to work
+        except Exception as error:  # noqa: BLE001 — the process works without traces
             why = str(error)
     warn(why)
     return None
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether the variables ask for traces.
+    """Whether the variables request traces.
 
     >>> is_wanted({}), is_wanted({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"})
     (False, True)
@@ -62,7 +62,7 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 
 
 def unsupported(environment: Mapping[str, str]) -> str:
-    """What the variables ask for and lakewarden does not have; empty: nothing.
+    """The requested option that lakewarden does not support, as a sentence; empty: none.
 
     >>> unsupported({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
     'traces are sent by `http/protobuf`, not by `grpc`'
@@ -77,6 +77,6 @@ def unsupported(environment: Mapping[str, str]) -> str:
 
 
 def _value(environment: Mapping[str, str], *names: str) -> str:
-    """The first of the variables that is not empty; an empty one is as none."""
+    """The first of the variables that is not empty; an empty one counts as unset."""
     values = (environment.get(name, "").strip() for name in names)
     return next((value for value in values if value), "")

@@ -1,10 +1,11 @@
-"""Makes spans of OpenTelemetry and sends them by OTLP over HTTP.
+"""Creates OpenTelemetry spans and sends them by OTLP over HTTP.
 
-The span of a call is made once the call was answered, and with it those of the call's steps
-(`service.steps`), which were timed meanwhile. What takes minutes begins and ends its spans itself.
-Spans wait in a queue of this process that drops what it cannot hold; a thread sends them.
+The span of a call is created once the call is answered, together with the spans of its steps
+(`service.steps`), which were timed meanwhile. Work that takes minutes begins and ends its own
+spans. Spans wait in a queue of this process, which drops spans when it is full; a thread sends
+them.
 
-A span with the attribute `error.type` has failed.
+A span with the attribute `error.type` marks a failure.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lakewarden import __version__
 from lakewarden.service.steps import Steps
 
 FLUSH_SECONDS: Final = 3.0
-"""How long a process that ends waits until its last spans are sent."""
+"""How long an ending process waits for its last spans to be sent."""
 
 ERROR: Final = "error.type"
 Attributes = Mapping[str, str | int]
@@ -37,27 +38,27 @@ _CONTEXT: Final = TraceContextTextMapPropagator()
 
 
 class SpanIds(NamedTuple):
-    """A span as the log names it, in hexadecimal digits."""
+    """The ids of a span for the log, in hexadecimal digits."""
 
     trace_id: str
     span_id: str
 
 
 class _Moments(NamedTuple):
-    """One moment by the clock of spans (nanoseconds) and by that of steps (seconds)."""
+    """One moment on the clock of spans (nanoseconds) and on that of steps (seconds)."""
 
     nanoseconds: int
     seconds: float
 
     def at(self, seconds: float) -> int:
-        """A moment of a step in nanoseconds since the epoch."""
+        """The time of a step in nanoseconds since the epoch."""
         return self.nanoseconds - int((self.seconds - seconds) * 1e9)
 
 
 class SpanSender:
     """Sends the spans of one service, by the environment variables of OpenTelemetry.
 
-    Raises whatever the library raises for variables that it cannot read; so do its methods.
+    Raises what the library raises for invalid variables; so do its methods.
     """
 
     def __init__(self, service: str) -> None:
@@ -73,9 +74,9 @@ class SpanSender:
         begun: float,
         steps: Steps | None,
     ) -> SpanIds:
-        """Records a call that was answered now, and began at `begun` of `time.perf_counter`.
+        """Records a call that ends now, and began at `begun` of `time.perf_counter`.
 
-        `headers` may name the span of the caller, by `traceparent`.
+        `headers` may name the caller's span, as `traceparent`.
         """
         now = _Moments(time.time_ns(), time.perf_counter())
         span = self._tracer.start_span(
@@ -94,9 +95,9 @@ class SpanSender:
         return SpanIds(f"{ids.trace_id:032x}", f"{ids.span_id:016x}")
 
     def _record_steps(self, call: Span, steps: Steps, moments: _Moments) -> None:
-        """A span for each step that has ended, below what it is part of."""
+        """Records a span for each finished step, below its parent."""
         spans: list[Span | None] = []
-        for step in [*steps.found]:  # a thread that nobody waits for any more may add to it
+        for step in [*steps.found]:  # an abandoned thread may still add to it
             within = call if step.parent is None else spans[step.parent]
             if step.ended is None or within is None:
                 spans.append(None)
@@ -118,7 +119,7 @@ class SpanSender:
             call.set_attribute("lakewarden.steps_dropped", steps.dropped)
 
     def begin(self, name: str, within: Span | None = None, *, ago: float = 0.0) -> Span:
-        """A span that began so many seconds ago, and goes on until `end`."""
+        """Starts a span, dated back by `ago` seconds, which lasts until `end`."""
         return self._tracer.start_span(
             name,
             context=Context() if within is None else set_span_in_context(within, Context()),
@@ -126,21 +127,21 @@ class SpanSender:
         )
 
     def end(self, span: Span, attributes: Attributes) -> None:
-        """Ends a span that goes on."""
+        """Ends a span of `begin`."""
         span.set_attributes(attributes)
         if ERROR in attributes:
             span.set_status(Status(StatusCode.ERROR))
         span.end()
 
     def close(self) -> None:
-        """Sends what is left, for `FLUSH_SECONDS` at most: the library would wait for longer."""
+        """Sends the remaining spans, within `FLUSH_SECONDS`: the library would wait longer."""
         closing = Thread(target=self._provider.shutdown, name="traces", daemon=True)
         closing.start()
         closing.join(FLUSH_SECONDS)
 
 
 def _resource(service: str) -> Resource:
-    """What sends the spans: a process of this service."""
+    """The sender of the spans: a process of this service."""
     own = {
         "service.name": service,
         "service.version": __version__,

@@ -1,5 +1,5 @@
-"""Systems that are told: what a realm allows becomes roles and grants in a database.
+"""Pushdown: what a realm allows becomes roles and grants in a database.
 
-`wanted` says what there should be, `plan` what has to change, `drift` what others changed. One
-module for each engine reads what there is and writes what a plan says.
+`wanted` computes the roles that a target should have, `plan` the steps to get there, `drift` what
+others changed. One module for each engine reads the current state and executes the plan.
 """

@@ -1,4 +1,4 @@
-"""Where a target is, and what marks what is ours there."""
+"""The address of a target, and the marks on the roles and views that are ours there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MARK: Final = "lakewarden "
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a target with the account, its name, and the id of the store that has it.
+    """The address of a target with the account, its name, and the id of the store that owns it.
 
-    Without a `store` ours is marked as it was before marks had one. `views` is the schema of our
-    masking views, "" for the first of the `view_schemas`.
+    Without a `store`, our objects are marked as before marks had a store id. `views` is the schema
+    of our masking views, "" for the first of the `view_schemas`.
     """
 
     url: str
@@ -26,7 +26,7 @@ class Address:
 
     @property
     def prefix(self) -> str:
-        """How the names of our roles and policies begin.
+        """The prefix of the names of our roles and policies.
 
         >>> Address("postgresql://h/d", "pg").prefix
         'lw_pg_'
@@ -35,7 +35,7 @@ class Address:
 
     @property
     def mark(self) -> str:
-        """What tells our roles from those of others, and of other stores.
+        """The mark that distinguishes our roles from those of others, and of other stores.
 
         >>> Address("postgresql://h/d", "pg", "1f0c").mark
         'lakewarden pg 1f0c'
@@ -44,7 +44,7 @@ class Address:
 
     @property
     def old_mark(self) -> str:
-        """How ours was marked before marks had the store; the lock of all stores' targets."""
+        """The mark from before marks had the store id; names the lock of all stores' targets."""
         return _MARK + self.target
 
     @property
@@ -58,11 +58,11 @@ class Address:
 
     @property
     def view_schemas(self) -> tuple[str, str]:
-        """The schemas that our masking views may be in: the second one is of this store alone."""
+        """The candidate schemas for our masking views; the second one is specific to this store."""
         return f"{self.prefix}masked", f"{self.prefix}{tag_of(self.store)}_masked"
 
     def with_views(self, marks: Mapping[str, str | None]) -> Address:
-        """The address with the schema of its views, by how the `view_schemas` are marked.
+        """The address with the schema of its views, chosen by the marks of the `view_schemas`.
 
         >>> one = Address("postgresql://h/d", "pg", "1f0c")
         >>> one.with_views({"lw_pg_masked": "lakewarden pg 1f0c"}).view_schema

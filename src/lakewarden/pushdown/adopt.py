@@ -1,9 +1,9 @@
-"""Grants of others as statements of the realm: what would have to be stored so that it allows them.
+"""Grants of others as statements of the realm: the statements that would make the realm allow them.
 
-The reverse of a push needs no second mapping: whoever holds a privilege and is denied it by the
-realm is explained what would turn the denial, and that is the statement. A way that would allow
-more on the object than is held there is not taken. Nothing is changed: it is a proposal, as a
-policy file.
+The reverse of a push needs no second mapping: for a user who holds a privilege that the realm
+denies, the explanation lists the ways to turn the denial, and such a way is the statement. A way
+that would allow more on the object than is held there is rejected. Nothing is changed: the result
+is a proposal, as a policy file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lakewarden.service.preview import Draft
 from lakewarden.service.state import RealmState
 
 MOST: Final = 2_000
-"""So many grants are looked at in one proposal; those beyond are listed."""
+"""The most grants that one proposal considers; the others are listed."""
 
 _NO_PRIVILEGE: Final = "nothing in the realm's model says it"
 _LEFT_OUT: Final = "the realm allows it, and a push leaves it out; the plan of one says why"
@@ -41,7 +41,7 @@ _LEFT_OUT: Final = "the realm allows it, and a push leaves it out; the plan of o
 
 @dataclass(frozen=True, slots=True, order=True)
 class NotAdopted:
-    """A grant of others that the proposal does not have, and why."""
+    """A grant of others that the proposal leaves out, and why."""
 
     grantee: str
     grant: Grant
@@ -50,9 +50,9 @@ class NotAdopted:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """A proposal: statements, roles with their members, and what is left out of it.
+    """A proposal: statements, roles with their members, and the grants that it leaves out.
 
-    `gained` is what users would be granted by it beyond what they hold, by grant.
+    `gained` is what users would gain from it beyond what they hold, by grant.
     """
 
     realm: str
@@ -63,16 +63,16 @@ class Adoption:
 
     @property
     def draft(self) -> Draft:
-        """What is to be tried of it."""
+        """The changes of the proposal as a draft, to preview them."""
         return Draft(put=tuple(self.statements.values()), joined=sorted(self.members))
 
     def policy(self) -> dict[str, object]:
-        """The contents of a policy file that `lakewarden plan` and `apply` take."""
+        """The contents of a policy file for `lakewarden plan` and `apply`."""
         roles = frozenset(row.of for row in self.members)
         return written(Policy(self.statements, roles, self.members), self.realm)
 
     def table(self) -> dict[str, Any]:
-        """What is proposed and left out, as JSON values."""
+        """The proposal and the grants that it leaves out, as JSON values."""
         return {
             "policy": self.policy(),
             "left": [msgspec.to_builtins(one) for one in self.left],
@@ -87,8 +87,8 @@ class Adoption:
 class GrantedByOthers:
     """Grants of others, as acts of the engine, and the grantee that stands for everyone.
 
-    `acts` are those that some privilege of the target stands for; all of them without. Whoever
-    holds anything on an object may do what is `seen` of it.
+    `acts` are the acts that some privilege of the target stands for; by default all of them. A
+    user who holds any privilege on an object may also do the acts that `seen` has for it.
     """
 
     grants: Sequence[ForeignGrant]
@@ -105,13 +105,13 @@ def adoption(
     others: GrantedByOthers,
     now: float,
 ) -> Adoption:
-    """The proposal for grants that the realm denies to some who hold them."""
+    """The proposal for the grants that the realm denies to some of their holders."""
     return _Proposal(realm, mapping, scope, target, others, now).made()
 
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """What would turn a denial, and the acts on the object that it allows and nobody holds."""
+    """A way to turn a denial, and the acts on the object that it also allows and nobody holds."""
 
     way: Way
     beyond: set[str]
@@ -189,7 +189,7 @@ class _Proposal:
     def _holder(
         self, grantee: str, grants: Iterable[ForeignGrant]
     ) -> tuple[Principal, list[MembershipRow]]:
-        """Who is given it in the realm: all members for everyone, else a role with its users."""
+        """The grantee in the realm: all members for everyone, otherwise a role with its users."""
         if grantee == self._everyone:
             return members_of(self._scope.metalake), []
         name = f"{self._scope.metalake}:{self._target}-{grantee}"
@@ -202,7 +202,7 @@ class _Proposal:
         return self._realm.system.identities.user(name)
 
     def _needs(self, one: ForeignGrant, beside: Sequence[ForeignGrant]) -> frozenset[Need]:
-        """What has to be allowed for the grant; nothing where it cannot be said."""
+        """The needs that would allow the grant; empty if the realm cannot express it."""
         act = one.grant.privilege
         if act == OWNER:
             return self._nothing(one, "it is owned there; owners of the realm are set in the realm")
@@ -239,7 +239,7 @@ class _Proposal:
         return frozenset(needs) if needs else self._nothing(one, _LEFT_OUT)
 
     def _alike(self, operation: Operation, type: str) -> set[str]:
-        """The acts that have the same rule: whatever allows one of them allows all."""
+        """The acts with the same rule: a way that allows one of them allows all."""
         rule, matrix = operation.rule_or_none(type), self._realm.matrix
         return {
             act
@@ -277,7 +277,7 @@ def with_gains(
     after: Mapping[Grant, frozenset[str]],
     foreign: Iterable[ForeignGrant],
 ) -> Adoption:
-    """The proposal, and what users would be granted by it beyond what they hold."""
+    """The proposal with what users would gain from it beyond what they hold."""
     held: dict[Grant, set[str]] = {}
     for one in foreign:
         held.setdefault(one.grant, set()).update(one.users)
@@ -291,10 +291,10 @@ def with_gains(
 def redundant(
     holdings: Holdings, foreign: Iterable[ForeignGrant], allowed: Mapping[Grant, frozenset[str]]
 ) -> Iterator[tuple[str, Grant]]:
-    """Grants of others that nobody needs any more: all who have them are given them by us.
+    """Grants of others that are redundant: all of their holders have them through our roles.
 
-    So those are not among them that somebody has whom the realm does not know, that everyone has,
-    those of owners, and those that are kept.
+    Grants are not redundant if a user unknown to the realm or everyone holds them. Grants of owners
+    and `kept` grants are not redundant either.
     """
     for one in foreign:
         reached = holdings.reached(one.grantee)

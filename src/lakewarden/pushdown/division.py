@@ -1,13 +1,13 @@
-"""What is wanted, divided so that few users are members of few roles.
+"""Wanted roles, divided so that few users are members of few roles.
 
-Roles made of rows have a role for each set of users: whoever has five roles in the realm may be a
-member of hundreds of these, one for each way in which sets of roles meet on an object. Where a
-membership is dear, as in MariaDB, which works out all rights of a user anew with each, a set of
-users is put together of the users of roles and groups of the realm instead, and of single users, as
-far as they all have it.
+Roles made of rows have one role for each set of users: a user with five roles in the realm may be a
+member of hundreds of these, one for each way in which sets of roles meet on an object. Memberships
+can be expensive: MariaDB computes all rights of a user anew for each. For such engines, a set of
+users is composed of the users of roles and groups of the realm, and of single users, as long as
+all of them have the grants.
 
-INVARIANT: everybody has what they had. A role of the realm is a proposal alone: it stands for its
-users where each of them is among those who have a grant.
+INVARIANT: each user keeps exactly the same grants. A role of the realm is only a candidate: it is
+used only if all of its users hold the grant.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.state import RealmState
 
 _MOST_PARTS: Final = 16
-"""So many roles of the realm and single users make up one set of users at most."""
+"""The most roles of the realm and single users that make up one set of users."""
 
 _GRANTS_FOR_A_MEMBER: Final = 16
-"""So many grants more may take the place of a membership."""
+"""The number of additional grants that may replace one membership."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class _Part:
 
 
 def divided(realm: RealmState, wish: Wanted) -> Wanted:
-    """The same for everybody, in roles of those who have roles and groups of the realm together.
+    """The same grants for each user, in roles composed of roles and groups of the realm.
 
-    What has row policies or masking views stays as it is.
+    Roles with row policies or masking views stay as they are.
     """
     parts_by_user = _parts_by_user(realm, wish)
     roles: list[Role] = []
@@ -56,9 +56,9 @@ def divided(realm: RealmState, wish: Wanted) -> Wanted:
 
 
 def _parts_by_user(realm: RealmState, wish: Wanted) -> Mapping[str, Sequence[_Part]]:
-    """The roles and groups that each user has, of those with the same users one.
+    """The roles and groups of each user; only one of several with the same users.
 
-    COST: one look at each user of each of them.
+    COST: one step for each user of each role or group.
     """
     memberships = realm.matrix.snapshot.coded.memberships
     principals = memberships.principals
@@ -78,7 +78,7 @@ def _parts_by_user(realm: RealmState, wish: Wanted) -> Mapping[str, Sequence[_Pa
 
 
 def _cover(role: Role, parts_by_user: Mapping[str, Sequence[_Part]]) -> Iterator[frozenset[str]]:
-    """Sets of users that are those of the role together; the role's own where that is dearer."""
+    """Sets of users that together make up the role's users, or just the role's own if cheaper."""
     counts: Counter[_Part] = Counter()
     for user in role.members:
         counts.update(parts_by_user.get(user, ()))

@@ -1,4 +1,4 @@
-"""What others changed in a target since the last push: in what is ours, and beside it."""
+"""Drift: what others changed in a target since the last push, in our roles and beside them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 from lakewarden.pushdown.grants import Grant, MaskingView, Path, Roles, RowPolicy
 
 MISSING = "missing"
-"""Ours, and somebody took it away."""
+"""It is ours, and somebody removed it."""
 
 ADDED = "added"
-"""Somebody added it to what is ours."""
+"""Somebody added it to our roles."""
 
 FOREIGN = "foreign"
-"""Granted beside what is ours: it is reported, and never touched."""
+"""Granted outside our roles: it is reported and never changed."""
 
 OWNER = "OWNER"
-"""The privilege of whoever owns an object in the target."""
+"""The privilege that the owner of an object in the target has."""
 
 
 UNLIMITED = frozenset(
@@ -32,35 +32,36 @@ UNLIMITED = frozenset(
         *("REPLICATION SLAVE ADMIN", "REPLICATION_SLAVE_ADMIN"),
     }
 )
-"""What a target lets some do whatever they are granted; no realm allows it."""
+"""Powers in a target that are independent of grants on objects; no realm allows them."""
 
 TO_COME = " ON TABLES TO COME"
 SCHEMAS_TO_COME = " ON SCHEMAS TO COME"
-"""What a privilege ends with that is given on what somebody makes as soon as it is there."""
+"""The suffix of a privilege on the objects that a user will create, from their creation on."""
 
 ON_PATTERN: Final = " ON PATTERN"
-"""What a privilege ends with on a pattern of databases that is no single one."""
+"""The suffix of a privilege on a pattern of databases that matches more than one."""
 
 THROUGH: Final = " THROUGH "
-"""Before what somebody holds a privilege by that they are not granted: see `owners_rights`."""
+"""Precedes the object through which a user has a privilege without a grant: see `owners_rights`."""
 
 MEMBER_OF: Final = "MEMBER OF "
 PROXY_OF: Final = "PROXY OF "
-"""What begins the privilege of whoever may act as another account; no realm allows it.
+"""The prefix of the privilege to act as another account; no realm allows it.
 
-Roles of ours have none: in which roles others nested them begins with `grants.NESTED_IN`.
+Our roles have none. If others nested one of our roles in a role, that begins with
+`grants.NESTED_IN`.
 """
 
 NOBODY_LIMITED: Final[Mapping[Path, frozenset[str]]] = {}
 
 _NOBODY: Final[frozenset[str]] = frozenset()
 _TABLE: Final = 2
-"""The parts of a table's path."""
+"""The length of a table's path."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Difference:
-    """One thing that is not as it was pushed: a role, or a member, grant, policy or view of it."""
+    """One deviation from the last push: a role, or a member, grant, policy or view of it."""
 
     kind: str
     role: str
@@ -72,10 +73,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ForeignGrant:
-    """A privilege that somebody holds by others than us.
+    """A privilege that somebody holds through others than us.
 
-    `users` are those of the realm who have it so; `denied` are those of them to whom the realm
-    does not allow it, as far as it decides about privileges of that name.
+    `users` are the users of the realm who hold it; `denied` are those of them to whom the realm
+    does not allow it, if the realm decides about privileges of that name.
     """
 
     grantee: str
@@ -85,9 +86,9 @@ class ForeignGrant:
 
 
 def differences(pushed: Roles, found: Roles, coming: Roles | None = None) -> Iterator[Difference]:
-    """What is not as it was pushed, in order of kinds and roles.
+    """The deviations from the last push, in order of kinds and roles.
 
-    `coming` are the roles that a push which is not finished leads to.
+    `coming` are the roles that result from an unfinished push.
     """
     before, now = {*_parts(pushed)}, {*_parts(found)}
     after = before if coming is None else {*_parts(coming)}
@@ -115,11 +116,11 @@ def _parts(roles: Roles) -> Iterator[_Part]:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What is granted in a target beside what is ours.
+    """The grants in a target outside our roles.
 
-    `members` has the direct members of every role that is not ours; those of them that are
-    `accounts` have by themselves what they are granted, too. `everyone` is the grantee that stands
-    for all. `kept` are grants that are not taken away alone, or not at all.
+    `members` has the direct members of every role that is not ours. A member in `accounts` also
+    has grants of its own. `everyone` is the grantee that stands for all users. `kept` are grants
+    that cannot be revoked alone, or not at all.
     """
 
     grants: Sequence[tuple[str, Grant]]
@@ -129,12 +130,12 @@ class Holdings:
     accounts: frozenset[str] = frozenset()
 
     def users_of(self, grantee: str, users: frozenset[str]) -> frozenset[str]:
-        """Those of the users who have what is granted to somebody; all, by a role that all have."""
+        """The users who have the grants of a grantee; all users, if everyone is a member of it."""
         reached = self.reached(grantee)
         return users if self.everyone in reached else users & reached
 
     def reached(self, grantee: str) -> frozenset[str]:
-        """The grantee, and whoever is a member of it, directly or by others."""
+        """The grantee and its direct and indirect members."""
         reached, todo = {grantee}, [grantee]
         while todo:
             for member in self.members.get(todo.pop(), ()):
@@ -151,10 +152,10 @@ def foreign(
     privileges: Collection[str],
     limited: Mapping[Path, frozenset[str]] = NOBODY_LIMITED,
 ) -> Iterator[ForeignGrant]:
-    """What users of the realm have by others, and who of them the realm would not allow it.
+    """The privileges that users of the realm hold through others, and the users denied them.
 
-    `privileges` are those that the realm decides about. `limited` are the users of whom row
-    policies leave rows of a table out: they do not where it is read with the rights of others.
+    `privileges` are those that the realm decides about. `limited` are the users from whom row
+    policies hide rows of a table: the policies do not apply when it is read with others' rights.
     """
     reach: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {}
     for grantee, grant in holdings.grants:
@@ -165,7 +166,7 @@ def foreign(
         if held:
             act, through, _ = grant.privilege.partition(THROUGH)
             allows = allowed.get(Grant(grant.path, act), _NOBODY)
-            if len(grant.path) > _TABLE:  # whoever may do it to a table may to its columns
+            if len(grant.path) > _TABLE:  # a right on a table covers its columns
                 allows |= allowed.get(Grant(grant.path[:_TABLE], act), _NOBODY)
             if through:
                 allows -= limited.get(grant.path, frozenset())
@@ -176,7 +177,7 @@ def foreign(
 
 
 def _is_decided(privilege: str, privileges: Collection[str]) -> bool:
-    """Whether the realm says who may have it."""
+    """Whether the realm decides about the privilege."""
     if privilege.startswith((MEMBER_OF, PROXY_OF)) or privilege == OWNER:
         return True
     plain = privilege.removesuffix(TO_COME).removesuffix(SCHEMAS_TO_COME).removesuffix(ON_PATTERN)

@@ -1,4 +1,4 @@
-"""What a target holds of ours: roles, each with members, grants, row policies and views."""
+"""Our roles in a target: each with members, grants, row policies and views."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ SCHEMA: Final = "schema"
 TABLE: Final = "table"
 COLUMN: Final = "column"
 LEVELS: Final = (DATABASE, SCHEMA, TABLE, COLUMN)
-"""What privileges are granted on, from the outermost."""
+"""The levels of objects that privileges are granted on, from the outermost."""
 
 GRANTABLE: Final = " WITH GRANT OPTION"
-"""What a privilege ends with, in a database that says so of each, that may be handed on."""
+"""The suffix of a privilege with the grant option, in databases that record it per privilege."""
 
 NESTED_IN: Final = "MEMBER OF "
-"""Begins what a role of ours has as a grant where somebody made it a member of another role."""
+"""The prefix of the grant that stands for the membership of our role in another role."""
 
 EVERY_ROW: Final = "true"
-"""The condition that leaves no row out."""
+"""The condition that matches every row."""
 
 Path = tuple[str, ...]
-"""Where an object lies in the database: the names from the schema on; the database has none."""
+"""The path of an object in the database: its names from the schema on; () is the database."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +38,7 @@ class Grant:
 
     @property
     def level(self) -> str:
-        """What kind of object it is about.
+        """The kind of object that the grant is on.
 
         >>> Grant(("sales", "orders"), "SELECT").level
         'table'
@@ -48,7 +48,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, order=True)
 class RowPolicy:
-    """The rows of a table that the members of a role may read, as a condition in SQL."""
+    """The rows of a table that the members of a role may read, as an SQL condition."""
 
     path: Path
     condition: str
@@ -56,12 +56,12 @@ class RowPolicy:
 
 @dataclass(frozen=True, slots=True, order=True)
 class MaskingView:
-    """A table or view as the members of a role read it, who are not granted to read it itself.
+    """A table or view as the members of a role read it, who have no grant to read it directly.
 
-    `path` is that of what is read; where the view is, is up to the engine's writer. `columns` are
-    all columns of it, in its order, each with the SQL that is shown instead of its values, or ""
-    where they are shown. `condition` is on the rows before they are masked. A role has at most one
-    view of a path, and nobody is a member of two roles with a view of one path.
+    `path` is the path of the table or view; the engine's writer decides where the masking view
+    is. `columns` are all its columns, in its order, each with the SQL expression that replaces its
+    values, or "" if they are shown. `condition` filters the rows before they are masked. A role
+    has at most one view of a path, and no user is a member of two roles with a view of one path.
     """
 
     path: Path
@@ -70,15 +70,15 @@ class MaskingView:
 
 
 READ: Final = "SELECT"
-"""The privilege in whose place members of a role have its masking views."""
+"""The privilege that members of a role get as masking views instead."""
 
 MASKED_READ: Final = "SELECT (masked)"
-"""What plans call it to be given a masking view; no engine has a privilege of that name."""
+"""The name in plans for the right to a masking view; no engine has a privilege of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of ours: all of its members have all of its grants, within its row policies.
+    """One of our roles: all of its members have all of its grants, within its row policies.
 
     They read its masking views, too.
     """
@@ -90,7 +90,7 @@ class Role:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody gets anything by it."""
+        """Whether no user gets anything from it."""
         return not (self.members and (self.grants or self.policies or self.views))
 
 
@@ -101,15 +101,15 @@ class Roles:
     roles: Mapping[str, Role] = field(default_factory=dict)
 
     def digest(self) -> str:
-        """The same for the same roles, whatever their order."""
+        """A digest that does not depend on the order of the roles."""
         return sha256(msgspec.json.encode(as_data(self))).hexdigest()
 
     def holders(self) -> Mapping[Grant, frozenset[str]]:
-        """Who has each grant, by whatever roles; without those who read a masking view instead."""
+        """The users who have each grant through any role; readers of masking views do not count."""
         return _holders((role.members, role.grants) for role in self.roles.values())
 
     def limited(self) -> Mapping[Path, frozenset[str]]:
-        """Of whom row policies leave rows of each table out."""
+        """The users from whom row policies hide rows of each table."""
         found: dict[Path, set[str]] = {}
         for role in self.roles.values():
             for policy in role.policies:
@@ -118,7 +118,7 @@ class Roles:
         return {path: frozenset(names) for path, names in found.items()}
 
     def readers(self) -> Mapping[Grant, frozenset[str]]:
-        """Who reads each table by a masking view, as grants of `MASKED_READ`."""
+        """The users who read each table through a masking view, as grants of `MASKED_READ`."""
         return _holders(
             (role.members, (Grant(view.path, MASKED_READ) for view in role.views))
             for role in self.roles.values()
@@ -139,7 +139,7 @@ def _holders(
 
 
 def as_data(roles: Roles) -> dict[str, object]:
-    """The roles as JSON values, in one order."""
+    """The roles as JSON values, in a fixed order."""
     return {
         name: {
             "members": sorted(role.members),
@@ -178,9 +178,9 @@ def from_data(data: Mapping[str, Mapping[str, list[list[object]]]]) -> Roles:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a store knows to be its own in a target: the roles of its pushes, and who was in them.
+    """What a store knows to be its own in a target: the roles of its pushes, and their members.
 
-    `has_views`: some of them had masking views.
+    `has_views`: whether some of them had masking views.
     """
 
     roles: frozenset[str] = frozenset()
@@ -196,7 +196,7 @@ class Known:
 
 
 def known(data: Mapping[str, Any]) -> Known:
-    """What the roles that `as_data` wrote make known.
+    """What a store knows from the roles that `as_data` wrote.
 
     >>> known({"lw_a": {"members": ["ana"], "grants": [], "policies": []}})
     Known(roles=frozenset({'lw_a'}), members=frozenset({'ana'}), has_views=False)

@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL that a server which is frozen, or out of reach, does not hold for ever.
+"""Connections to PostgreSQL that do not hang forever if a server is frozen or unreachable.
 
-A limit that the server keeps by itself is none where it is frozen.
+A time limit that the server enforces has no effect when the server is frozen.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, Final, TypeVar
 import psycopg
 
 ANSWER_S: Final = 120
-"""How long one statement may take: a grant on all tables of a large catalog takes some seconds."""
+"""The time limit of one statement: a grant on all tables of a large catalog takes some seconds."""
 
 R = TypeVar("R")
 
 
 class LimitedConnection(psycopg.Connection[Any]):
-    """A connection whose statements are answered within `answer_s` seconds, or fail."""
+    """A connection whose statements complete within `answer_s` seconds or fail."""
 
     answer_s: float = ANSWER_S
 
     def wait(self, gen: Generator[Any, Any, R], *args: Any, **options: Any) -> R:
-        """Waits for an answer. Raises `OperationalError` when there is none for too long."""
+        """Waits for a response. Raises `OperationalError` when none arrives in time."""
         return super().wait(self._limited(gen), *args, **options)
 
     def _limited(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
-        """The same, told every now and then whether there is news."""
+        """The same generator, which regains control at intervals to check the time limit."""
         until = monotonic() + self.answer_s
         try:
             state = next(gen)
@@ -36,7 +36,7 @@ class LimitedConnection(psycopg.Connection[Any]):
                 if ready:
                     until = monotonic() + self.answer_s
                 elif monotonic() > until:
-                    # What is not closed would wait for as long again, to roll back.
+                    # Without a close, the rollback would wait for as long again.
                     self.close()
                     message = f"it gave no answer within {self.answer_s:g} seconds"
                     raise psycopg.OperationalError(message)

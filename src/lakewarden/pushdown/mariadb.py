@@ -1,13 +1,13 @@
-"""MariaDB and MySQL as targets: what they hold, and the statements of a plan, one after another.
+"""MariaDB and MySQL as targets: the current state, and the statements of a plan, one after another.
 
-An account has one role by default, so each user gets a role of their own, which is granted the
-roles that the user shares with others. What is ours are roles with a name of ours that the account
-of the target administers, as whoever makes a role does: MariaDB keeps both by one statement. Roles
-of a style have names of their own, so of these the store knows which were made. Everything else is
-somebody else's, and stays.
+An account has one default role, so each user gets a role of their own, which is granted the
+roles that the user shares with others. A role is ours if its name is one of ours and the account
+of the target administers it, as the creator of a role does: MariaDB records both in one statement.
+Roles of a style have names of their own, so the store records which of these it made. All other
+roles belong to others and stay.
 
-Statements are not undone here. Whatever takes away comes first, so that a push that stops anywhere
-leaves at most what there was or will be; see `mariadb_statements`.
+Statements are not rolled back here. All statements that revoke come first, so that a push that
+stops anywhere leaves no more than the old or the new state; see `mariadb_statements`.
 """
 
 from __future__ import annotations
@@ -63,34 +63,34 @@ _VIEW: Final = "VIEW"
 _LONGEST_LOCK: Final = 64
 _LONGEST_ROLE: Final = 128
 _LONGEST_ROLE_OF_MYSQL: Final = 32
-"""Characters of the name of a role."""
+"""The maximum length of a role's name."""
 
 _TAKING: Final = ("REVOKE ", "DROP ", "DELETE ", "ALTER USER ", "SET DEFAULT ROLE NONE ")
-"""How statements begin that take away."""
+"""The beginnings of the statements that revoke something."""
 
 _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 1698})
-"""The numbers of errors by which a server says that the account may not do something."""
+"""The error numbers by which a server says that the account lacks a permission."""
 
 _LISTED, _SHOWN = 5, 200
-"""So many statements that were not done are listed, and so many signs of each."""
+"""How many refused statements are listed, and how many characters of each."""
 
 _SHOWS: Final = "SHOW DATABASES"
 _ROLES_SINCE: Final = 8
 """The first MySQL with roles."""
 
 ANSWER_SECONDS: Final = 300.0
-"""So long a statement may take. A role of many users, or a table that is altered, takes its time;
-of a server that hangs or is cut off nothing comes at all."""
+"""The time limit of one statement. A role of many users, or an altered table, takes its time;
+a server that hangs or is cut off sends nothing at all."""
 
 
 @contextmanager
 def connected(
     address: Address, *, timeout_s: int = 10, answer_s: float = ANSWER_SECONDS
 ) -> Iterator[Database]:
-    """A connection, which is there after `timeout_s` or not at all.
+    """A connection that is established within `timeout_s`.
 
-    Raises `Unavailable` where the server cannot be reached, refuses, or does not answer a statement
-    in `answer_s`.
+    Raises `Unavailable` if the server cannot be reached, refuses, or does not answer a statement
+    within `answer_s`.
     """
     server = connection_options(address.url)
     own = {
@@ -105,7 +105,7 @@ def connected(
     }
     try:
         connection = pymysql.connect(**server, **own)
-        # The limits that it has until then are those of greetings, which come at once.
+        # Up to here its limits are those for the handshake, which takes no time.
         connection._read_timeout = connection._write_timeout = answer_s
         try:
             database = Database(connection, address)
@@ -119,13 +119,13 @@ def connected(
 
 
 def _said(error: pymysql.MySQLError) -> str:
-    """The first line of what the server said; it holds no credentials."""
+    """The first line of the server's message; it contains no credentials."""
     said = str(error.args[-1]) if error.args else ""
     return (said.strip().splitlines() or ["no answer"])[0].lower()
 
 
 class Database:
-    """One server of MariaDB or MySQL: its databases are the schemas of a catalog."""
+    """One MariaDB or MySQL server: its databases are the schemas of a catalog."""
 
     is_transactional: Final = False
     has_dear_members: Final = True
@@ -142,7 +142,7 @@ class Database:
             self._check_mysql(row["version"])
 
     def _check_mysql(self, version: str) -> None:
-        """Raises `BadInput` for a MySQL without roles, or with patterns that mean other names."""
+        """Raises `BadInput` for a MySQL without roles or with `partial_revokes`."""
         major = version.partition(".")[0]
         if not major.isdecimal() or int(major) < _ROLES_SINCE:
             raise BadInput(f"expected a MariaDB or a MySQL 8, got `{version}`", where="url")
@@ -158,27 +158,27 @@ class Database:
 
     @property
     def prefix(self) -> str:
-        """How the names of our roles begin."""
+        """The prefix of the names of our roles."""
         return self._address.prefix
 
     @property
     def tag(self) -> str:
-        """What the names of new roles have behind the prefix."""
+        """The tag behind the prefix in the names of new roles."""
         return self._marks.tag
 
     def claim(self, known: Known) -> None:
-        """Takes roles of a style, and those from before names had a tag: none has a comment."""
+        """Claims roles of a style, and those from before names had a tag: none has a comment."""
         self._known |= known
         self._read = None
 
     @property
     def process(self) -> int:
-        """The number of this connection in the server."""
+        """The server's id of this connection."""
         number: int = self._connection.thread_id()
         return number
 
     def lock(self) -> None:
-        """Keeps other pushes to the target out until the end; raises `Busy` beside one."""
+        """Locks out other pushes to the target until the end; raises `Busy` during another push."""
         (row,) = self._rows("SELECT GET_LOCK(%s, 0) AS is_ours", [self._lock])
         self._read = None
         if row["is_ours"] != 1:
@@ -186,18 +186,18 @@ class Database:
             raise under_way(self._address.target)
 
     def require_free(self) -> None:
-        """Raises `Busy` while a push has the lock; it is not taken."""
+        """Raises `Busy` while a push holds the lock; does not acquire it."""
         (row,) = self._rows("SELECT IS_USED_LOCK(%s) AS number", [self._lock])
         if row["number"] is not None:
             where = f"in the connection {row['number']} of the server"
             raise under_way(self._address.target, where)
 
     def look(self) -> None:
-        """Has the server's tables be read anew: of MariaDB they have no moments."""
+        """Discards the cached tables of the server: MariaDB has no snapshot of them."""
         self._read = None
 
     def unlock(self) -> None:
-        """Lets other pushes in, which a server does by itself some time after the end."""
+        """Releases the lock; the server itself does so some time after the connection ends."""
         if self._connection.open:
             self._rows("SELECT RELEASE_LOCK(%s)", [self._lock])
 
@@ -206,7 +206,7 @@ class Database:
         return self._address.old_mark[:_LONGEST_LOCK]
 
     def objects(self) -> TargetObjects:
-        """What is there: users, databases, tables and views with their columns."""
+        """The current objects: users, databases, tables and views with their columns."""
         catalog, beside = self._catalog(), [self._beside]
         ours = self._ours(catalog)
         tables = self._tables(self._beside)
@@ -214,7 +214,7 @@ class Database:
         engines = self._reached(tables)
         columns: dict[Path, dict[str, str]] = {path: {} for path in tables}
         for row in self._rows(_COLUMNS, beside):
-            # A table that was made in between is one of the next push.
+            # A table that was created in between belongs to the next push.
             columns.get((row["s"], row["t"]), {})[row["c"]] = row["type"]
         schemas = self._databases()
         return TargetObjects(
@@ -235,34 +235,34 @@ class Database:
         )
 
     def _taken(self, catalog: Catalog) -> Iterator[str]:
-        """Names that no role can have as accounts have them: a role of MySQL is one."""
+        """Names that no role can have because accounts have them: in MySQL a role is an account."""
         if self._is_mysql:
             yield from (one.user for one in catalog.accounts if one.host == EVERY_HOST)
 
     def _no_grant(self, schema: str) -> str:
-        """Why nothing can be granted on a database itself; "" where it can be."""
+        """The reason why nothing can be granted on a database itself; "" if it can."""
         if len(pattern(schema)) > MAX_PATTERN:
             return _TOO_LONG
         return _HAS_BACKSLASH if self._is_mysql and "\\" in schema else ""
 
     def _tables(self, but: Sequence[str]) -> Mapping[Path, Mapping[str, Any]]:
-        """Tables and views with their engines, outside these databases."""
+        """Tables and views with their engines, outside the databases `but`."""
         return {(row["s"], row["t"]): row for row in self._rows(_TABLES, [but])}
 
     def _reached(self, tables: Mapping[Path, Mapping[str, Any]]) -> Reached:
-        """What those of them reach that are no views, by their engines."""
+        """The tables that tables, not views, reach through their engines."""
         held = (one for one in tables.items() if one[1]["kind"] != _VIEW)
         return reached(self._rows, ((path, row["engine"]) for path, row in held))
 
     # --- what is held ---
 
     def held(self) -> Roles:
-        """Our roles as they are now, with whatever others did to them; see `HeldRoles`."""
+        """Our roles in their current state, with all changes by others; see `HeldRoles`."""
         catalog = self._catalog()
         found = self._ours(catalog).roles()
         views = self._views(catalog)
         for name, own in views.held(found).items():
-            # What a role is granted on a view of its own is part of it.
+            # The grant of a role on its own view is part of the view.
             grants = found[name].grants.difference(map(views.right, own))
             found[name] = replace(found[name], grants=grants, views=frozenset(own.values()))
         return Roles(found)
@@ -271,11 +271,11 @@ class Database:
         return HeldRoles(catalog, self._marks, self._known)
 
     def stuck(self, held: Roles) -> Roles:
-        """The grants of our roles that the account cannot revoke; who makes a role empties it."""
+        """The grants of our roles that the account cannot revoke; it can remove all members."""
         return self._ours(self._catalog()).stuck(held)
 
     def holdings(self) -> Holdings:
-        """What is granted to others than our roles."""
+        """The grants of accounts and roles other than ours."""
         catalog = self._catalog()
         ours = self._ours(catalog)
         by_host = ours.granted_by_host()
@@ -285,14 +285,14 @@ class Database:
             grants=[*granted, *self._held_through(catalog, granted)],
             members=ours.members_of_others(),
             everyone=EVERYONE.user,
-            # Who would lose it by that is not asked about.
+            # These stay: it is not checked which accounts would lose the grant.
             kept=frozenset((one, grant) for name, grant, to in by_host for one in (name, to)),
         )
 
     def _held_through(
         self, catalog: Catalog, granted: Sequence[tuple[str, Grant]]
     ) -> Iterator[tuple[str, Grant]]:
-        """Who holds what by the rights of others."""
+        """The privileges held through the rights of others."""
         own = {(self._address.view_schema, name) for name in self._views(catalog).names()}
         found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
         merges = merging(self._reached(self._tables(_SYSTEM)).below)
@@ -314,7 +314,7 @@ class Database:
         return str(row["Create View"])
 
     def missing_rights(self, paths: Collection[Path]) -> list[str]:
-        """What the account lacks to push what lies there, each with what gives it."""
+        """The rights that a push to these paths needs and the account lacks, with the remedies."""
         try:
             rights = self._rights()
         except pymysql.MySQLError as error:
@@ -324,7 +324,7 @@ class Database:
                 AccountRights(self._me(), frozenset(), frozenset(), self._is_mysql).unreadable()
             ]
         stored = {path[0] for path in paths if path}
-        # Without SHOW DATABASES it does not see one on which it has no rights yet.
+        # Without SHOW DATABASES the account does not see databases on which it has no rights yet.
         there = stored & self._databases() if _SHOWS in rights.everywhere else stored
         lacking = self._views(self._catalog()).missing_rights()
         return [
@@ -334,11 +334,11 @@ class Database:
         ]
 
     def warnings(self) -> list[str]:
-        """What the account may beyond that, and what drift does not see with it."""
+        """The excessive rights of the account, and what drift does not see with it."""
         return [*self._rights().warnings()]
 
     def acts_as(self, _account: ServerAccount) -> bool:
-        """Never: lakewarden keeps no store in such a server."""
+        """Always false: lakewarden keeps no store in such a server."""
         return False
 
     def _rights(self) -> AccountRights:
@@ -356,14 +356,14 @@ class Database:
         return frozenset(row["s"] for row in self._rows(_SCHEMAS, [self._beside]))
 
     def _dynamic(self, user: str, host: str) -> set[str]:
-        """Privileges of MySQL that have no column of their own."""
+        """The privileges in MySQL that have no column of their own."""
         query = "SELECT PRIV AS name FROM mysql.global_grants WHERE USER = %s AND HOST = %s"
         return {row["name"] for row in self._rows(query, [user, host])}
 
     # --- steps ---
 
     def statements(self, steps: Iterable[Step]) -> list[Statement]:
-        """What does the steps as things are now, alike ones in one statement."""
+        """The statements for the steps in the current state; similar steps share a statement."""
         catalog = self._catalog()
         names = {name: account for account, name in self._ours(catalog).grantees.items()}
         views = self._views(catalog)
@@ -371,10 +371,10 @@ class Database:
         return [*told.of(steps)]
 
     def execute(self, statements: Iterable[Statement]) -> None:
-        """Sends the statements, each of which is kept.
+        """Sends the statements, each of which takes effect permanently.
 
-        One that the account may not do keeps no other one from being done, but that nothing is
-        given where something could not be taken away. Raises `Unavailable` with those not done.
+        If the account may not execute one, the others are still executed, except that nothing is
+        granted once a revocation was refused. Raises `Unavailable` with the refused statements.
         """
         refused, is_open = [], False
         self._read = None
@@ -419,7 +419,7 @@ class Database:
         return *_SYSTEM, self._address.view_schema
 
     def _catalog(self) -> Catalog:
-        """What the server's own tables say, of one moment until something is sent."""
+        """The server's own tables, cached until something is sent."""
         if self._read is None:
             self._keep_untagged()
             self._read = (
@@ -430,7 +430,7 @@ class Database:
         return self._read
 
     def _keep_untagged(self) -> None:
-        """Keeps the roles of known users that are there by the names of the time before tags."""
+        """Keeps the roles of known users that still have names from before tags."""
         if self._marks.tag and self._known.members:
             there = {row["name"] for row in self._rows("SELECT User AS name FROM mysql.user")}
             old = map(self._marks.untagged, self._known.members)

@@ -1,4 +1,4 @@
-"""What the account that pushes to a MariaDB or MySQL may, and what it lacks, with what gives it."""
+"""The rights of the account that pushes to a MariaDB or MySQL; the missing ones with remedies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ GRANTED: Final = (
     *("SELECT", "INSERT", "UPDATE", "DELETE"),
     *("CREATE", "CREATE VIEW", "ALTER", "INDEX", "DROP"),
 )
-"""The privileges that a push grants, and that the account has to have to do so."""
+"""The privileges that a push grants; the account needs them with the grant option."""
 
 SHOWN_BY: Final = ("SHOW VIEW", "TRIGGER")
 SHOWN_BY_IN_MYSQL: Final = (*SHOWN_BY, "EVENT", "EXECUTE")
-"""The rights by which the account sees what works with the rights of its definer."""
+"""The rights with which the account sees objects that run with the rights of their definer."""
 
 _ROLE_ADMIN: Final = "ROLE_ADMIN"
 
 
 @dataclass(frozen=True, slots=True)
 class AccountRights:
-    """The account with what it was granted; `dynamic` are privileges that are no grants there."""
+    """The account and its grants; `dynamic` are privileges that are not among the grants."""
 
     me: Account
     given: frozenset[Grant]
@@ -35,17 +35,17 @@ class AccountRights:
 
     @property
     def everywhere(self) -> frozenset[str]:
-        """What it may on the whole server."""
+        """The account's privileges on the whole server."""
         return frozenset(one.privilege for one in self.given if not one.path)
 
     def unreadable(self) -> str:
-        """What an account lacks of which nothing else is known."""
+        """The message for an account that cannot read its own rights."""
         what = "it may not read the system's tables"
         rights = "SELECT" if self.is_mysql else "SELECT, UPDATE"
         return f"{what}: GRANT {rights} ON mysql.* TO {grantee(self.me)}"
 
     def missing(self) -> Iterator[str]:
-        """What it lacks to make roles and to give them to people."""
+        """The rights that the account lacks to create roles and grant them to users."""
         me, everywhere = grantee(self.me), self.everywhere
         if "CREATE USER" not in everywhere:
             yield f"it may not create roles: GRANT CREATE USER ON *.* TO {me}"
@@ -56,7 +56,7 @@ class AccountRights:
             yield f"it may not set default roles: GRANT UPDATE ON mysql.* TO {me}"
 
     def missing_in(self, databases: Iterable[str]) -> Iterator[str]:
-        """What it lacks to grant all that a push may grant in these databases."""
+        """The rights that the account lacks to grant in these databases what a push may grant."""
         for name in sorted(databases):
             own = self.everywhere | {one.privilege for one in self.given if one.path == (name,)}
             lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
@@ -65,13 +65,13 @@ class AccountRights:
                 yield f"{what}: {self._giving(lacking, name)}"
 
     def missing_for_views(self, lacking: Iterable[str], database: str) -> Iterator[str]:
-        """What is said where it is `lacking` rights in the database of masking views."""
+        """The message if the account is `lacking` rights in the database of masking views."""
         rights = list(lacking)
         if rights:
             yield f"it may not make masking views: {self._giving(rights, database)}"
 
     def warnings(self) -> Iterator[str]:
-        """What it may beyond that, and what `drift` does not see with it."""
+        """The excessive rights of the account, and what `drift` does not see with it."""
         if self.everywhere >= {"SUPER", GRANT_OPTION}:
             what = "the account may do everything in the server, and a push needs less"
             yield f"{what}: give the target its own one"

@@ -1,9 +1,9 @@
 """The address of a MariaDB or MySQL server: where it is, the account, and how TLS is used.
 
-The options are those of PostgreSQL's addresses. `sslmode`: without it TLS is used where the server
-offers it, and nothing says that it is the right server; `disable`; `require` (TLS or nothing);
+The options are those of PostgreSQL's addresses. `sslmode`: without it, TLS is used if the server
+offers it, and the server's identity is not verified; `disable`; `require` (TLS or nothing);
 `verify-ca` (the certificate is by a known authority) and `verify-full` (and for this host).
-`sslrootcert`: the file with the authorities, else those of the system.
+`sslrootcert`: the file with the authorities; by default those of the system.
 
 Source: https://www.postgresql.org/docs/current/libpq-ssl.html
 """
@@ -27,10 +27,10 @@ _MODES: Final = (_DISABLED, "require", *_VERIFYING)
 
 
 class _ClearPassword:
-    """A way of authentication that would send the password to whoever answers."""
+    """An authentication method that would send the password to any server that responds."""
 
     def __init__(self, connection: object) -> None:
-        """Made by the driver, with the connection."""
+        """Called by the driver, with the connection."""
 
     def authenticate(self, packet: object) -> NoReturn:
         """Ends the connection before the password is sent."""
@@ -46,7 +46,7 @@ _UNVERIFIED: Final = {
 
 
 def connection_options(url: str) -> dict[str, Any]:
-    """The options of the driver's `connect`. Raises `BadInput` for what is no such address."""
+    """The options of the driver's `connect`. Raises `BadInput` for an invalid address."""
     expected = BadInput(
         "expected `mariadb://USER:PASSWORD@HOST:PORT`, with no options but"
         f" `{_MODE}` and `{_AUTHORITIES}`",
@@ -91,7 +91,7 @@ def _verifying(authorities: str | None, *, of_host: bool) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=authorities)
     except (OSError, ValueError):
         raise BadInput(f"`{_AUTHORITIES}`: expected a file of certificates", where="url") from None
-    # Certificates that these servers make for themselves are not as strict as Python wants them.
+    # Self-made certificates of these servers do not meet Python's strict checks.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = of_host
     return context

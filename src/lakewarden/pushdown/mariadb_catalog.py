@@ -1,4 +1,4 @@
-"""What MariaDB's own tables say of accounts, roles and grants."""
+"""Accounts, roles and grants from MariaDB's own tables."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Rows = Callable[[str], list[dict[str, Any]]]
 """The rows of a query, by the names of its columns."""
 
 ON_ROUTINE: Final = " ON "
-"""Before `FUNCTION` or `PROCEDURE`, of a privilege on a routine."""
+"""Precedes `FUNCTION` or `PROCEDURE` in a privilege on a routine."""
 
 GRANT_OPTION: Final = "GRANT OPTION"
 LOGIN: Final = "LOGIN"
-"""That somebody may log in as a role of ours, which is an account in MySQL, is a grant of this."""
+"""The privilege that stands for a login as one of our roles, which is an account in MySQL."""
 
 EVERYONE: Final = Account("PUBLIC", "")
 
@@ -35,12 +35,12 @@ _NAMES: Final = {
 }
 _SUFFIX: Final = "_priv"
 _COLUMN: Final = 3
-"""The parts of a column's path."""
+"""The length of a column's path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Somebody, an account or a role, who was granted a role."""
+    """The grant of a role to an account or a role."""
 
     grantee: Account
     role: str
@@ -49,12 +49,13 @@ class Edge:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Accounts with their default roles, roles, who was granted which, and privileges.
+    """Accounts with their default roles, roles, grants of roles, and privileges.
 
-    `unlimited` are the accounts that no grant limits. Those `lent` were granted to others, as if
-    they were roles, as MySQL has it, or by PROXY: whatever they are given these have as well.
-    `proxies` are who may act as whom; without a user, everybody and any account.
-    Of the roles that the account made those that are `unmarked` are to be administered by it yet.
+    `unlimited` are the accounts that no grant limits. `lent` accounts were granted to others, as
+    roles (MySQL allows it) or by PROXY: the others get everything that these accounts are granted.
+    `proxies` are pairs of an account and the account as which it may act; without a user, the first
+    is everyone and the second any account.
+    `unmarked` are the roles that the account made and does not administer yet.
     """
 
     me: Account
@@ -69,22 +70,22 @@ class Catalog:
 
     @cached_property
     def administered(self) -> frozenset[str]:
-        """The roles that the account that asks made, or was handed."""
+        """The roles that the account of this connection made, or was handed."""
         own = self.edges_from.get(self.me, ())
         return frozenset(one.role for one in own if one.is_admin) & self.roles
 
     @cached_property
     def edges_of(self) -> Mapping[str, list[Edge]]:
-        """Who was granted each role, without the account that asks."""
+        """The grantees of each role, without the account of this connection."""
         return _grouped((one.role, one) for one in self.edges if one.grantee != self.me)
 
     @cached_property
     def edges_from(self) -> Mapping[Account, list[Edge]]:
-        """What each was granted."""
+        """The roles granted to each account or role."""
         return _grouped((one.grantee, one) for one in self.edges)
 
     def given(self, account: Account) -> frozenset[Grant]:
-        """The privileges that an account or a role was granted itself."""
+        """The privileges that were granted to an account or a role directly."""
         return self.grants.get(account, frozenset())
 
 
@@ -96,7 +97,7 @@ def _grouped(pairs: Iterator[tuple[Any, Edge]]) -> dict[Any, list[Edge]]:
 
 
 def read(rows: Rows) -> Catalog:
-    """Asks for all of it; the account has to be one that may read the system's tables."""
+    """Reads the catalog; the account must be able to read the system's tables."""
     (who,) = rows("SELECT CURRENT_USER() AS me")
     accounts: dict[Account, str] = {}
     roles, unlimited = set(), set()
@@ -128,7 +129,7 @@ def read(rows: Rows) -> Catalog:
 
 
 def proxies_of(rows: Rows, accounts: Collection[Account]) -> tuple[tuple[Account, Account], ...]:
-    """Who was granted PROXY on whom; as a host is a pattern there, all accounts of a user count."""
+    """The grants of PROXY; as the host is a pattern there, all accounts of a user count."""
     found: set[tuple[Account, Account]] = set()
     for row in rows("SELECT User, Host, Proxied_user, Proxied_host FROM mysql.proxies_priv"):
         as_whom = Account(row["Proxied_user"], row["Proxied_host"])
@@ -142,7 +143,7 @@ def lent_by(
     accounts: Collection[Account],
     others: Collection[Account],
 ) -> frozenset[Account]:
-    """The accounts as which somebody else may act who is none of the `others`."""
+    """The accounts as which some account may act that is none of the `others`."""
     return frozenset(
         account
         for whose, as_whom in proxies
@@ -155,9 +156,9 @@ def lent_by(
 def privileges_of(
     rows: Rows, users: Iterable[Mapping[str, Any]], beside: Iterable[tuple[Account, Grant]]
 ) -> dict[Account, frozenset[Grant]]:
-    """The privileges of accounts and roles, by their names in the system's tables.
+    """The privileges of accounts and roles, with the names of the system's tables.
 
-    `users` are the rows of `mysql.user`, and `beside` is what these do not have.
+    `users` are the rows of `mysql.user`, and `beside` are privileges that these rows do not have.
     """
     grants: dict[Account, set[Grant]] = {}
     for account, grant in beside:
@@ -169,7 +170,7 @@ def privileges_of(
         flags = _flags(row)
         if name is None:
             name, flags = row["Db"], (one + ON_PATTERN for one in flags)
-        # Whoever is nobody here is everybody: MariaDB counts it for all accounts.
+        # A row without a user is for everyone: MariaDB applies it to all accounts.
         whose = Account(row["User"], row["Host"]) if row["User"] else EVERYONE
         _add(grants, whose, (name,), flags)
     for row in rows("SELECT * FROM mysql.tables_priv"):
@@ -207,7 +208,7 @@ def _flags(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _listed(privileges: str) -> Iterator[str]:
-    """The privileges of a column that has the set of them."""
+    """The privileges in a column that holds a set of them."""
     return (_privilege(one) for one in privileges.split(",") if one)
 
 
@@ -217,7 +218,7 @@ def _privilege(name: str) -> str:
 
 
 def spelled(grant: Grant) -> tuple[str, str]:
-    """A privilege of these tables, and what it is on, as a statement has them.
+    """A privilege of these tables and its object, in the syntax of statements.
 
     >>> spelled(Grant(("s", "t", "c"), "SELECT"))
     ('SELECT (`c`)', ' ON `s`.`t`')

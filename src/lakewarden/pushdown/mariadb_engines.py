@@ -1,8 +1,8 @@
-"""Tables of MariaDB and MySQL by which rows of others are read, with rights on them alone.
+"""Tables of MariaDB and MySQL that read rows of other tables, with rights on themselves alone.
 
-A table of the engine MERGE is a list of tables, and whoever may read it reads them: they are below
-it as partitions of PostgreSQL are below theirs. What an engine reads that is not known here, such
-as one that logs in to another server with an account of its own, may be anything.
+A table of the engine MERGE is a list of tables, and a user who may read it reads them: they are
+below it as partitions of PostgreSQL are below their table. An engine not listed here, such as one
+that logs in to another server with an account of its own, may read anything.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _LIST: Final = rf"\({_ONE.pattern}(?:,{_ONE.pattern})*\)"
 _TEXT: Final = r"'(?:[^'\\]|''|\\.)*'"
 _OPTION: Final = rf" (?:DEFAULT )?([A-Z_]+)=(\w+|{_TEXT}|{_LIST})"
 _OPTIONS: Final = re.compile(rf"\n\) ENGINE=\w+((?:{_OPTION})*)$", re.DOTALL)
-"""What the statement that makes a table ends with; one that lists tables has some of `_ONE`."""
+"""The options at the end of a table's definition; one that lists tables has some of `_ONE`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The tables that a table reads its rows from, and tables of which that is not known."""
+    """The tables that a table reads its rows from, and the tables for which they are unknown."""
 
     below: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
     unknown: Mapping[Path, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Reached:
 def reached(
     rows: Callable[[str], list[dict[str, Any]]], engines: Iterable[tuple[Path, str | None]]
 ) -> Reached:
-    """What tables reach by their engines."""
+    """The tables that tables reach through their engines."""
     below: dict[Path, frozenset[Path]] = {}
     unknown: dict[Path, str] = {}
     for path, engine in engines:
@@ -72,7 +72,7 @@ def _listed(rows: Callable[[str], list[dict[str, Any]]], path: Path) -> frozense
 
 
 def merging(below: Mapping[Path, frozenset[Path]]) -> Iterator[Way]:
-    """Whoever may do something with a table that lists others does it with these."""
+    """The ways through tables that list others: a right on such a table works on all of them."""
     for path, tables in sorted(below.items()):
         for act in (READ, *CHANGES):
             opens = frozenset(Grant(one, act) for one in tables)
@@ -80,7 +80,7 @@ def merging(below: Mapping[Path, frozenset[Path]]) -> Iterator[Way]:
 
 
 def merged(statement: str, home: str) -> frozenset[Path] | None:
-    """The tables that a table merges, by the statement that makes it; None where it says none."""
+    """The tables that a table merges, from its definition; None if it lists none."""
     found = _OPTIONS.search(statement)
     options = re.finditer(_OPTION, found[1], re.DOTALL) if found else ()
     listed = next((one[2] for one in options if one[1] == "UNION"), "")

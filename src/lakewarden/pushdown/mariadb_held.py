@@ -1,7 +1,7 @@
-"""What a MariaDB or MySQL holds of ours, by what its own tables say, and who has what beside it.
+"""Our roles in a MariaDB or MySQL, from its own tables, and the grants of others beside them.
 
-A role of one user is not held by itself while it is as a push leaves it: whoever has it is a member
-of those it was granted. Else it is there itself, with all it gives.
+A role of one user is not listed while it is as a push left it: its user counts as a member of the
+roles that it was granted. Otherwise it is listed as a role, with all its grants.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lakewarden.pushdown.mariadb_catalog import (
 from lakewarden.pushdown.mariadb_names import Marks, may_come_from, member, member_of
 
 _TABLE: Final = 2
-"""The parts of a table's path."""
+"""The length of a table's path."""
 
 
 class HeldRoles:
-    """Our roles in a catalog, and those of others beside them.
+    """Our roles in a catalog, and the roles of others.
 
-    Ours are roles with a name of ours that the account administers, and those of a style that are
-    known to be.
+    Our roles are those with a name of ours that the account administers, and the known roles of a
+    style.
     """
 
     def __init__(self, catalog: Catalog, marks: Marks, known: Known) -> None:
@@ -39,23 +39,23 @@ class HeldRoles:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Those that several users may have."""
+        """Our roles that several users may have."""
         administered = self._catalog.administered
         named = self._known.roles & administered
         return named.union(filter(self._marks.is_shared, administered))
 
     @cached_property
     def personal(self) -> frozenset[str]:
-        """Those of one user each."""
+        """Our roles of one user each."""
         return frozenset(filter(self._marks.is_personal, self._catalog.administered))
 
     @cached_property
     def all(self) -> frozenset[str]:
-        """The names of both."""
+        """The names of all our roles."""
         return self.shared | self.personal
 
     def roles(self) -> dict[str, Role]:
-        """Our roles as they are now, with whatever others did to them, by name."""
+        """Our roles in their current state, with all changes by others, by name."""
         users = self._sound()
         broken = self.personal - users.keys()
         return {
@@ -74,11 +74,11 @@ class HeldRoles:
         return Role(frozenset(members), catalog.given(account) | frozenset(nested))
 
     def _sound(self) -> dict[str, str]:
-        """The users of the roles of one user that are as a push leaves them, by role."""
+        """The users of the personal roles that are as a push left them, by role."""
         return {name: user for name in self.personal for user in self._user_of(name)}
 
     def _user_of(self, role: str) -> Iterator[str]:
-        """The user who alone has the role, by default, if it gives roles of ours alone."""
+        """The role's only user, if it is the default and contains only our roles."""
         catalog, own = self._catalog, Account(role, "")
         nested = catalog.edges_from.get(own, ())
         edges = catalog.edges_of.get(role, ())
@@ -94,7 +94,7 @@ class HeldRoles:
             yield name
 
     def refused_users(self) -> dict[str, str]:
-        """Users who cannot be told, with why."""
+        """Users who cannot be given roles, with the reason."""
         refused, catalog = {}, self._catalog
         for account, default in catalog.accounts.items():
             name = user_name(account)
@@ -114,7 +114,7 @@ class HeldRoles:
         return refused
 
     def stuck(self, held: Roles) -> Roles:
-        """The grants of our roles that the account cannot revoke; who makes a role empties it."""
+        """The grants of our roles that the account cannot revoke; it can remove all members."""
         found = {
             name: Role(frozenset(), frozenset(stuck))
             for name, role in held.roles.items()
@@ -123,10 +123,10 @@ class HeldRoles:
         return Roles(found)
 
     def _may_revoke(self, grant: Grant) -> bool:
-        """Whether the account holds it with the right to grant it, there or on all around it."""
+        """Whether the account holds the privilege with grant option, there or on a level above."""
         catalog = self._catalog
         if grant == Grant((), LOGIN):
-            return True  # who makes roles may lock them
+            return True  # the creator of a role may lock it
         if grant.privilege.startswith(NESTED_IN):
             return grant.privilege.removeprefix(NESTED_IN) in catalog.administered
         given = catalog.given(catalog.me)
@@ -136,7 +136,7 @@ class HeldRoles:
 
     @cached_property
     def grantees(self) -> Mapping[Account, str]:
-        """Accounts and roles that are not ours, by a name for each."""
+        """A unique name for each account and role that is not ours."""
         catalog = self._catalog
         names = {one: _called(one) for one in catalog.accounts if one.host}
         taken = {*names.values()}
@@ -149,7 +149,7 @@ class HeldRoles:
     def members_of_others(self) -> dict[str, frozenset[str]]:
         """The direct members of each role that is not ours.
 
-        Everybody may log in as an account without a name of a user.
+        An account without a user name can be used by everyone.
         """
         names, members = self.grantees, dict[str, set[str]]()
         for account in self._catalog.accounts:
@@ -161,10 +161,10 @@ class HeldRoles:
         return {of: frozenset(those) for of, those in members.items()}
 
     def granted_by_host(self) -> frozenset[tuple[str, Grant, str]]:
-        """What accounts have that was granted to others of the same user, at more hosts; to which.
+        """Grants that accounts have through another account of the same user with a wider host.
 
-        A server looks for rights on databases, and on what lies in them, by where a user comes
-        from, whichever of the accounts they logged in as.
+        Each comes with that account. For rights on databases, and on objects in them, the server
+        checks the host that a user connects from, whichever account they logged in as.
         """
         names, of_users = self.grantees, dict[str, list[Account]]()
         for account in self._catalog.accounts.keys() & names.keys():
@@ -179,7 +179,7 @@ class HeldRoles:
         )
 
     def granted_to_others(self) -> Iterator[tuple[str, Grant]]:
-        """What accounts and roles of others were granted, and who may act as whom."""
+        """The grants of accounts and roles of others, and whom they may act as."""
         names = self.grantees
         for account, grants in self._catalog.grants.items():
             if account in names:
@@ -191,7 +191,7 @@ class HeldRoles:
 
 
 def _called(account: Account) -> str:
-    """The name of a user; of an account for whoever comes, how statements have it."""
+    """The name of a user; for an account without a user, as in statements."""
     return user_name(account) if account.user else f"''@'{account.host}'"
 
 

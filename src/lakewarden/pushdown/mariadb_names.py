@@ -1,7 +1,7 @@
-"""How things are called in statements of MariaDB, and the names of roles of ours.
+"""Names in statements of MariaDB, and the names of our roles.
 
-A grant on a database takes a pattern, in which `%` and `_` stand for others; one on a table does
-not. So names of databases are escaped in the first, and a pattern that says more than one name is
+A grant on a database accepts a pattern, in which `%` and `_` are wildcards; one on a table does
+not. So names of databases are escaped in the former, and a pattern that matches several names is
 none of ours.
 """
 
@@ -17,11 +17,11 @@ from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.store_tag import letters, tag_of
 
 MAX_PATTERN: Final = 64
-"""Characters of a pattern that MariaDB keeps; a longer one would be cut."""
+"""The length of a pattern that MariaDB stores; a longer one would be cut."""
 
 DIRECTLY: Final = "account "
 OF_ROLE: Final = "role "
-"""What a member of a role of ours begins with that somebody else made one."""
+"""The prefix of a member of our role that is a role and that others added."""
 
 _DIGITS: Final = 16
 _OLD_DIGITS: Final = f"[0-9a-f]{{{_DIGITS}}}"
@@ -30,7 +30,7 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def quoted(name: str) -> str:
-    """A name in a statement.
+    """A name, quoted for a statement.
 
     >>> quoted("a`b")
     '`a``b`'
@@ -39,7 +39,7 @@ def quoted(name: str) -> str:
 
 
 def grantee(account: Account) -> str:
-    """An account or a role in a statement; a role has no host.
+    """An account or a role, quoted for a statement; a role has no host.
 
     >>> grantee(Account("ana", "%")), grantee(Account("readers", ""))
     ('`ana`@`%`', '`readers`')
@@ -49,7 +49,7 @@ def grantee(account: Account) -> str:
 
 
 def pattern(database: str) -> str:
-    r"""The pattern that holds for this database alone.
+    r"""The pattern that matches this database alone.
 
     >>> print(pattern("a_b"))
     a\_b
@@ -58,7 +58,7 @@ def pattern(database: str) -> str:
 
 
 def database_of(held: str) -> str | None:
-    r"""The database of a pattern that `pattern` wrote; None for one that says something else.
+    r"""The database of a pattern that `pattern` wrote; None for a pattern with another meaning.
 
     >>> database_of(r"a\_b"), database_of("a_b")
     ('a_b', None)
@@ -68,7 +68,7 @@ def database_of(held: str) -> str | None:
 
 
 def fitting(held: str) -> re.Pattern[str]:
-    """What a pattern of databases, or of hosts, stands for.
+    """The regular expression for a pattern of databases or of hosts.
 
     >>> bool(fitting("a%").fullmatch("ab")), bool(fitting("a_").fullmatch("b"))
     (True, False)
@@ -83,9 +83,9 @@ def fitting(held: str) -> re.Pattern[str]:
 
 
 def may_come_from(host: str, pattern: str) -> bool:
-    """Whether a client that an account of this host is for may be one of another host's.
+    """Whether a client of an account with this host may also match another account's host.
 
-    Which one a network has is not worked out: it may be any.
+    Networks are not evaluated: any host may be in one.
 
     >>> may_come_from("10.0.0.1", "10.%"), may_come_from("%", "10.%")
     (True, False)
@@ -94,7 +94,7 @@ def may_come_from(host: str, pattern: str) -> bool:
 
 
 def place(path: Path) -> str:
-    """What a privilege is on, in a statement.
+    """The object of a privilege, in the syntax of statements.
 
     >>> place(("a_b", "t")), place(())
     ('`a_b`.`t`', '*.*')
@@ -107,12 +107,12 @@ def place(path: Path) -> str:
 
 
 def member(of: Account) -> str:
-    """A member of a role of ours that somebody else made one, as plans and drift name it."""
+    """The name in plans and drift of a member that others added to our role."""
     return f"{DIRECTLY}{user_name(of)}" if of.host else f"{OF_ROLE}{of.user}"
 
 
 def member_of(name: str) -> Account | None:
-    """Whom `member` named; None for a user who has a role by one of their own.
+    """The account that `member` named; None for a user who has the role through a personal role.
 
     >>> member_of("account ana@h"), member_of("role r"), member_of("ana")
     (Account(user='ana', host='h'), Account(user='r', host=''), None)
@@ -124,10 +124,10 @@ def member_of(name: str) -> Account | None:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The names that roles of a target have: shared ones, and one for each user.
+    """The names of our roles in a target: shared ones, and one for each user.
 
-    They have a tag of the store in them, so that those of another store with a target of the same
-    name are told from ours. `kept` are roles of users that are ours, from before names had one.
+    They contain a tag of the store, which distinguishes them from those of another store with a
+    target of the same name. `kept` are our personal roles from before names had a tag.
 
     >>> Marks("shop").is_shared("lw_shop_0123456789abcdef"), Marks("shop").is_shared("lw_shop_x")
     (True, False)
@@ -141,18 +141,18 @@ class Marks:
 
     @property
     def tag(self) -> str:
-        """What the names of this store's roles have behind the target."""
+        """The tag behind the target in the names of this store's roles."""
         return tag_of(self.store)
 
     def personal(self, user: str) -> str:
-        """The role that a user has by default, which has the shared ones."""
+        """The default role of a user, which has the shared roles."""
         old = self.untagged(user)
         if not self.tag or old in self.kept:
             return old
         return f"lw_{self.target}-{self.tag}{letters(user)[: _DIGITS - len(self.tag)]}"
 
     def untagged(self, user: str) -> str:
-        """The role of a user as it was called before names had a tag."""
+        """The name of a user's role from before names had a tag."""
         return f"lw_{self.target}-{sha256(user.encode()).hexdigest()[:_DIGITS]}"
 
     def is_personal(self, name: str) -> bool:

@@ -1,10 +1,10 @@
-"""What others made in a MariaDB or MySQL that works with the rights of its definer.
+"""Objects of others in a MariaDB or MySQL that work with the rights of their definer.
 
-The text of a view names what it reads. Of a routine, a trigger or an event all tables count whose
-names are in its text, and what views and routines named there reach in turn. One whose text the
-account may not see, or that makes statements from texts, may reach everything.
+The text of a view names what it reads. For a routine, a trigger or an event, all tables count whose
+names are in its text, and all that the named views and routines reach in turn. If the account may
+not see the text, or the text builds statements dynamically, the object may reach everything.
 
-Nobody calls a trigger or an event: its rows may be copied between the tables that it names.
+Nobody calls a trigger or an event: it may copy rows between the tables that it names.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ SELECT db AS s, name, CONVERT(body_utf8 USING utf8mb4) AS text, definer
 FROM mysql.event WHERE db NOT IN %s
 """
 MOST_SHOWN: Final = 1_000
-"""So many views at most are asked for one by one; those beyond may reach everything."""
+"""The most views that are queried one by one; the others may reach everything."""
 
 CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _DYNAMIC: Final = frozenset({"prepare", "immediate"})
-"""Words of statements that are made from texts."""
+"""The words in statements that execute dynamic SQL."""
 
 _PAIR: Final = re.compile(r"`((?:[^`]|``)+)`\.`((?:[^`]|``)+)`")
 _WORD: Final = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"|([\w$]+)")
@@ -65,7 +65,7 @@ _PLAIN_WORD: Final = re.compile(r"[\w$]+")
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """The tables that something may reach; all there are, unless it is `known`."""
+    """The tables that something may reach; all tables, unless it is `known`."""
 
     tables: frozenset[Path]
     known: bool = True
@@ -84,10 +84,10 @@ def ways(
     *,
     is_mysql: bool,
 ) -> Iterator[Way]:
-    """All ways outside the system's databases but `own` views, which are ours.
+    """All ways outside the system's databases, except through our `own` views.
 
-    MySQL lists the text of a view for its definer alone; `shown` is what it shows of one, "" where
-    the account may not see it.
+    MySQL lists the text of a view only for its definer; `shown` returns the text that the server
+    shows of one, "" if the account may not see it.
     """
     where = (tuple(system),)
     views, routines = rows(_VIEWS, where), rows(_ROUTINES, where)
@@ -117,7 +117,7 @@ def ways(
 def expanded(
     grants: Iterable[tuple[str, Grant]], databases: Collection[str]
 ) -> Iterator[tuple[str, Grant]]:
-    """The grants, and those on patterns for each of the databases that fits.
+    """The grants; those on patterns also for each matching database.
 
     >>> [grant.path for _, grant in expanded(
     ...     [("ana", Grant(("a%",), "SELECT ON PATTERN"))], ["ab", "b"])]
@@ -138,7 +138,7 @@ def _way(kind: str, row: Mapping[str, Any], uses: frozenset[Grant], opens: froze
 
 
 def levels(path: Path, act: str) -> frozenset[Grant]:
-    """The grants by which an act on a table is allowed."""
+    """The grants on a table and on the levels above that allow an act on it."""
     return frozenset(Grant(path[:depth], act) for depth in range(len(path) + 1))
 
 
@@ -148,14 +148,14 @@ def _called(routine: Mapping[str, Any]) -> frozenset[Grant]:
 
 
 def _copies(kind: str, row: Mapping[str, Any], reach: _Reach) -> Iterator[Way]:
-    """Whoever reads one of the tables may find rows of the others there."""
+    """The ways to read tables through copies: a reader of one may find rows of the others there."""
     named = _Reach(reach.tables)
     for path in sorted(named.tables):
         yield _way(kind, row, levels(path, READ), named.opens(READ, path))
 
 
 class _Named(NamedTuple):
-    """The tables, views and routines that a text names; more, unless that is `known` to be all."""
+    """The tables, views and routines that a text names; there may be more unless it is `known`."""
 
     tables: set[Path]
     routines: set[Path]
@@ -163,7 +163,7 @@ class _Named(NamedTuple):
 
 
 class _Texts:
-    """What is named in the texts of views and routines, and what they reach by that."""
+    """The names in the texts of views and routines, and what they reach through these."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class _Texts:
         return self._reached(self._in_view(path))
 
     def reach(self, text: str | None, home: str, table: str | None = None) -> _Reach:
-        """The tables that a text in the database `home` may reach, and the one that it is of."""
+        """The tables that a text in the database `home` may reach, and the table it belongs to."""
         found = self._reached(self._in_text(text, home))
         own = frozenset() if table is None else frozenset({(home, table)})
         return _Reach(found.tables | own, found.known)
@@ -203,7 +203,7 @@ class _Texts:
         return _Reach(frozenset(tables - self._views.keys()), known)
 
     def _in_view(self, path: Path) -> _Named:
-        """What a view names, each with its database."""
+        """The tables and routines that a view names, each with its database."""
         text = self._views[path] or ""
         pairs = {
             (database.replace("``", "`"), name.replace("``", "`"))
@@ -239,7 +239,7 @@ def _by_name(paths: Iterable[Path]) -> Mapping[str, list[Path]]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The names in a statement, and the words in its texts, as names are compared here."""
+    """The names in a statement and the words in its string literals, casefolded."""
     for quoted, text_or_name, plain in _WORD.findall(text):
         if text_or_name:
             yield text_or_name.replace('""', '"').casefold()

@@ -1,4 +1,4 @@
-"""What opens more in MariaDB and MySQL than grants on objects, and no column of a table shows."""
+"""Powers in MariaDB and MySQL beyond grants on objects, which no column of a table shows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NO_SUCH_TABLE: Final = 1146
 
 
 def powers(rows: Query, *, is_mysql: bool) -> Iterator[tuple[Account, Grant]]:
-    """Who has which privileges on the server that have no columns of their own."""
+    """The privileges on the server that have no column of their own, with their holders."""
     for row, power in _of_mysql(rows) if is_mysql else _of_mariadb(rows):
         yield Account(row["user"], row["host"]), Grant((), power)
 
@@ -57,16 +57,16 @@ def _of_mariadb(rows: Query) -> Iterator[tuple[Mapping[str, Any], str]]:
     except pymysql.MySQLError as error:
         if error.args[0] != _NO_SUCH_TABLE:
             raise
-        return  # the time before these privileges
+        return  # a version before these privileges
     for row in found:
         yield from ((row, power) for power, bit in _BITS.items() if (row["bits"] or 0) >> bit & 1)
 
 
 def server_ways(rows: Query, creators: Iterable[str], databases: Iterable[str]) -> Iterator[Way]:
-    """The servers that tables may be of, with a stored account: whoever may create one reads by it.
+    """The ways through servers with a stored account: a user who may create a table reads by it.
 
-    `creators` may create tables by roles of ours. What the account may read is not known; the
-    server may be this one.
+    `creators` may create tables through our roles. What the stored account may read is unknown;
+    the server may be this one.
     """
     servers, places = rows(_SERVERS), [(), *((name,) for name in databases)]
     uses, opens = frozenset(Grant(path, CREATES) for path in places), frozenset({Grant((), READ)})

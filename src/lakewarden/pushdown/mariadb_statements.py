@@ -1,10 +1,11 @@
-"""The statements of MariaDB for the steps of a plan, alike ones together.
+"""The statements of MariaDB for the steps of a plan; similar steps share a statement.
 
-All that takes away comes before all that gives. Then what is held is wanted, and it stays so
-whatever is given next, in any order; so grants come before members, which is quicker: a grant to a
-role is worked out anew for each of its members. A view is dropped, and made, with its only grant.
+All statements that revoke come before all that grant. Once they are done, everything held is
+wanted, and stays so whatever is granted next, in any order. Grants come before members because it
+is faster: a grant to a role is evaluated anew for each of its members. A view is dropped, and
+created, with its only grant.
 
-They are made from what was found before the first one is sent, so that a plan shows them.
+All statements are generated before the first one is sent, so a plan can show them.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from lakewarden.pushdown.plan import Act, Step
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
 
 MOST: Final = 200
-"""Grantees of one statement."""
+"""The most grantees of one statement."""
 
 
 class Statements:
     """The statements of one push to a server; `names` are those of grantees of others.
 
-    In a server that `marks_itself` whoever makes a role administers it; MySQL has to be told.
+    In a server that `marks_itself`, the creator of a role administers it; MySQL needs a grant.
     """
 
     def __init__(
@@ -47,9 +48,9 @@ class Statements:
         self._gone: set[str] = set()
 
     def of(self, steps: Iterable[Step]) -> Iterator[Statement]:
-        """What does the steps, and drops what is used no more after them.
+        """The statements for the steps, and for dropping what is unused after them.
 
-        A role that goes is dropped with all that it has.
+        A role that goes is dropped with all its grants.
         """
         todo = list(steps)
         by_act: dict[Act, list[Step]] = {}
@@ -79,12 +80,12 @@ class Statements:
             yield Statement(TIDYING, text)
 
     def _tidied(self, steps: Iterable[Step]) -> Iterator[str]:
-        """Drops the roles of users whom nothing is left of, and views that no role has."""
+        """Drops users' roles that are empty after the steps, and views that no role has."""
         yield from self._views.tidied(self._gone)
         yield from self._drop(role for role, left in sorted(self._left(steps).items()) if not left)
 
     def _left(self, steps: Iterable[Step]) -> Mapping[str, set[str]]:
-        """What is left after the steps of what each role of a user was granted."""
+        """The roles that each user's role still has after the steps."""
         kept = (role for role in self._personal() - self._gone if not self._given(role))
         held = {role: self._catalog.edges_from.get(Account(role, ""), ()) for role in kept}
         left = {role: {one.role for one in edges} - self._gone for role, edges in held.items()}
@@ -108,7 +109,7 @@ class Statements:
         return self._create(one.role for one in steps)
 
     def _create(self, roles: Iterable[str]) -> Iterator[str]:
-        """Makes roles, and has them administered by the account that makes them."""
+        """Creates roles that the creating account administers."""
         roles = [*roles]
         for start in range(0, len(roles), MOST):
             some = ", ".join(map(quoted, roles[start : start + MOST]))
@@ -116,7 +117,7 @@ class Statements:
             yield from self._mark(roles[start : start + MOST])
 
     def _mark(self, roles: Sequence[str]) -> Iterator[str]:
-        """Has roles administered by the account of the target, where that is not so by itself."""
+        """Makes the account the administrator of the roles, if the server does not do so itself."""
         if roles and not self._marks_itself:
             some = ", ".join(map(quoted, roles))
             yield f"GRANT {some} TO {grantee(self._catalog.me)} WITH ADMIN OPTION"
@@ -125,7 +126,7 @@ class Statements:
         return self._drop(one.role for one in steps)
 
     def _drop(self, roles: Iterable[str]) -> Iterator[str]:
-        """Drops roles that are nobody's default afterwards: MariaDB would keep the name."""
+        """Drops roles, after removing them as defaults: MariaDB would keep the name."""
         gone = dict.fromkeys(roles)
         for account, default in sorted(self._catalog.accounts.items()):
             if default in gone:
@@ -135,7 +136,7 @@ class Statements:
     # --- members ---
 
     def _members_added(self, steps: Sequence[Step]) -> Iterator[str]:
-        """Members get a role by one of their own, which they have by default."""
+        """Grants roles to members through personal roles, which are their default roles."""
         there = self._personal() - self._gone
         personal = {one.member: self._marks.personal(one.member) for one in steps}
         new = sorted(user for user, role in personal.items() if role not in there)
@@ -159,9 +160,9 @@ class Statements:
     # --- privileges ---
 
     def _grants(self, steps: Sequence[Step]) -> Iterator[str]:
-        """All that a grantee gets on one object at once, for all who get the same.
+        """Combines all privileges for a grantee on one object, and all grantees that get the same.
 
-        A role is on no object, and MariaDB takes one at a time.
+        A role is on no object, and MariaDB accepts one at a time.
         """
         by_place: dict[tuple[str, str, str], dict[str, None]] = {}
         for step in sorted(steps, key=_granted):
@@ -181,7 +182,7 @@ class Statements:
 
     @staticmethod
     def _locked(steps: Iterable[Step]) -> Iterator[str]:
-        """Has nobody log in as these roles any more."""
+        """Locks these roles, so that nobody can log in as one."""
         for step in filter(_is_log_in, steps):
             yield f"ALTER USER {grantee(Account(step.role, EVERY_HOST))} ACCOUNT LOCK"
 
@@ -218,14 +219,14 @@ def _granted(step: Step) -> tuple[str, Grant]:
 
 
 def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:
-    """The statement for all grantees, so many at once as one may have."""
+    """The statement for all grantees, in batches."""
     whole = list(grantees)
     for start in range(0, len(whole), MOST):
         yield f"{statement} {', '.join(whole[start : start + MOST])}"
 
 
 def _spelled(grant: Grant) -> tuple[str, str]:
-    """The privilege as a statement has it, and what it is on; a role is on nothing."""
+    """The privilege in the syntax of statements, and its object; a role has no object."""
     if grant.privilege.startswith(NESTED_IN):
         return quoted(grant.privilege.removeprefix(NESTED_IN)), ""
     return spelled(grant)

@@ -1,15 +1,15 @@
 """Masking views of MariaDB and MySQL: in a database of their own, for one role each.
 
-A view reads its table with the rights of the account that pushes. One with row filters is made a
-table before anything else is done with it: else the server would try conditions of whoever reads it
-on rows that it leaves out, and warn of their values. `TEMPTABLE` alone is no barrier, as conditions
-are pushed down into it; they are not where there is a `LIMIT`.
+A view reads its table with the rights of the account that pushes. One with row filters is
+materialized first: otherwise the server would evaluate the reader's conditions on rows that the
+view filters out, and reveal their values in warnings. `TEMPTABLE` alone is no barrier, because
+conditions are pushed down into it; with a `LIMIT` they are not.
 
-Views have no comments there. The notes on them are the rows of a table of ours beside them, whose
-comment marks the database. A view is there as it was made when its role may read it, which comes
-last, and is in the state that its note says: its text, its options, and whoever else may read it.
+Views have no comments there. The notes on them are rows of a table of ours beside them, whose
+comment marks the database. A view counts as unchanged if its role may read it, which is granted
+last, and if it is in the state that its note records: its text, its options, and the other readers.
 
-What there is, is read once: the statements keep account of what those before them did.
+The current state is read once: the statements keep track of the effects of those before them.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ RIGHTS: Final = (
     *("SELECT", "INSERT", "DELETE", "CREATE", "DROP", "CREATE VIEW", "SHOW VIEW"),
     GRANT_OPTION,
 )
-"""What the account that pushes needs on the database of the views."""
+"""The rights that the account needs on the database of the views."""
 
 _TABLE: Final = "lakewarden"
 _LONGEST: Final = 64
 _LONGEST_FILE: Final = 200
-"""Signs of a name, and of the name that its file has."""
+"""The most characters of a name, and of the name of its file."""
 
 _SIGN: Final = 5
-"""So many signs the name of a file has for one that is no letter or digit of ASCII."""
+"""The length in a file name of a character other than ASCII letters and digits."""
 
 _NOTES_AT_ONCE: Final = 100
-"""Notes of one statement."""
+"""The most notes of one statement."""
 
 _BARRIER: Final = " LIMIT 18446744073709551615"
 
@@ -71,7 +71,7 @@ _STATE: Final = (
     *("VIEW_DEFINITION", "CHECK_OPTION", "DEFINER", "SECURITY_TYPE", "ALGORITHM"),
     *("CHARACTER_SET_CLIENT", "COLLATION_CONNECTION"),
 )
-"""What tells an altered view; MySQL says no algorithm."""
+"""The properties that reveal an altered view; MySQL does not show the algorithm."""
 
 _STATE_OF: Final = "CONCAT_WS('\\n', {})"
 _VIEWS: Final = """
@@ -88,9 +88,9 @@ WHERE made.TABLE_SCHEMA = {schema} AND noted.name IN ({names})
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """A view of ours: its note, and its state, which is None where the view is not there.
+    """A view of ours: its note, and its state, which is None if the view does not exist.
 
-    One that is not `by_us` reads with the rights of another account than the one that pushes.
+    A view that is not `by_us` reads with the rights of another account than the one that pushes.
     """
 
     note: Note
@@ -104,8 +104,8 @@ class _Own:
 class MaskingViews:
     """The masking views of one target in one server, and what others than `ours` may do with them.
 
-    `ours` are the names of all our roles: what they are granted is looked after with them. Where
-    the store knows that it `has_views`, those are ours that are marked as before marks had a store.
+    `ours` are the names of all our roles, whose grants are managed with them. If the store knows
+    that it `has_views`, views with a mark from before marks had a store id are ours, too.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class MaskingViews:
     # --- what there is ---
 
     def problem(self) -> str:
-        """Why there can be none; nothing where there can."""
+        """The reason why there can be no views; "" if there can."""
         if self._is_foreign:
             message = f"the database `{self._schema}` is not ours"
             return f"{message}: drop or rename it, or give the target another name"
@@ -140,13 +140,13 @@ class MaskingViews:
         return ""
 
     def missing_rights(self) -> list[str]:
-        """What the account that pushes lacks on the database of the views."""
+        """The rights that the account that pushes lacks on the database of the views."""
         given = self._catalog.given(self._catalog.me)
         own = {one.privilege for one in given if one.path in ((), (self._schema,))}
         return [one for one in RIGHTS if one not in own]
 
     def held(self, roles: Iterable[str]) -> Mapping[str, Mapping[str, MaskingView]]:
-        """The views of these roles by name; one that is not as it was made is altered."""
+        """The views of these roles by name; one that differs from its note is marked as altered."""
         found: dict[str, dict[str, MaskingView]] = {one: {} for one in roles}
         for name, own in self._own.items():
             role = own.note.role
@@ -155,11 +155,11 @@ class MaskingViews:
         return found
 
     def names(self) -> frozenset[str]:
-        """The names of the views that are noted."""
+        """The names of the views that have notes."""
         return frozenset(self._notes)
 
     def right(self, name: str) -> Grant:
-        """What the role of a view is granted on it."""
+        """The grant that the role of a view has on it."""
         return Grant((self._schema, name), READ)
 
     def _may_read(self, role: str, name: str) -> bool:
@@ -167,7 +167,7 @@ class MaskingViews:
 
     @cached_property
     def _own(self) -> Mapping[str, _Own]:
-        """Our views by name, and what is noted and not there."""
+        """Our views by name, including those with a note that do not exist."""
         made = self._made if self._notes else {}
         me = f"{self._catalog.me.user}@{self._catalog.me.host}"
         return {
@@ -187,18 +187,18 @@ class MaskingViews:
 
     @cached_property
     def _made(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the server made of each view."""
+        """The server's record of each view."""
         views = _VIEWS.format(self._state_of)
         return {row["name"]: row for row in self._rows(views, (self._schema,))}
 
     def _state(self, name: str, row: Mapping[str, Any]) -> str | None:
-        """What the server made of a view, and what others may do with it."""
+        """The server's record of a view, and the grants of others on it."""
         others = (f"{user_name(one)}: {grant}" for one, grant in self._others.get(name, ()))
         return "\n".join([row["state"], *others]) if row else None
 
     @cached_property
     def _others(self) -> Mapping[str, list[tuple[Account, Grant]]]:
-        """What others are granted on each view and on columns of it."""
+        """The grants of others on each view and on its columns."""
         roles = {Account(name, "") for name in self._catalog.roles if name not in self._ours}
         found: dict[str, list[tuple[Account, Grant]]] = {}
         for account in sorted(roles.union(self._catalog.accounts)):
@@ -213,7 +213,7 @@ class MaskingViews:
 
     @property
     def _is_foreign(self) -> bool:
-        """Whether somebody else made the database; one with nothing in it nobody misses."""
+        """Whether somebody else made the database; an empty one may be used."""
         return not self._is_marked and bool(self._names or self._programs)
 
     @cached_property
@@ -228,7 +228,7 @@ class MaskingViews:
     # --- changes ---
 
     def dropped(self, views: Iterable[tuple[str, MaskingView]]) -> Iterator[str]:
-        """Takes the views of roles away: first the right to read them."""
+        """Drops the views of roles: first the right to read them."""
         gone = {(role, view.path) for role, view in views}
         roles = {
             name: note.role
@@ -241,14 +241,14 @@ class MaskingViews:
         yield from self._drop([*roles])
 
     def added(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
-        """Makes the views, and then lets their roles, and nobody else, read them."""
+        """Creates the views, and then grants the right to read them to their roles alone."""
         if not views:
             return
         yield from self._make_database()
         named = dict(zip(self._free(views), views, strict=True))
         yield from self._noted(named)
         for name, (_, view) in named.items():
-            # What was granted on a view of that name that is gone.
+            # Grants on an earlier view of that name.
             yield from self._revoked(name)
             yield self._creation(name, view)
         for some in _batches([*named]):
@@ -261,20 +261,20 @@ class MaskingViews:
             yield f"GRANT {READ} ON {self._at(name)} TO {quoted(role)}"
 
     def tidied(self, gone: Collection[str]) -> Iterator[str]:
-        """Drops what no role reads once these are gone, and the database when nothing is left."""
+        """Drops the views that no role reads without `gone`, and the database if it is empty."""
         if not (self._is_marked or self._makes_database):
             return
         roles = self._catalog.roles.difference(gone)
         read = {name for one in self.held(roles).values() for name in one} | self._added
         left = self._notes.keys() - self._dropped
         yield from self._drop(sorted(left - read))
-        # What is no view of ours is not dropped, whatever its name.
+        # Only our views are dropped, whatever the other names are.
         names = (self._names - (self._dropped & self._made.keys())) | self._added
         if names <= {_TABLE} and not self._programs:
             yield f"DROP DATABASE {quoted(self._schema)}"
 
     def _free(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
-        """A name for each view: its own, or one that nothing has."""
+        """A name for each view: its own, or a free one."""
         own = self._own
         taken = {*self._names} - (self._dropped & self._made.keys())
         mine = {name for name, one in own.items() if one.state is not None} - self._dropped
@@ -315,7 +315,7 @@ class MaskingViews:
             yield f"REVOKE {privilege}{on} FROM {grantee(account)}"
 
     def _noted(self, named: Mapping[str, tuple[str, MaskingView]]) -> Iterator[str]:
-        """Notes views that are not made yet."""
+        """Writes notes on views before they are created."""
         rows = [
             f"({_literal(name)}, {_literal(note_on(self._mark, role, view, '').text)})"
             for name, (role, view) in named.items()
@@ -336,7 +336,7 @@ class MaskingViews:
 
 
 def view_marks(rows: Query, schemas: Sequence[str]) -> Mapping[str, str]:
-    """How databases of masking views are marked."""
+    """The marks of the databases of masking views."""
     return {row["s"]: row["mark"] for row in rows(_MARKS, (schemas, _TABLE))}
 
 
@@ -349,7 +349,7 @@ def _literal(text: str) -> str:
 
 
 def _shortened(stem: str) -> str:
-    """As much of it as the server, and the file system that it keeps views in, have a name for."""
+    """The beginning of a name, cut to what the server and the file system of its views support."""
     room, kept = _LONGEST_FILE, ""
     for sign in stem[: _LONGEST - NAME_DIGITS - 1]:
         room -= 1 if (sign.isascii() and sign.isalnum()) or sign == "_" else _SIGN

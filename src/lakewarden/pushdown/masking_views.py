@@ -1,7 +1,7 @@
-"""What masking views are in every database: their names, their queries, and the notes on them.
+"""Masking views, the same for every database: their names, their queries, and the notes on them.
 
-A view is for one role. The note on it has what it was made of, and the state that it was in then,
-so that an altered one is told from one that is as it was.
+A view is for one role. Its note records what the view was made of, and its state at that time, so
+a later alteration is detected.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import msgspec
 from lakewarden.pushdown.grants import EVERY_ROW, MaskingView, Path
 
 ALTERED: Final = "altered: "
-"""What the condition of a view, or of a row policy, begins with that somebody changed."""
+"""The prefix of the condition of a view, or of a row policy, that somebody altered."""
 
 NAME_DIGITS: Final = 8
-"""So many digits, after `_`, end the name of a view."""
+"""The number of hexadecimal digits that end the name of a view, after `_`."""
 
 _NULL: Final = "NULL"
 
 
 class Note(msgspec.Struct):
-    """Whose a view is, what it was made of, and what the database made of it."""
+    """The owner of a view, its definition, and the state that the database recorded for it."""
 
     target: str
     role: str
@@ -34,12 +34,12 @@ class Note(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """The note as it is kept in the database."""
+        """The note as it is stored in the database."""
         return msgspec.json.encode(self).decode()
 
     @property
     def around(self) -> tuple[str, str]:
-        """The text before and after the state, for a database that puts in its own.
+        """The text before and after the state, for a database that inserts its own.
 
         >>> before, after = Note("t", "r", (("s", "t"), (), "true"), "CREATE VIEW").around
         >>> read_note(f'{before}"as it is"{after}').state
@@ -50,23 +50,23 @@ class Note(msgspec.Struct):
 
     @property
     def path(self) -> Path:
-        """What the view is of."""
+        """The path of the table or view that the view reads."""
         return self.view[0]
 
     def found(self, state: str, *, is_usable: bool = True) -> MaskingView:
-        """The view as the role has it now, in this state."""
+        """The view as its role has it now, in this state."""
         if is_usable and state == self.state:
             return MaskingView(*self.view)
         return MaskingView(self.path, (), ALTERED + state)
 
 
 def note_on(target: str, role: str, view: MaskingView, state: str) -> Note:
-    """The note on a view that was made; `target` is what marks what is ours."""
+    """The note on a view that was made; `target` is the mark of our objects."""
     return Note(target, role, (view.path, view.columns, view.condition), state)
 
 
 def read_note(text: str | None) -> Note | None:
-    """The note of a text; None for another text."""
+    """Parses a note; None for a text that is none."""
     try:
         return msgspec.json.decode(text or "", type=Note)
     except msgspec.DecodeError:
@@ -74,10 +74,10 @@ def read_note(text: str | None) -> Note | None:
 
 
 def view_names(path: Path, role: str, shortened: Callable[[str], str]) -> Iterator[str]:
-    """Names for a role's view of a path, the first of them while others have not taken it.
+    """Candidate names for a role's view of a path, in order of preference.
 
-    So a view keeps its name while its masks change. `shortened` cuts what comes before the digits
-    to what the database takes.
+    The first is used unless it is taken, so a view keeps its name when its masks change.
+    `shortened` cuts the part before the digits to the length that the database allows.
     """
     stem = shortened(".".join(path))
     for number in count():
@@ -100,6 +100,6 @@ def view_query(view: MaskingView, quoted: Callable[[str], str]) -> str:
 def _shown(column: str, value: str) -> str:
     if not value:
         return column
-    # A NULL of its own would be a text, whatever the column is.
+    # A NULL without a type would become a text, whatever the type of the column.
     own = f"CASE WHEN false THEN {column} END" if value == _NULL else value
     return f"{own} AS {column}"

@@ -1,8 +1,9 @@
-"""What MySQL's own tables say of accounts, roles and grants, as MariaDB's are read.
+"""Accounts, roles and grants from MySQL's own tables, in the form in which MariaDB's are read.
 
-A role of MySQL is an account that cannot log in, and whoever was granted an account has its rights:
-so an account that somebody was granted is a role beside. Whoever makes a role does not administer
-it; a push takes that for itself, and what it made and could not take yet is an empty role of ours.
+A role of MySQL is an account that cannot log in, and an account can be granted to others, who get
+its rights: such an account also counts as a role. The creator of a role does not administer it; a
+push grants itself that right. A role that it created and could not yet mark so is an empty role of
+ours.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _DEFAULTS: Final = "SELECT * FROM mysql.default_roles"
 _MANDATORY: Final = "SELECT @@mandatory_roles AS roles"
 _NAME: Final = r"""`(?:[^`]|``)*`|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\s@,`'"]+"""
 _IN_LIST: Final = re.compile(rf"(?P<user>{_NAME})(?:\s*@\s*(?P<host>{_NAME}))?")
-"""A role in a list of roles."""
+"""One role in a list of roles."""
 
 
 def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
-    """Asks for all of it; the account has to be one that may read the system's tables.
+    """Reads the catalog; the account must be able to read the system's tables.
 
     `claimed` are names of roles that the store knows as ours.
     """
@@ -86,7 +87,7 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
 
 
 def _cannot_log_in(row: Mapping[str, Any]) -> bool:
-    """Whether the account is as MySQL makes a role."""
+    """Whether the account is like one that `CREATE ROLE` of MySQL makes."""
     return row["account_locked"] == "Y" and not row["authentication_string"]
 
 
@@ -95,12 +96,12 @@ def _from(row: Mapping[str, Any]) -> Account:
 
 
 def _role(account: Account) -> str:
-    """The name of a role; one that is not of every host has it in the name."""
+    """The name of a role; it contains the host unless that is every host."""
     return account.user if account.host == EVERY_HOST else user_name(account)
 
 
 def _default(names: Iterable[str], marks: Marks) -> str:
-    """The default role of an account; of several one of others, as there may be one of ours."""
+    """The default role of an account; of several, one that is not ours, as only one can be ours."""
     return min(names, key=lambda name: (marks.is_personal(name), name), default="")
 
 
@@ -121,7 +122,7 @@ def _is_named(role: str, marks: Marks, claimed: Collection[str]) -> bool:
 def _with_unmarked(
     catalog: Catalog, roles: Collection[Account], marks: Marks, claimed: Collection[str]
 ) -> Catalog:
-    """The catalog in which empty roles of ours are administered by us."""
+    """The catalog, with us as the administrator of our empty roles."""
     known = {one.role for one in catalog.edges} | {one.grantee.user for one in catalog.edges}
     unmarked = {
         name
@@ -153,7 +154,7 @@ def _unquoted(name: str | None) -> str:
 
 
 def _with_mandatory(catalog: Catalog, rows: Rows) -> Catalog:
-    """The catalog in which everybody has what roles give that all have."""
+    """The catalog in which everyone has the grants of mandatory roles."""
     (row,) = rows(_MANDATORY)
     todo = [_role(one) for one in _listed(row["roles"] or "")]
     everybody: set[Grant] = set()

@@ -1,8 +1,8 @@
-"""What others made in a target that works with the rights of its owner, whoever uses it.
+"""Objects of others in a target that work with the rights of their owner, whoever uses them.
 
-A view, a routine, a rule, a trigger or an event may hand on what its users are not granted. A
-grant of ours on a table says nothing of it, so each is a way: whoever may use it holds what it
-opens. What it does with the data is not known; it is named for what it may do.
+A view, a routine, a rule, a trigger or an event may pass on what its users are not granted. Our
+grants on a table do not show it, so each object is a way: a user who may use it holds what it
+opens. What it does with the data is unknown; a way lists what it may do.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from lakewarden.pushdown.drift import OWNER, THROUGH
 from lakewarden.pushdown.grants import Grant
 
 _TABLE = 2
-"""The parts of a table's path."""
+"""The length of a table's path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Something of others by which whoever has one of its `uses` has all that it `opens`.
+    """An object of others that gives a user with one of its `uses` all that it `opens`.
 
-    `users` may use it without such a grant. Its `owner` has nothing by it.
+    `users` may use it without such a grant. Its `owner` gains nothing from it.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Way:
 def held_through(
     ways: Iterable[Way], grants: Iterable[tuple[str, Grant]]
 ) -> Iterator[tuple[str, Grant]]:
-    """Who holds what by the ways, of all these grants, and does not hold it without them.
+    """The privileges that grantees hold only through the ways, given all these grants.
 
     >>> way = Way("VIEW s.v", "app", frozenset({Grant(("s", "v"), "SELECT")}),
     ...           frozenset({Grant(("s", "t"), "SELECT")}))
@@ -45,7 +45,7 @@ def held_through(
     users: dict[Grant, set[str]] = {}
     for grantee, grant in grants:
         held.setdefault(grantee, set()).add(grant)
-        # Whoever may use a column uses what it is a column of.
+        # A grant on a column counts as a use of its table.
         users.setdefault(Grant(grant.path[:_TABLE], grant.privilege), set()).add(grantee)
     for way in ways:
         using = way.users.union(*(users.get(use, ()) for use in way.uses)) - {way.owner}
@@ -57,7 +57,7 @@ def held_through(
 
 
 def _has(held: Mapping[str, set[Grant]], grantee: str, grant: Grant) -> bool:
-    """Whether somebody holds it on the object itself, or on all that it lies in."""
+    """Whether a grantee holds the privilege on the object or on a level above it."""
     own, path = held.get(grantee, set()), grant.path
     if Grant(path, OWNER) in own:
         return True

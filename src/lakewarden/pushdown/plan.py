@@ -1,9 +1,8 @@
-"""The steps from what a target holds to what it should hold, in an order that never opens more.
+"""The steps from the held roles to the wanted ones, in an order that never opens more.
 
-First everything is taken away that is not wanted, then members come, then grants: whoever becomes
-a member gets what is left of a role, which is wanted for them, and whatever is granted then goes
-to members who should have it. So a target that stops in between allows what was allowed before
-or will be.
+First everything unwanted is revoked, then members are added, then grants: a new member gets what
+is left of a role, which is wanted for them, and new grants go to members who should have them. So
+a target that stops in between allows no more than the old or the new state.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ NO_ROLES: Final[Mapping[str, Role]] = {}
 
 
 class Act(StrEnum):
-    """What a step does."""
+    """The action of a step."""
 
     REVOKE_MEMBER = "revoke member"
     REVOKE = "revoke"
@@ -43,7 +42,7 @@ class Act(StrEnum):
 class Step(NamedTuple):
     """One change of a role: of itself, a member, a grant, a row policy or a masking view.
 
-    A tuple, since a plan has hundreds of thousands, which are made twice as fast so.
+    A tuple, because a plan has hundreds of thousands, and tuples are created twice as fast.
     """
 
     act: Act
@@ -63,11 +62,11 @@ def named(
     others: Collection[str] = (),
     tag: str = "",
 ) -> Roles:
-    """The wanted roles with names: those that were pushed, or are held, keep theirs.
+    """The wanted roles with names: pushed or held roles keep theirs.
 
-    A role keeps its name where it is the same, else where its members are the same, else where its
-    grants are. A name that is new begins with the prefix and the tag, and follows from what the
-    role is. No role gets a name of the `others`. The `fixed` roles have their names.
+    A role gets the name of an identical role, otherwise of one with the same members, otherwise of
+    one with the same grants. A new name begins with the prefix and the tag, followed by a digest
+    of the role. No role gets a name of the `others`. The `fixed` roles already have names.
     """
     orders = {role: _order(role) for role in wanted if not role.is_empty}
     roles = sorted(orders, key=orders.__getitem__)
@@ -122,10 +121,10 @@ def _new_name(order: Sequence[str], prefix: str, tag: str, taken: set[str]) -> s
 
 
 def replaced(stuck: Roles, wanted: Roles) -> Roles:
-    """The roles that are dropped whole, and made anew where they are wanted.
+    """The roles that are dropped as a whole, and recreated if they are wanted.
 
-    `stuck` has the members and grants of held roles that the account cannot take away. That matters
-    where they are not wanted.
+    `stuck` has the members and grants of held roles that the account cannot revoke. They only
+    matter if they are not wanted.
     """
     return Roles(
         {
@@ -138,10 +137,10 @@ def replaced(stuck: Roles, wanted: Roles) -> Roles:
 
 
 def steps(held: Roles, wanted: Roles, anew: Roles = NOTHING) -> Iterator[Step]:
-    """The steps, in the order in which they are to be done.
+    """The steps in their order of execution.
 
-    Roles that are made `anew` are dropped with what is there of them: see `replaced`. All else is
-    taken from them before, as such a role may stay where something hangs on it.
+    Roles in `anew` are dropped with their stuck parts: see `replaced`. Everything else is revoked
+    from them first, because such a role may stay if another object depends on it.
     """
     before = {name: role for name, role in held.roles.items() if name not in anew.roles}
     after = wanted.roles
@@ -165,7 +164,7 @@ def steps(held: Roles, wanted: Roles, anew: Roles = NOTHING) -> Iterator[Step]:
 def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
     """A row policy goes last: while there are rights on the table, it limits them.
 
-    What a view is of may not be read by whom it is for before the view is gone, nor after.
+    The role may not read a view's table before the view is dropped, or afterwards.
     """
     for member in sorted(before.members - after.members):
         yield Step(Act.REVOKE_MEMBER, name, member=member)
@@ -183,7 +182,7 @@ def _policies(name: str, before: Role, after: Role) -> Iterator[Step]:
 
 
 def _views(name: str, before: Role, after: Role) -> Iterator[Step]:
-    """The view is there with the right of the role to read it."""
+    """Adding a view includes the right of the role to read it."""
     for view in sorted(after.views - before.views):
         yield Step(Act.ADD_VIEW, name, view=view)
 
@@ -194,7 +193,7 @@ def _joined(name: str, before: Role, after: Role) -> Iterator[Step]:
 
 
 def _granted(name: str, before: Role, after: Role) -> Iterator[Step]:
-    """Revoked on a table, databases take a privilege away on its columns as well."""
+    """Grants again on columns: a REVOKE on a table also revokes the privilege on its columns."""
     gone = before.grants - after.grants
     lost = {(one.path, one.privilege.removesuffix(GRANTABLE)) for one in gone}
     again = {
@@ -207,13 +206,13 @@ def _granted(name: str, before: Role, after: Role) -> Iterator[Step]:
 
 
 def _by_privilege(grant: Grant) -> tuple[object, ...]:
-    """Those of one privilege on one kind of object follow on one another."""
+    """Sorts grants of one privilege on one kind of object next to each other."""
     return grant.privilege, len(grant.path), grant.path
 
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """Who gets or loses which privilege on how many objects."""
+    """Users who gain or lose a privilege, and the number of objects."""
 
     gained: bool
     privilege: str
@@ -223,7 +222,7 @@ class AccessChange:
 
 
 def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
-    """What a plan means for people: rows for the same users and privilege are one."""
+    """The effect of a plan on users; changes for the same users and privilege are combined."""
     before, after = ({**one.holders(), **one.readers()} for one in (held, wanted))
     return holder_changes(before, after)
 
@@ -231,7 +230,7 @@ def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
 def holder_changes(
     before: Mapping[Grant, frozenset[str]], after: Mapping[Grant, frozenset[str]]
 ) -> list[AccessChange]:
-    """The same, from who has each grant."""
+    """The same, computed from the holders of each grant."""
     alike: dict[tuple[bool, str, frozenset[str]], list[Grant]] = {}
     for grant in {*before, *after}:
         had, has = before.get(grant, _NOBODY), after.get(grant, _NOBODY)
@@ -246,7 +245,7 @@ def holder_changes(
 
 
 def by_act(of: Iterable[Step]) -> Mapping[str, int]:
-    """How many steps of each kind there are."""
+    """The number of steps of each kind."""
     counts: dict[str, int] = {}
     for step in of:
         counts[step.act.value] = counts.get(step.act.value, 0) + 1

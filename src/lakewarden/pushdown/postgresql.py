@@ -1,7 +1,7 @@
-"""PostgreSQL as a target: what it holds, and the statements of a plan, in one transaction.
+"""PostgreSQL as a target: the current state, and the statements of a plan, in one transaction.
 
-What is ours are roles with the mark of the target as comment, row policies with its prefix, as most
-of the roles have, and masking views. Everything else is somebody else's, and stays.
+Ours are the roles whose comment is the mark of the target, row policies with its prefix (most
+of the roles have it, too), and masking views. Everything else belongs to others and stays.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OPTIONS: Final = {
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
 }
-"""With the others, a push whose host is gone does not hold its locks for hours."""
+"""With these and the other options, a push whose host is gone does not hold its locks for hours."""
 
 _GRANTORS: Final = """
 SELECT DISTINCT of.rolname, member.rolname, grantor.rolname
@@ -64,7 +64,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_policy p ON p.polrelid = c.oid
 WHERE c.relrowsecurity OR p.oid IS NOT NULL
 """
-"""Tables with row security, or with policies, and each policy with its comment."""
+"""Tables with row security or policies, and each policy with its comment."""
 
 _USED_ELSEWHERE: Final = """
 SELECT DISTINCT r.rolname FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid,
@@ -79,16 +79,16 @@ WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = ANY(%s)
         (SELECT NOT pg_has_role(spcowner, 'USAGE') FROM pg_tablespace WHERE oid = d.objid)
       ELSE false END END
 """
-"""Roles that something hangs on in another database, or that is of the whole server and not the
-account's, where it cannot be taken away from here."""
+"""Roles on which objects in another database depend, or server-wide objects that the account does
+not own and thus cannot revoke from here."""
 
 _LOCKED: Final = """
 SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND (classid::bigint, objid::bigint, objsubid) = (%s, %s, 1)
 """
-"""The number of such a lock is there in two halves. To try to take it, also as a shared one, would
-keep a push from beginning."""
+"""The lock's number is stored in two halves. An attempt to acquire it, even as a shared lock, would
+block a push that begins."""
 
 _VIEW_MARKS: Final = """
 SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = ANY (%s)
@@ -99,10 +99,10 @@ SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nsp
 def connected(
     address: Address, *, timeout_s: int = 10, answer_s: int = ANSWER_S
 ) -> Iterator[Database]:
-    """A connection in one transaction, which is kept unless the block raises.
+    """A connection in one transaction, which is committed unless the block raises.
 
-    A lock is waited for `timeout_s`, and a statement may take `answer_s`. Raises `Unavailable`
-    where the server cannot be reached, refuses, or does not answer, and `BadInput` for what is no
+    `timeout_s` limits the wait for a lock, and `answer_s` one statement. Raises `Unavailable` if
+    the server cannot be reached, refuses, or does not answer, and `BadInput` for an invalid
     address.
     """
     limits = {"lock_timeout": f"{timeout_s}s", "statement_timeout": f"{answer_s}s"}
@@ -113,13 +113,13 @@ def connected(
             connect_timeout=timeout_s,
             options=options,
             client_encoding="UTF8",
-            prepare_threshold=None,  # else the driver sends statements of its own between ours
+            prepare_threshold=None,  # otherwise the driver sends extra statements
         ) as connection:
-            # Decisions of statements see what others committed until then.
+            # The checks of statements see what others have committed.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.answer_s = answer_s + timeout_s
             if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-                # Nobody knows what its bytes are: each is a sign of its own, and none an error.
+                # The encoding is unknown: each byte is one character, so none raises an error.
                 connection.execute("SET client_encoding TO 'LATIN1'")
             yield Database(connection, address)
     except (psycopg.ProgrammingError, psycopg.DataError) as error:
@@ -132,10 +132,10 @@ def connected(
 
 
 def _conninfo(url: str) -> str:
-    """The address as libpq reads it.
+    """The address in the form that libpq reads.
 
-    Raises `BadInput` where the driver would, or would take a part of the password for a host or a
-    port: its own errors repeat what they are about.
+    Raises `BadInput` if the driver would raise, or would parse a part of the password as a host or
+    a port: the driver's own errors repeat their input.
     """
     scheme, is_url, rest = url.partition("://")
     text = f"{scheme.partition('+')[0]}{is_url}{rest}"
@@ -144,7 +144,7 @@ def _conninfo(url: str) -> str:
     except psycopg.ProgrammingError:
         raise BadInput(_EXPECTED, where="url") from None
     hosts, ports = str(parts.get("host", "")).split(","), str(parts.get("port", "")).split(",")
-    # One that begins with `@` is a socket of Linux.
+    # A host that begins with `@` is an abstract socket of Linux.
     if any("@" in host[1:] for host in hosts) or not all(map(_is_port, ports)):
         raise BadInput(_EXPECTED, where="url")
     return text
@@ -155,7 +155,7 @@ def _is_port(text: str) -> bool:
 
 
 def _said(error: psycopg.Error) -> str:
-    """The first line of what the server said; it holds no credentials."""
+    """The first line of the server's message; it contains no credentials."""
     return (str(error).strip().splitlines() or ["no answer"])[0].lower()
 
 
@@ -171,7 +171,7 @@ class Database:
         self._known = Known()
 
     def _addressed(self) -> Address:
-        """The address with the schema of masking views, as schemas are marked now."""
+        """The address with the schema of masking views, by the current marks of schemas."""
         marks = self._rows(_VIEW_MARKS, [list(self._given.view_schemas)])
         return self._given.with_views(dict(marks))
 
@@ -185,29 +185,29 @@ class Database:
 
     @property
     def prefix(self) -> str:
-        """How the names of our roles begin."""
+        """The prefix of the names of our roles."""
         return self._address.prefix
 
     @property
     def process(self) -> int:
-        """The number of the server's process that this connection has."""
+        """The id of the server process of this connection."""
         return self._connection.info.backend_pid
 
     def lock(self) -> None:
-        """Keeps other pushes to the target out until the end; raises `Busy` beside one."""
+        """Locks out other pushes to the target until the end; raises `Busy` during another push."""
         (row,) = self._rows("SELECT pg_try_advisory_xact_lock(%s)", [self._key])
         if not row[0]:
             raise under_way(self._address.target)
         self._address = self._addressed()
 
     def require_free(self) -> None:
-        """Raises `Busy` while a push has the lock; it is not taken."""
+        """Raises `Busy` while a push holds the lock; does not acquire it."""
         high, low = divmod(self._key % 2**64, 2**32)
         if self._rows(_LOCKED, [high, low]):
             raise under_way(self._address.target)
 
     def look(self) -> None:
-        """Has all that is read from now on be of one moment; nothing can be changed then."""
+        """Reads everything from now on from one snapshot; nothing can be changed then."""
         self._connection.commit()
         self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         self._connection.read_only = True
@@ -215,36 +215,36 @@ class Database:
 
     @property
     def _key(self) -> int:
-        """What the lock of the target is on."""
+        """The number of the target's lock."""
         digest = sha256(self._address.old_mark.encode()).digest()
         return int.from_bytes(digest[:8], signed=True)
 
     @property
     def tag(self) -> str:
-        """Nothing: our roles have comments that mark them, whatever their names."""
+        """Empty: the comments of our roles mark them, whatever their names."""
         return ""
 
     def claim(self, known: Known) -> None:
-        """Known roles and views are ours, too, that are marked as before marks had a store."""
+        """Claims known roles and views that are marked as before marks had a store id."""
         self._known |= known
 
     def objects(self) -> TargetObjects:
-        """What is there: users, schemas, tables and views with their columns."""
+        """The current objects: users, schemas, tables and views with their columns."""
         ours = {*self._ours.ids().values()}
         return found_objects(self._rows, self._address, ours, self._views.problem())
 
     # --- what is held ---
 
     def held(self) -> Roles:
-        """Our roles as they are now, with whatever others did to them."""
+        """Our roles in their current state, with all changes by others."""
         return self._ours.held()
 
     def stuck(self, held: Roles) -> Roles:
-        """The memberships and grants of our roles that the account cannot take away."""
+        """The memberships and grants of our roles that the account cannot revoke."""
         return self._ours.stuck(held)
 
     def holdings(self) -> Holdings:
-        """What is granted to others than our roles."""
+        """The grants of accounts and roles other than ours."""
         masking = [(self._address.view_schema, name) for name in self._views.names()]
         return holdings(self._rows, self._ours.ids(), masking)
 
@@ -255,28 +255,28 @@ class Database:
         return AccountRights(self._rows, self._connection)
 
     def missing_rights(self, paths: Collection[Path]) -> list[str]:
-        """What the account lacks to push what lies there, each with what gives it."""
+        """The rights that a push to these paths needs and the account lacks, with the remedies."""
         return [*self._rights.missing(paths, self._ours.ids())]
 
     def warnings(self) -> list[str]:
-        """What the account may beyond that, and what it cannot take away."""
+        """The excessive rights of the account, and the grants that it cannot revoke."""
         granted = self._ours.not_plain().values()
         return [*self._rights.warnings(granted, self._ours.ids())]
 
     def acts_as(self, account: ServerAccount) -> bool:
-        """Whether the account that pushes is that one, or may act as it, such as a superuser."""
+        """Whether the account that pushes is this one, or may act as it, such as a superuser."""
         return self._rights.acts_as(account)
 
     # --- steps ---
 
     def statements(self, steps: Iterable[Step]) -> list[Statement]:
-        """What does the steps as things are now, alike ones in one statement."""
+        """The statements for the steps in the current state; similar steps share a statement."""
         todo = list(steps)
         state = self._state({of for step in todo for of in left_by(step)})
         return [*Statements(state, self._address, self._connection).of(todo)]
 
     def _state(self, left: Collection[str]) -> TargetState:
-        """What statements depend on by which somebody leaves these roles, and others."""
+        """The state that the statements depend on; `left` are the roles that members leave."""
         grantors: dict[tuple[str, str], list[str]] = {}
         for of, member, grantor in self._rows(_GRANTORS, [sorted(left)]):
             grantors.setdefault((of, member), []).append(grantor)

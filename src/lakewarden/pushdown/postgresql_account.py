@@ -1,4 +1,4 @@
-"""What the account that pushes to a PostgreSQL may, and what it lacks, with what gives it."""
+"""The rights of the account that pushes to a PostgreSQL, and the missing ones with remedies."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SELECT pg_get_userbyid(owner), path FROM (
 ) owned
 WHERE NOT pg_has_role(owner, 'USAGE') AND owner <> 'pg_database_owner'::regrole ORDER BY 1, 2
 """
-"""Schemas and tables of whose owners the account is none. Who owns the database is one of the
-owners that stand for its own."""
+"""Schemas and tables whose owner the account cannot act as. `pg_database_owner` stands for
+the owner of the database."""
 
 _ROLES_OF_OTHERS: Final = """
 SELECT r.rolname, (
@@ -45,7 +45,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relrowsecurity AND NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid)
   AND EXISTS (SELECT FROM aclexplode(c.relacl) acl WHERE acl.grantee = ANY(%s)) ORDER BY 1
 """
-"""Tables of which our roles see no rows, whatever they are granted."""
+"""Tables in which our roles see no rows, whatever they are granted."""
 
 _MAY_IDENTIFY: Final = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
 _ACTS_AS: Final = """
@@ -64,7 +64,7 @@ class AccountRights:
         )
 
     def missing(self, paths: Collection[Path], ours: Collection[int]) -> Iterator[str]:
-        """What it lacks to push what lies there, each with what gives it; `ours` are our roles."""
+        """The missing rights for a push to these paths, with remedies; `ours` are our roles."""
         me = self._quoted(self._name)
         if not (self._is_super or self._may_create):
             yield f"it may not create roles: ALTER ROLE {me} CREATEROLE"
@@ -96,9 +96,9 @@ class AccountRights:
             yield f"{what} {self._quoted(roles[0])}: {gives}"
 
     def warnings(self, granted: Iterable[HeldGrant], ours: Collection[int]) -> Iterator[str]:
-        """What it may beyond that, and what it cannot revoke of what our roles are `granted`.
+        """The excessive rights of the account, and the grants in `granted` that it cannot revoke.
 
-        Then what these are granted in vain.
+        Also the tables in which our roles see no rows despite their grants.
         """
         if self._is_super:
             what = "the account is a superuser, and a push needs none"
@@ -120,7 +120,7 @@ class AccountRights:
             yield f"{what}, such as {closed[0]}, as {why}; if that is not meant: {gives}"
 
     def acts_as(self, account: ServerAccount) -> bool:
-        """Whether it is that account, or may act as it, such as a superuser."""
+        """Whether it is this account, or may act as it, such as a superuser."""
         ((may_ask,),) = self._rows(_MAY_IDENTIFY)
         return may_ask and bool(self._rows(_ACTS_AS, [account.server, account.name]))
 

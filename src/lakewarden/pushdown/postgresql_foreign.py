@@ -1,4 +1,4 @@
-"""What others than our roles have in a PostgreSQL."""
+"""The rights of accounts and roles other than ours in a PostgreSQL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SELECT pg_get_userbyid(owner), path, 'OWNER', true FROM (
       AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 ) owned
 """
-"""Who has what, and whether a plain REVOKE of the account leaves some of it, or takes away more."""
+"""The holders of grants, and whether a plain REVOKE of the account leaves some, or revokes more."""
 
 _OTHER_MEMBERS: Final = """
 SELECT of.rolname, member.rolname, of.rolcanlogin FROM pg_auth_members m
@@ -63,14 +63,14 @@ WHERE of.rolname = ANY(%s)
 
 
 def holdings(rows: Rows, ours: Mapping[int, str], masking: Collection[Path]) -> Holdings:
-    """What is granted to others than our roles, and reached by others than our masking views."""
+    """The grants of others than our roles, and their reach by other ways than our masking views."""
     ids, names = list(ours), {*ours.values()}
     members: dict[str, set[str]] = {}
     accounts: set[str] = set()
     for of, member, is_account in rows(_OTHER_MEMBERS, [ids]):
         members.setdefault(of, set()).add(member)
         accounts |= {of} if is_account else set()
-    # No role has the second name.
+    # No role has the name in lower case.
     everyone = EVERYONE.lower() if EVERYONE in role_names(rows) else EVERYONE
     found = rows(_FOREIGN, {"ids": ids, "everyone": everyone})
     granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what, _ in found]

@@ -1,8 +1,8 @@
-"""What roles of ours are granted in PostgreSQL, on whatever it is, and who can take it away.
+"""The grants of our roles in PostgreSQL, on any kind of object, and who can revoke them.
 
-A REVOKE takes away what one account granted: the owner, whose rights superusers and members act
-with, or somebody with a grant option. So what others than the owner granted is told apart, and
-is revoked in the name of whoever granted it.
+A REVOKE revokes the grants of one grantor: the owner, with whose rights superusers and members act,
+or an account with a grant option. So grants by others than the owner are listed separately, and
+are revoked in the name of their grantor.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from lakewarden.pushdown.grants import GRANTABLE, Grant, Path
 from lakewarden.pushdown.postgresql_powers import Rows
 
 GRANTED_BY: Final = " GRANTED BY "
-"""What comes before the name of the grantor in a grant that is not by the owner."""
+"""Precedes the name of the grantor in a grant that is not by the owner."""
 
 _TABLE: Final = 2
-"""The parts of a table's path, which that of a column begins with."""
+"""The length of a table's path, with which a column's path begins."""
 
 _GRANTS: Final = """
 SELECT r.rolname, held.path, held.kind, held.object, acl.privilege_type, acl.is_grantable,
@@ -69,16 +69,16 @@ WHERE acl.grantee = ANY(%(ids)s)
     OR NOT pg_has_role(held.owner, 'USAGE'))
 """
 """Each grant with its object's name in SQL, whether it is by the owner, whether the account has the
-rights of that one, and whether a REVOKE takes it away that the account does as its grantor: who is
-an owner, too, does not revoke what was granted before. What owners have by that is no grant. 10 is
-the superuser of the first hour, who stands for the owner of parameters."""
+owner's rights, and whether a REVOKE by the account in the name of the grantor works: a grantor who
+is also an owner does not revoke earlier grants. The rights of ownership are not grants. 10 is
+the bootstrap superuser, who stands for the owner of parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldGrant:
-    """A privilege of a role of ours on something that is named by its `path`, or is an `object`.
+    """A privilege of our role on an object with a `path`, or on another `object`.
 
-    `is_direct`: the account takes it away with rights of its own. `may_act`: it does so as the
+    `is_direct`: the account revokes it with rights of its own. `may_act`: it does so as the
     grantor.
     """
 
@@ -95,7 +95,7 @@ class HeldGrant:
 
     @property
     def grant(self) -> Grant:
-        """What plans and drift call it.
+        """The grant as plans and drift name it.
 
         >>> HeldGrant("lw_a", ("s", "t"), "TABLE", "s.t", "SELECT", True, "bo", False, False, True
         ...           ).grant.privilege
@@ -108,12 +108,12 @@ class HeldGrant:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its name alone says how it is taken away."""
+        """Whether the grant's name determines the statement that revokes it."""
         return self.is_direct and self.path is not None
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the account cannot take it away."""
+        """Whether the account cannot revoke it."""
         return not (self.is_direct or self.may_act)
 
     @property
@@ -121,7 +121,7 @@ class HeldGrant:
         return f"{self.kind} {self.object}"
 
     def revoking(self) -> Iterator[sql.Composed]:
-        """The statements that take it away, and what the role's members handed on of it."""
+        """The statements that revoke it, and the grants that the role's members made from it."""
         columns = self.path[_TABLE:] if self.path else ()
         column = sql.SQL("").join(sql.SQL(" ({})").format(sql.Identifier(one)) for one in columns)
         if not self.is_direct:
@@ -134,9 +134,9 @@ class HeldGrant:
 
 
 def held_grants(rows: Rows, ids: Sequence[int], *, is_whole: bool) -> list[HeldGrant]:
-    """What the roles with these ids are granted in the database, and on the whole server.
+    """The grants of the roles with these ids in the database, and on the whole server.
 
-    The `is_whole` of it, or what is not plain alone.
+    With `is_whole` all of them, otherwise only those that are not plain.
     """
     return [
         HeldGrant(role, None if path is None else tuple(path), *rest)

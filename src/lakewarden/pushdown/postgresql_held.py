@@ -1,4 +1,4 @@
-"""What a PostgreSQL holds of ours: roles with members, grants, row policies and masking views."""
+"""Our roles in a PostgreSQL: with members, grants, row policies and masking views."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SELECT oid, rolname, shobj_description(oid, 'pg_authid') = %(mark)s FROM pg_role
 WHERE shobj_description(oid, 'pg_authid') = %(mark)s
    OR shobj_description(oid, 'pg_authid') = %(old)s AND rolname = ANY(%(known)s)
 """
-"""Our roles, and whether each has our mark; those that are known may have an old one."""
+"""Our roles, and whether each has our current mark; known roles may have an old one."""
 
 _LOGINS: Final = """
 SELECT r.rolname FROM pg_roles r JOIN pg_roles me ON me.rolname = current_user
 WHERE r.oid = ANY(%s) AND r.rolcanlogin AND (me.rolsuper OR NOT r.rolsuper)
 """
-"""Roles that somebody may log in as; of superusers it can be taken away by others alone."""
+"""Roles that can log in; only others can revoke that from superusers."""
 
 _OWNERS: Final = """
 SELECT DISTINCT r.rolname FROM pg_shdepend d
@@ -35,7 +35,7 @@ JOIN pg_database here ON here.oid = d.dbid AND here.datname = current_database()
 WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = ANY(%s) AND d.deptype = 'o'
   AND d.classid NOT IN ('pg_default_acl'::regclass, 'pg_user_mapping'::regclass)
 """
-"""Roles that own something here that can be somebody else's."""
+"""Roles that own something here that can be reassigned."""
 
 _MEMBERS: Final = """
 SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s),
@@ -50,9 +50,9 @@ JOIN pg_roles member ON member.oid = m.member
 JOIN pg_roles grantor ON grantor.oid = m.grantor
 WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <> current_user
 """
-"""Without the account that pushes: it is made an administrator of the roles that it creates.
+"""Without the account that pushes: it becomes an administrator of the roles that it creates.
 
-What an administrator by hand granted goes with that one; 10 grants what superusers grant."""
+If an administrator set by hand goes, its grants go, too; 10 is the grantor for superusers."""
 
 _STUCK: Final = """
 SELECT of.rolname, member.rolname
@@ -62,7 +62,7 @@ JOIN pg_roles member ON member.oid = m.member
 WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <> current_user
   AND NOT (pg_has_role(m.roleid, 'MEMBER WITH ADMIN OPTION') AND pg_has_role(m.grantor, 'USAGE'))
 """
-"""Memberships that the account cannot take away: it needs the rights of who granted them."""
+"""Memberships that the account cannot revoke: it needs the rights of their grantor."""
 
 _POLICIES: Final = """
 SELECT n.nspname, c.relname, p.polname, p.polpermissive,
@@ -74,34 +74,34 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
 WHERE starts_with(p.polname, %s) AND pg_has_role(c.relowner, 'USAGE')
 """
-"""On tables of others anybody may make one that looks like ours, which no push could drop."""
+"""On tables of others, anybody may create a policy that looks like ours; no push could drop it."""
 
 
 class OurRoles:
-    """The roles of one target as they are now, with whatever others did to them."""
+    """The roles of one target in their current state, with all changes by others."""
 
     def __init__(self, rows: Rows, address: Address, known: Known, views: MaskingViews) -> None:
-        """Roles that are `known` are ours, too, with a mark as it was before marks had a store."""
+        """`known` roles with a mark from before marks had a store id are ours, too."""
         self._rows, self._address, self._known, self._views = rows, address, known, views
 
     def ids(self) -> Mapping[int, str]:
-        """Their names by their ids: those that have our mark."""
+        """The names of the roles with our mark, by id."""
         return {id: name for id, name, _ in self._marked()}
 
     def to_mark(self) -> list[str]:
-        """Those that are marked as before marks had a store."""
+        """The roles that are marked as before marks had a store id."""
         if not (self._address.store and self._known.roles):
             return []
         return sorted(name for _, name, is_marked in self._marked() if not is_marked)
 
     def _marked(self) -> list[tuple[int, str, bool]]:
-        """Our roles with their ids, and whether each has our mark as it is now."""
+        """Our roles with their ids, and whether each has our current mark."""
         about = {"mark": self._address.mark, "old": self._address.old_mark}
         known = sorted(self._known.roles) if self._address.store else []
         return self._rows(_ROLES, {**about, "known": known})
 
     def held(self) -> Roles:
-        """The roles with all that they have."""
+        """The roles with all their parts."""
         ours = self.ids()
         members, grants = self._memberships(ours)
         views = self._views.held()
@@ -127,7 +127,7 @@ class OurRoles:
     def _memberships(
         self, ours: Mapping[int, str]
     ) -> tuple[dict[str, set[str]], dict[str, set[Grant]]]:
-        """The members of our roles, and memberships that a push makes otherwise, as grants."""
+        """The members of our roles; memberships with other options than a push gives, as grants."""
         members: dict[str, set[str]] = {name: set() for name in ours.values()}
         grants: dict[str, set[Grant]] = {name: set() for name in ours.values()}
         for of, member, is_ours, odd in self._rows(_MEMBERS, {"ids": list(ours)}):
@@ -138,18 +138,18 @@ class OurRoles:
             elif is_ours:
                 members[of].add(member)
         for of, given in grants.items():
-            # It is taken away and given anew, whoever else granted it as it should be.
+            # It is revoked and granted anew, even if another grantor granted it properly.
             members[of] -= {one.path[-1] for one in given if one.privilege.startswith(ODD_MEMBER)}
         return members, grants
 
     def _granted(self, ours: Mapping[int, str], *, is_whole: bool) -> Iterator[HeldGrant]:
-        """What they are granted, but what belongs to views; or what no plain REVOKE takes away."""
+        """Grants of our roles, except those of views; if not `is_whole`, only non-plain ones."""
         own, schema = self._views.names(), self._address.view_schema
         readers = self._views.held().keys() if is_whole else ()
         for one in held_grants(self._rows, list(ours), is_whole=is_whole):
             path = one.path or ()
             if path[:1] == (schema,):
-                # What a view is granted is part of it, and so is the way to it.
+                # A role's right on its view, and USAGE on the schema, are part of the view.
                 is_way = one.privilege == "USAGE" and one.role in readers
                 is_way &= one.is_by_owner and not one.is_grantable
                 if path[1] in own if path[1:] else is_way:
@@ -157,11 +157,11 @@ class OurRoles:
             yield one
 
     def not_plain(self) -> Mapping[tuple[str, Grant], HeldGrant]:
-        """What they are granted that takes more than a REVOKE of its name, by role and name."""
+        """The grants that take more than a plain REVOKE, by role and grant."""
         return {(one.role, one.grant): one for one in self._granted(self.ids(), is_whole=False)}
 
     def stuck(self, held: Roles) -> Roles:
-        """Their memberships and grants that the account cannot take away."""
+        """The memberships and grants of our roles that the account cannot revoke."""
         members: dict[str, set[str]] = {name: set() for name in held.roles}
         grants: dict[str, set[Grant]] = {name: set() for name in held.roles}
         for of, member in self._rows(_STUCK, {"ids": list(self.ids())}):
@@ -182,7 +182,7 @@ class OurRoles:
         )
 
     def _policies(self, roles: frozenset[str]) -> Mapping[str, set[RowPolicy]]:
-        """The row policies of our roles; one that somebody altered has another condition."""
+        """The row policies of our roles; an altered one has a condition that says so."""
         found: dict[tuple[str, Path, str], list[tuple[bool, bool, str | None, str | None]]] = {}
         for schema, table, name, permissive, is_as_made, role, using, comment in self._rows(
             _POLICIES, [self._address.prefix]
@@ -199,7 +199,7 @@ class OurRoles:
 
 
 def _condition_of(rows: Sequence[tuple[bool, bool, str | None, str | None]]) -> str | None:
-    """The condition that the policies of a role make; None where they do not limit it."""
+    """The condition that the policies of a role set; None if they do not limit it."""
     if len(rows) != 2 or {permissive for permissive, *_ in rows} != {True, False}:
         return None
     made = set()
@@ -213,5 +213,5 @@ def _condition_of(rows: Sequence[tuple[bool, bool, str | None, str | None]]) -> 
             return ALTERED + str(using)
         made.add((str(using), said))
     (using, said), *others = sorted(made)
-    # One that lets the role in without the condition was made before both had it.
+    # A permissive policy without the condition is from before both had it.
     return ALTERED + using if others else said

@@ -1,4 +1,4 @@
-"""What there is in a PostgreSQL that can be granted, and whom it can be granted to."""
+"""The objects in a PostgreSQL that can be granted, and the users they can be granted to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 """
 """Tables, and those that inherit from them at any depth, as partitions do.
 
-Rights and row policies of the first one alone say who reads and writes the others with it.
+Only the rights and row policies of the top table apply when the others are accessed through it.
 """
 
 _SCHEMAS: Final = """
@@ -49,13 +49,13 @@ SELECT rolname, rolsuper OR rolbypassrls OR rolname = current_user FROM pg_roles
 _ALL_ROLES: Final = "SELECT rolname FROM pg_roles"
 _ENCODING: Final = "SELECT current_setting('server_encoding')"
 _CODECS: Final = {"SQL_ASCII": "ascii", "KOI8R": "koi8-r", "KOI8U": "koi8-u", "EUC_CN": "gb2312"}
-"""Encodings that Python has by other names, and the one that says nothing of its signs."""
+"""Encodings with other names in Python, and the one that leaves its characters undefined."""
 
 
 def found_objects(
     rows: Rows, address: Address, ours: Collection[str], no_views: str
 ) -> TargetObjects:
-    """What is there: users, schemas, tables and views with their columns."""
+    """The current objects: users, schemas, tables and views with their columns."""
     columns: dict[Path, dict[str, str]] = {}
     views: set[Path] = set()
     foreign: set[Path] = set()
@@ -96,7 +96,7 @@ def role_names(rows: Rows) -> frozenset[str]:
 
 
 def codec_of(encoding: str) -> str:
-    """Python's name of an encoding of PostgreSQL; ASCII for one that it does not have.
+    """Python's name of an encoding of PostgreSQL; ASCII if Python lacks the encoding.
 
     >>> [codec_of(one) for one in ("UTF8", "LATIN9", "WIN1252", "EUC_TW")]
     ['utf-8', 'iso8859-15', 'cp1252', 'ascii']

@@ -1,7 +1,7 @@
-"""What others made in a PostgreSQL that works with the rights of its owner.
+"""Objects of others in a PostgreSQL that work with the rights of their owner.
 
-Of views and rules it is known which tables they are about. Bodies of functions are not read: one
-may do whatever its owner may, so it opens every table that its owner reads.
+For views and rules, the tables that they refer to are known. Bodies of functions are not read: a
+function may do whatever its owner may, so it opens every table that its owner reads.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from lakewarden.pushdown.postgresql_powers import Rows
 
 _ACTS: Final = (READ, "INSERT", "UPDATE", "DELETE")
 _EVENTS: Final = {"2": "UPDATE", "3": "INSERT", "4": "DELETE"}
-"""What the rules of these kinds are done at."""
+"""The events that trigger rules of these kinds."""
 
 _FIRED_BY: Final = {4: "INSERT", 8: "DELETE", 16: "UPDATE", 32: "TRUNCATE"}
 """The bits of a trigger's type."""
 
 _VIEWS: Final = "vm"
 _COPY: Final = "m"
-"""Kinds of relations: views, and those of them that keep what they read."""
+"""Kinds of relations: views, and materialized views, which store what they read."""
 
 MOST_TABLES: Final = 50
-"""A schema of which an owner reads more tables than that is said as a whole."""
+"""If an owner reads more tables than this of a schema, the schema is listed as a whole."""
 
 _RULES: Final = """
 SELECT DISTINCT n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
@@ -48,7 +48,7 @@ JOIN pg_namespace at ON at.oid = d.relnamespace
 WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
   AND at.nspname !~ '^pg_' AND at.nspname <> 'information_schema'
 """
-"""Rules, and each table or view that one is about, with what the owner of the rule may do there."""
+"""Rules, the tables or views that they refer to, and the rights of the rule's owner there."""
 
 _FUNCTIONS: Final = """
 SELECT p.oid::regprocedure::text, p.prokind = 'p', pg_get_userbyid(p.proowner),
@@ -74,7 +74,7 @@ FROM pg_user_mappings m JOIN pg_roles r ON m.umuser IN (0, r.oid)
 WHERE r.rolcanlogin AND NOT r.rolsuper AND has_server_privilege(r.oid, m.srvid, 'USAGE')
 GROUP BY m.srvname
 """
-"""Foreign servers, and who may ask each by the account of a user mapping."""
+"""Foreign servers, and the users who may query each through a user mapping."""
 
 _READABLE: Final = """
 SELECT owner, schema, bool_and(may_read), array_agg(name) FILTER (WHERE may_read) FROM (
@@ -90,7 +90,7 @@ SELECT owner, schema, bool_and(may_read), array_agg(name) FILTER (WHERE may_read
 
 
 def ways(rows: Rows, everyone: str, own: Collection[Path]) -> Iterator[Way]:
-    """All ways but `own` views, which are ours."""
+    """All ways except those through our `own` views."""
     rules = [_Rule(*row) for row in rows(_RULES, {"acts": list(_ACTS)})]
     yield from _Rules(rules).ways(frozenset(own))
     functions, triggers = rows(_FUNCTIONS, {"everyone": everyone}), rows(_TRIGGERS)
@@ -106,16 +106,16 @@ def ways(rows: Rows, everyone: str, own: Collection[Path]) -> Iterator[Way]:
         if is_definer and readable[owner]:
             yield Way(text, owner, fired, readable[owner])
         if is_table:
-            # Whoever wrote the function sees the rows that others write, by its owner's table.
+            # The author of the function sees the rows that others write to the owner's table.
             yield Way(text, "", frozenset(), frozenset({Grant(path, READ)}), frozenset({owner}))
     for name, users in rows(_SERVERS):
-        # What the account of the mapping may read is not known; the server may be this one.
+        # What the account of the mapping may read is unknown; the server may be this one.
         opens = frozenset({Grant((), READ)})
         yield Way(f"SERVER {name}", "", frozenset(), opens, frozenset(users))
 
 
 def _readable(rows: Rows, owners: Iterable[str]) -> Mapping[str, frozenset[Grant]]:
-    """What each owner reads: the database, schemas, or single tables of a schema."""
+    """The objects that each owner reads: the database, schemas, or single tables of a schema."""
     whose = sorted(owners)
     found: dict[str, set[Path]] = {name: set() for name in whose}
     partly: set[str] = set()
@@ -136,9 +136,9 @@ def _readable(rows: Rows, owners: Iterable[str]) -> Mapping[str, frozenset[Grant
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule of a table or view, and one table or view that it is about.
+    """A rule of a table or view, and one table or view that it refers to.
 
-    `acts` are what the owner of the first one may do with the second one.
+    `acts` are the acts that the owner of the first may do on the second.
     """
 
     schema: str
@@ -164,7 +164,7 @@ class _Rule:
 
 
 class _Rules:
-    """The rules of a database: those by which views are read, and others."""
+    """The rules of a database: the ones that define views, and others."""
 
     def __init__(self, rules: Iterable[_Rule]) -> None:
         self._reads: dict[Path, list[_Rule]] = {}
@@ -176,7 +176,7 @@ class _Rules:
                 self._reads.setdefault(rule.path, []).append(rule)
 
     def ways(self, own: frozenset[Path]) -> Iterator[Way]:
-        """All but those by `own` views."""
+        """All ways except those through our `own` views."""
         for path, rules in sorted(self._reads.items()):
             first = rules[0]
             if not (first.is_invoker or path in own):
@@ -188,9 +188,9 @@ class _Rules:
             yield from _ways_of_rule(path, name, rules)
 
     def _reached(self, path: Path, act: str, seen: set[Path]) -> Iterator[Path]:
-        """The tables that whoever does it with a view reaches by the rights of owners.
+        """The tables that an act on a view reaches with the rights of owners.
 
-        What a materialized view keeps was read, whatever its owner may now.
+        The contents of a materialized view were read earlier, whatever its owner may do now.
         """
         seen.add(path)
         for rule in self._reads.get(path, ()):
@@ -213,13 +213,13 @@ def _acts(view: _Rule) -> Iterator[str]:
 
 
 def _ways_of_rule(path: Path, name: str, rules: Iterable[_Rule]) -> Iterator[Way]:
-    """What is done at an event reads, or is written to, what the rule is about."""
+    """The ways of one rule: its action reads or writes the tables that it refers to."""
     rules = list(rules)
     text, owner, act = f"RULE {'.'.join(path)}.{name}", rules[0].owner, _EVENTS[rules[0].event]
     about = frozenset(Grant(one.about, READ) for one in rules if READ in one.acts)
     if about:
         yield Way(text, owner, frozenset({Grant(path, act)}), about)
     if rules[0].kind not in _VIEWS:
-        # Its rows may be copied to where others read them.
+        # The table's rows may be copied to where others read them.
         into = frozenset(Grant(one.about, READ) for one in rules)
         yield Way(text, owner, into, frozenset({Grant(path, READ)}))

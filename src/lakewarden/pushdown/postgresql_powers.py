@@ -1,6 +1,6 @@
-"""What users have in PostgreSQL beside grants on objects: attributes, roles of its own, accounts.
+"""Powers of users in PostgreSQL beyond grants on objects: attributes, built-in roles, accounts.
 
-No grant of ours shows it, and it opens more than any of them.
+Our grants do not show them, and they open more than any grant.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ WHERE d.defaclobjtype IN ('r', 'n') AND acl.grantee <> d.defaclrole
 
 
 def lent(rows: Rows) -> Iterator[tuple[str, str]]:
-    """Accounts that others have been granted as if they were roles, each with one of these.
+    """Accounts that were granted to others as if they were roles, each with such a grantee.
 
-    Whoever made an account may grant it, and is not among them as long as they did not.
+    The creator of an account may grant it, but is not a grantee until then.
     """
     yield from rows(_LENT)
 
 
 def powers(rows: Rows, everyone: str, ours: Collection[str]) -> Iterator[tuple[str, Grant]]:
-    """Who has what opens more than a grant on an object, as grants on the database or a schema.
+    """The powers that open more than a grant on an object, as grants on the database or a schema.
 
-    Being a member of roles of `ours` is none of it, whether or not somebody may log in as one.
+    Membership in roles of `ours` is not included, even if such a role can log in.
     """
     about = {
         "powers": sorted(UNLIMITED),

@@ -1,7 +1,7 @@
-"""The statements of PostgreSQL for the steps of a plan, alike ones together.
+"""The statements of PostgreSQL for the steps of a plan; similar steps share a statement.
 
-They are made from what was found before the first one is sent, so that a plan shows them. What
-PostgreSQL alone can say, such as its own text of a condition, a statement asks it for.
+All statements are generated before the first one is sent, so a plan can show them. Information that
+only PostgreSQL has, such as its own text of a condition, is queried within a statement.
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ from lakewarden.pushdown.postgresql_views import (
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
 
 MEMBER: Final = "MEMBER "
-"""Begins each grant that stands for a membership: `NESTED_IN`, and `ODD_MEMBER`."""
+"""The prefix of each grant that stands for a membership: `NESTED_IN`, and `ODD_MEMBER`."""
 
 ODD_MEMBER: Final = f"{MEMBER}WITH "
-"""A membership in a role of ours with other options than a push gives it is a grant of this, on
-the role and the member."""
+"""Represents a membership in our role with other options than a push sets, as a grant on the role
+and the member."""
 
 LOGIN: Final = "LOGIN"
-"""That somebody may log in as a role of ours is a grant of this, on the database."""
+"""Represents the ability to log in as our role, as a grant on the database."""
 
 OWNS: Final = "OWNER"
-"""That a role of ours owns something in the database is a grant of this, on the database: its
+"""Represents the ownership of objects in the database by our role, as a grant on the database: its
 members have the rights of an owner."""
 
 _LEFT_BYTES: Final = 10
-"""So many bytes are for what ends the name of a role that stays."""
+"""The bytes reserved for the suffix of the name of a role that stays."""
 
 _SECURED: Final = "secured"
-"""What the note on a policy has where row security of the table was there before."""
+"""The key in a policy's note if the table had row security before ours."""
 
 _KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """What statements depend on beside what our roles hold.
+    """The state that statements depend on, apart from our roles.
 
-    Roles of ours that are `unmarked` have a mark as it was before marks had a store.
-    `grantors` are those of memberships, by the role and the member; `policies` the names of all
-    row policies of a table, whoever made them. Row security was there before ours on the `secured`
-    tables, so it stays. Roles `used_elsewhere` have something that goes
-    with no role, such as what is in another database. `not_plain` are grants of ours, by role and
-    name, that take more than a REVOKE of that name.
+    `unmarked` roles of ours have a mark from before marks had a store id. `grantors` are those
+    of memberships, by role and member; `policies` are the names of all row policies of a table,
+    by any creator. The `secured` tables had row security before ours, so it stays. Roles
+    `used_elsewhere` have dependent objects that remain when the role is dropped, such as those
+    in another database. `not_plain` are grants of our roles, by role and grant, that take more
+    than a plain REVOKE.
     """
 
     database: str
@@ -83,7 +83,7 @@ class TargetState:
 
 
 class Statements:
-    """The statements of one push, which keep account of what those before them did."""
+    """The statements of one push, which keep track of the effects of those before them."""
 
     def __init__(self, found: TargetState, address: Address, context: AdaptContext | None) -> None:
         self._found, self._address, self._context = found, address, context
@@ -95,7 +95,7 @@ class Statements:
         self._views = ViewStatements(found.views, address, context)
 
     def of(self, steps: Iterable[Step]) -> Iterator[Statement]:
-        """What does the steps, and drops what nobody needs after them."""
+        """The statements for the steps, and for dropping what is unused after them."""
         todo = list(steps)
         self._made = frozenset(step.role for step in todo if step.act is Act.CREATE_ROLE)
         for name in self._found.unmarked:
@@ -108,7 +108,7 @@ class Statements:
             yield Statement(TIDYING, statement.as_string(self._context))
 
     def _for(self, alike: Sequence[Step]) -> Iterator[sql.Composed]:
-        """What does some steps that differ by member or object alone."""
+        """The statements for steps that differ only by member or object."""
         step = alike[0]
         match step:
             case Step(act=Act.CREATE_ROLE):
@@ -117,7 +117,7 @@ class Statements:
                 yield from self._drop_role(step.role)
             case Step(act=Act.ADD_MEMBER):
                 members = self._names((one.member,) for one in alike)
-                # With SET a member could own things as the role, and hand on what it has.
+                # With SET a member could own objects as the role, and pass on its rights.
                 options = sql.SQL("ADMIN FALSE, INHERIT TRUE, SET FALSE")
                 role = sql.Identifier(step.role)
                 yield sql.SQL("GRANT {} TO {} WITH {}").format(role, members, options)
@@ -140,7 +140,7 @@ class Statements:
                 yield from self._views.drop(view.path, step.role)
 
     def _names(self, of: Iterable[Path]) -> sql.SQL:
-        """Names in a statement, each of which is quoted once: many statements have the same."""
+        """Names for a statement; each is quoted once, because many statements share them."""
         for path in (several := list(of)):
             if path not in self._quoted:
                 self._quoted[path] = sql.Identifier(*path).as_string(self._context)
@@ -158,10 +158,10 @@ class Statements:
         return sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
 
     def _drop_role(self, name: str) -> Iterator[sql.Composed]:
-        """Drops a role with what others gave it that no grant of ours is; it may own things, too.
+        """Drops a role, with all rights that others gave it, and objects that it owns reassigned.
 
-        Nobody is to keep a right because something hangs on its role. What does so in another
-        database leaves a role that has nothing here, and is not ours any more.
+        No member may keep a right because an object depends on the role. If such an object is in
+        another database, the role stays with no rights here, and is no longer ours.
         """
         role = sql.Identifier(name)
         yield from self._take_over(name)
@@ -177,21 +177,21 @@ class Statements:
         yield sql.SQL("DROP ROLE {}").format(role)
 
     def _take_over(self, name: str) -> Iterator[sql.Composed]:
-        """Has the account own what the role owns."""
+        """Reassigns the objects of the role to the account."""
         role = sql.Identifier(name)
-        # Whoever made a role may become a member of it, and has to be one for this.
+        # The creator of a role may become a member of it, and must be one to do this.
         yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
         yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
 
     def _name_left(self, name: str) -> str:
-        """A free name for a role that stays, so that another one can have its own."""
+        """A free name for a role that stays, so that another role can have the original name."""
         stem = name.encode()[: MAX_NAME_BYTES - _LEFT_BYTES].decode(errors="ignore")
         left = next(one for one in (f"{stem}_left{n}" for n in count(1)) if one not in self._roles)
         self._roles.add(left)
         return left
 
     def _revoke_membership(self, of: str, member: str) -> Iterator[sql.Composed]:
-        """Takes the membership away, whoever granted it, and what the member made of it."""
+        """Revokes the membership by any grantor, and all that the member granted from it."""
         for grantor in self._grantors.pop((of, member), ()):
             yield sql.SQL("REVOKE {} FROM {} GRANTED BY {} CASCADE").format(
                 sql.Identifier(of), sql.Identifier(member), sql.Identifier(grantor)
@@ -200,7 +200,7 @@ class Statements:
     # --- privileges ---
 
     def _revoke(self, grants: Sequence[Grant], role: str) -> Iterator[sql.Composed]:
-        """Takes away memberships of a kind, the log-in, or one privilege; see `_alike`."""
+        """Revokes memberships of a kind, the login, or one privilege; see `_alike`."""
         privilege = grants[0].privilege
         if privilege.startswith(NESTED_IN):
             yield from self._revoke_membership(privilege.removeprefix(NESTED_IN), role)
@@ -226,9 +226,9 @@ class Statements:
             yield self._grant(plain, role, Act.REVOKE)
 
     def _grant(self, grants: Sequence[Grant], role: str, act: Act) -> sql.Composed:
-        """One privilege on several objects of a kind, given or taken away.
+        """Grants or revokes one privilege on several objects of a kind.
 
-        What a role of ours loses is lost by whoever its members handed it on to.
+        If our role loses a privilege, the grantees of its members lose it, too.
         """
         privilege, depth = grants[0].privilege, len(grants[0].path)
         column: sql.Composable = sql.SQL("")
@@ -249,10 +249,10 @@ class Statements:
     # --- row policies ---
 
     def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
-        """Two policies: one lets the role in, the other one restricts it, whatever others add.
+        """Two policies: one admits the role, the other one restricts it, whatever others add.
 
         Both have the condition: PostgreSQL drops a policy with a column that it names (`DROP COLUMN
-        … CASCADE`), and one without any would stay and show every row.
+        … CASCADE`), and a policy without the condition would stay and show every row.
         """
         table = sql.Identifier(*policy.path)
         yield from self._drop_names(policy, role)
@@ -269,9 +269,9 @@ class Statements:
             yield self._comment(policy, name)
 
     def _comment(self, policy: RowPolicy, name: str) -> sql.Composed:
-        """Our own text of the condition, and what PostgreSQL made of it: it tells alterations.
+        """Our own text of the condition, and PostgreSQL's version of it, which reveals alterations.
 
-        It says where row security was there before, too.
+        It also notes whether the table had row security before.
         """
         table = sql.Identifier(*policy.path)
         more = sql.SQL(f", '{_SECURED}', true" if policy.path in self._found.secured else "")
@@ -294,9 +294,9 @@ class Statements:
             yield self._unlimit(sql.Identifier(*policy.path))
 
     def _unlimit(self, table: sql.Identifier) -> sql.Composed:
-        """Nothing limits the rows any more, unless somebody, such as another target, says so now.
+        """Disables row security, unless there are policies again, such as of another target.
 
-        Others wait for the lock, and then enable row security themselves.
+        Concurrent pushes wait for the lock, and then enable row security themselves.
         """
         text = sql.SQL(
             " BEGIN LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE;"
@@ -312,14 +312,14 @@ class Statements:
         there = self._policies.get(policy.path, set())
         for name in sorted(one for one in there if one.startswith(_stem(role))):
             there.discard(name)
-            # It is gone where it went with its role.
+            # It is already gone if it went with its role.
             yield sql.SQL("DROP POLICY IF EXISTS {} ON {}").format(
                 sql.Identifier(name), sql.Identifier(*policy.path)
             )
 
 
 def was_secured(comments: Iterable[str | None]) -> bool:
-    """Whether row security of a table was there before ours, by the comments of its policies.
+    """Whether a table had row security before ours, by the comments of its policies.
 
     >>> was_secured([]), was_secured(['{"condition": "true", "is": "true"}'])
     (True, False)
@@ -329,7 +329,7 @@ def was_secured(comments: Iterable[str | None]) -> bool:
 
 
 def _noted(comment: str | None) -> Iterator[Mapping[str, Any]]:
-    """What the comment of a policy of ours says, of whichever target and store."""
+    """The note in the comment of a policy of ours, of any target and store."""
     with suppress(msgspec.DecodeError):
         note = msgspec.json.decode(comment or "")
         if isinstance(note, dict) and {"condition", "is"} <= note.keys():
@@ -337,7 +337,7 @@ def _noted(comment: str | None) -> Iterator[Mapping[str, Any]]:
 
 
 def left_by(step: Step) -> Iterator[str]:
-    """The role that a step takes a member from."""
+    """The role from which a step removes a member."""
     if step.act is Act.REVOKE_MEMBER:
         yield step.role
     elif step.grant is not None and step.grant.privilege.startswith(NESTED_IN):
@@ -347,12 +347,12 @@ def left_by(step: Step) -> Iterator[str]:
 
 
 def _stem(role: str) -> str:
-    """A role has one condition on a table, so its name tells its policies."""
+    """The prefix of a role's policies: a role has one condition on a table."""
     return f"{role}_"
 
 
 def _alike(step: Step) -> tuple[object, ...]:
-    """Steps that follow on one another and agree in this are one statement."""
+    """The key by which consecutive steps are combined into one statement."""
     if step.act in (Act.ADD_MEMBER, Act.REVOKE_MEMBER):
         return step.act, step.role
     if step.grant is not None and not step.grant.privilege.startswith(MEMBER):

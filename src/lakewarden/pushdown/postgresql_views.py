@@ -1,12 +1,12 @@
 """Masking views of PostgreSQL: in a schema of their own, for one role each.
 
 A view belongs to the account that pushes and reads its table with the rights of that account, so
-that row security of the table does not count for it, and its own condition does. It is a security
-barrier: functions of whoever reads it see no row that it leaves out. All names in it are resolved
-when it is made. Its columns are listed, so that a column that the table gets later is not in it.
+row security of the table does not apply to it; its own condition does. It is a security barrier:
+functions of its readers see no row that it filters out. All names in it are resolved when it is
+created. Its columns are listed, so columns that are added to the table later are not in it.
 
-The comment of a view is the note on it. Its state is what PostgreSQL made of it, its owner, options
-and grants.
+The comment of a view is the note on it. Its state is PostgreSQL's definition of it, its owner,
+options and grants.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lakewarden.pushdown.masking_views import (
 )
 
 MAX_NAME_BYTES: Final = 63
-"""Longer names are cut by PostgreSQL, so that they would be others."""
+"""PostgreSQL truncates longer names, so they would be different names."""
 
 _SCHEMA_MARK: Final = """
 SELECT obj_description(n.oid, 'pg_namespace'),
@@ -43,9 +43,9 @@ FROM pg_namespace n JOIN pg_roles owner ON owner.oid = n.nspowner
 JOIN pg_roles me ON me.rolname = current_user
 WHERE n.nspname = %s
 """
-"""The mark of a schema, and whether it belongs to the account, or to one before it.
+"""The mark of a schema, and whether it belongs to the account, or to a previous one.
 
-Whoever may make schemas can mark one."""
+Anybody who may create schemas can mark one."""
 _STATE: Final = """concat_ws(E'\n',
          pg_get_userbyid(c.relowner), c.reloptions::text, c.relkind::text,
          (SELECT string_agg(one::text, ',' ORDER BY one::text) FROM unnest(c.relacl) one),
@@ -55,7 +55,7 @@ _STATE: Final = """concat_ws(E'\n',
           FROM pg_rewrite r WHERE r.ev_class = c.oid),
          (SELECT string_agg(pg_get_triggerdef(t.oid), E'\n' ORDER BY t.tgname)
           FROM pg_trigger t WHERE t.tgrelid = c.oid))"""
-"""What PostgreSQL made of a view, with its owner, options and grants."""
+"""PostgreSQL's definition of a view, with its owner, options and grants."""
 
 _GIVEN: Final = """ARRAY(
   SELECT concat_ws(' ', pg_get_userbyid(grantee), privilege_type, is_grantable)
@@ -77,14 +77,14 @@ FROM pg_default_acl d JOIN pg_roles me ON me.oid = d.defaclrole AND me.rolname =
 WHERE d.defaclobjtype = 'r' AND acl.grantee <> d.defaclrole
   AND d.defaclnamespace IN (0, coalesce(to_regnamespace(quote_ident(%s))::oid, 0)) ORDER BY 1, 2
 """
-"""Whom default privileges of the account give what it makes; whether that is everybody."""
+"""The grantees of the account's default privileges; whether a grantee is PUBLIC."""
 
 _MAY_USE: Final = """
 SELECT DISTINCT pg_get_userbyid(acl.grantee) FROM pg_namespace n, aclexplode(n.nspacl) acl
 WHERE n.nspname = %s AND acl.privilege_type = 'USAGE' AND acl.grantee <> 0
   AND acl.grantor = n.nspowner AND NOT acl.is_grantable
 """
-"""By a grant of ours: what they have by others, such as `pg_read_all_data`, may go."""
+"""Only by grants of ours: rights through others, such as `pg_read_all_data`, may go."""
 
 _NEEDED: Final = """
 SELECT v.relname, ARRAY(
@@ -101,8 +101,8 @@ WHERE n.nspname = %s AND EXISTS (
   AND NOT (d.classid = 'pg_rewrite'::regclass
     AND d.objid IN (SELECT oid FROM pg_rewrite WHERE ev_class = v.oid)))
 """
-"""Views that something of others is made of, which a plain DROP would not take away, with those who
-may read each."""
+"""Views on which objects of others depend, so that a plain DROP fails, with the readers of
+each."""
 
 _SHARED: Final = """
 SELECT FROM pg_depend d JOIN pg_namespace n ON n.oid = d.refobjid
@@ -110,17 +110,17 @@ LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
 WHERE d.refclassid = 'pg_namespace'::regclass AND d.deptype = 'n' AND n.nspname = %s
   AND (c.relkind NOT IN ('r', 'p', 'f', 'v', 'm')) IS NOT FALSE
 """
-"""What others made in the schema that is no table and no view, such as a function."""
+"""Objects of others in the schema that are no tables or views, such as a function."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewsFound:
-    """What there is in the schema of the views.
+    """The contents of the schema of the views.
 
-    `problem` says why there can be no views, where the schema `is_there`. `own` are our views by
-    name, `names` those of all views and tables there; it `is_shared` where others made something
-    else in it. `needed` are those who may read each view that others made something of. `given`
-    are those whom default privileges of the account give every view that it makes; None: everybody.
+    `problem` says why there can be no views, if the schema `is_there`. `own` are our views by
+    name, `names` the names of all views and tables there; it `is_shared` if others made other
+    objects in it. `needed` are the readers of each view on which objects of others depend. `given`
+    are the grantees of the account's default privileges on each new view; None: everybody.
     """
 
     is_there: bool = False
@@ -138,24 +138,24 @@ class MaskingViews:
     def __init__(
         self, connection: psycopg.Connection[Any], address: Address, *, has_old: bool = False
     ) -> None:
-        """Views and a schema with an old mark are ours where the store `has_old` ones."""
+        """Views and a schema with an old mark are ours if the store `has_old` ones."""
         self._connection, self._schema = connection, address.view_schema
         self._mark = address.mark
         self._marks = {address.mark, address.old_mark} if has_old else {address.mark}
 
     def held(self) -> Mapping[str, set[MaskingView]]:
-        """The views by the roles that they are for; one that is not as it was made is altered."""
+        """The views by role; one that differs from its note is marked as altered."""
         usable = {name for (name,) in self._rows(_MAY_USE, [self._schema])}
         found: dict[str, set[MaskingView]] = {}
         for _, note, state, given in self._own():
-            # The note is right about it, but not if more was given in the moment it was made.
+            # The note is accurate, unless more rights were granted just when it was created.
             is_only = given == [f"{note.role} SELECT f"]
             made = note.found(state, is_usable=is_only and note.role in usable)
             found.setdefault(note.role, set()).add(made)
         return found
 
     def problem(self) -> str:
-        """Why there can be none; nothing where there can."""
+        """The reason why there can be no views; "" if there can."""
         marked = self._rows(_SCHEMA_MARK, [self._schema])
         if not marked or (marked[0][0] in self._marks and marked[0][1]):
             return ""
@@ -167,7 +167,7 @@ class MaskingViews:
         return frozenset(name for name, *_ in self._own())
 
     def found(self) -> ViewsFound:
-        """What statements about views depend on."""
+        """The state that statements about views depend on."""
         given = self._rows(_DEFAULT_GRANTEES, [self._schema])
         return ViewsFound(
             is_there=bool(self._rows(_SCHEMA_MARK, [self._schema])),
@@ -180,9 +180,9 @@ class MaskingViews:
         )
 
     def _own(self) -> Iterator[tuple[str, Note, str, list[str]]]:
-        """The views that have our mark, with their notes, the states they are in, and grants.
+        """The views with our mark, with their notes, current states, and grants.
 
-        Not those of others in a schema of theirs, which nobody but them could drop.
+        Without views of others in a schema of theirs, which only they can drop.
         """
         for name, comment, state, given, is_droppable in self._rows(_VIEWS, [self._schema]):
             note = read_note(comment)
@@ -194,7 +194,7 @@ class MaskingViews:
 
 
 class ViewStatements:
-    """The statements about views of one push, which keep account of what those before them did."""
+    """The statements about views of one push, which keep track of the effects of earlier ones."""
 
     def __init__(self, found: ViewsFound, address: Address, context: AdaptContext | None) -> None:
         self._schema, self._mark = address.view_schema, address.mark
@@ -204,7 +204,7 @@ class ViewStatements:
         self._needed, self._is_shared = found.needed, found.is_shared
 
     def add(self, view: MaskingView, role: str) -> Iterator[sql.Composed]:
-        """Makes a view, and lets the role and nobody else read it."""
+        """Creates a view that only the role may read."""
         yield from self.drop(view.path, role)
         yield from self._make_schema()
         names = view_names(view.path, role, _shortened)
@@ -226,7 +226,7 @@ class ViewStatements:
         yield self._noting(note, name)
 
     def drop(self, path: Path, role: str) -> Iterator[sql.Composed]:
-        """Drops the view of a path that is for the role, and with its last one the way to it."""
+        """Drops the role's view of a path; with its last view also its USAGE on the schema."""
         paths = {name: note.path for name, note in self._own.items() if note.role == role}
         for name in sorted(name for name, own in paths.items() if own == path):
             yield from self._drop(name)
@@ -236,7 +236,7 @@ class ViewStatements:
             )
 
     def tidied(self, roles: Collection[str]) -> Iterator[sql.Composed]:
-        """Drops views whose roles are none of these, and the schema when nothing is in it."""
+        """Drops views whose roles do not exist, and the schema if it is empty."""
         if self._problem or not self._is_there:
             return
         for name in sorted(name for name, note in self._own.items() if note.role not in roles):
@@ -245,9 +245,9 @@ class ViewStatements:
             yield sql.SQL("DROP SCHEMA {}").format(sql.Identifier(self._schema))
 
     def _drop(self, name: str, roles: Collection[str] | None = None) -> Iterator[sql.Composed]:
-        """Drops a view, or has it show nobody more than they may read: others need it.
+        """Drops a view; if others depend on it, makes it show only what each reader may read.
 
-        `roles` are those that there are still.
+        `roles` are the roles that still exist.
         """
         at = sql.Identifier(self._schema, name)
         del self._own[name]
@@ -273,7 +273,7 @@ class ViewStatements:
             raise Conflict(self._problem)
 
     def _noting(self, note: Note, name: str) -> sql.Composed:
-        """The note with the state that PostgreSQL finds the view in then."""
+        """The note with the state that PostgreSQL computes for the view at that time."""
         before, after = note.around
         parts = (before, after, self._schema, name)
         query = sql.SQL(_NOTE.strip()).format(*map(sql.Literal, parts))
@@ -287,7 +287,7 @@ class ViewStatements:
 def commenting(
     what: sql.Composable, note: sql.Composable, context: AdaptContext | None
 ) -> sql.Composed:
-    """A statement that comments on something with what a query says then."""
+    """A statement that sets a comment to the result of a query."""
     says = sql.Literal(f"COMMENT ON {what.as_string(context)} IS ")
     return block(
         sql.SQL(" BEGIN EXECUTE {} || quote_literal(({})); END ").format(says, note), context
@@ -295,7 +295,7 @@ def commenting(
 
 
 def block(body: sql.Composable, context: AdaptContext | None) -> sql.Composed:
-    """A statement that does a body of PL/pgSQL, between signs that are not in it."""
+    """A statement that runs a PL/pgSQL body, quoted with a tag that is not in it."""
     text = body.as_string(context)
     tag = next(tag for tag in (f"$do{number or ''}$" for number in count()) if tag not in text)
     return sql.SQL("DO {}{}{}").format(sql.SQL(tag), sql.SQL(text), sql.SQL(tag))

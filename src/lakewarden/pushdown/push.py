@@ -1,4 +1,4 @@
-"""A push: what has to change in a target, and doing exactly that."""
+"""A push: plans the changes in a target, and makes exactly these."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from lakewarden.service.state import RealmState
 
 
 class Database(Protocol):
-    """A target that is connected, whatever it is.
+    """A connected target of any kind.
 
-    What is done in one that `is_transactional` is kept when the connection ends without an error;
-    else each statement is.
+    In an `is_transactional` target, all changes are committed when the connection ends without an
+    error; otherwise each statement takes effect on its own.
     """
 
     @property
@@ -52,66 +52,66 @@ class Database(Protocol):
 
     @property
     def has_dear_members(self) -> bool:
-        """Whether a membership costs it more than some grants."""
+        """Whether a membership is more expensive for it than some grants."""
         ...
 
     @property
     def prefix(self) -> str:
-        """How the names of our roles begin."""
+        """The prefix of the names of our roles."""
         ...
 
     def lock(self) -> None:
-        """Keeps other pushes to the target out until the end; raises `Busy` beside one."""
+        """Locks out other pushes to the target until the end; raises `Busy` during another push."""
         ...
 
     def require_free(self) -> None:
-        """Raises `Busy` while a push has the lock; it is not taken."""
+        """Raises `Busy` while a push holds the lock; does not acquire it."""
         ...
 
     def look(self) -> None:
-        """Has what is read from now on be of one moment, in a target that has such."""
+        """Reads everything from now on from one snapshot, if the target has snapshots."""
         ...
 
     @property
     def tag(self) -> str:
-        """What the names of new roles have behind the prefix, where it tells whose they are."""
+        """The tag behind the prefix in the names of new roles, if it distinguishes their owner."""
         ...
 
     def claim(self, known: Known) -> None:
-        """Takes what the store knows for ours, too, where no mark in the target says whose it is.
+        """Claims what the store knows to be ours, if no mark in the target says whose it is.
 
-        That is so where the target has no marks for roles, and where a mark has no store yet.
+        That is the case if the target has no marks for roles, or if a mark has no store id yet.
         """
         ...
 
     def objects(self) -> TargetObjects: ...
 
     def held(self) -> Roles:
-        """Our roles as they are now, with whatever others did to them."""
+        """Our roles in their current state, with all changes by others."""
         ...
 
     def stuck(self, held: Roles, /) -> Roles:
-        """What our roles hold that the account cannot take away from them."""
+        """The parts of our roles that the account cannot revoke."""
         ...
 
     def holdings(self) -> Holdings:
-        """What is granted to others than our roles."""
+        """The grants of accounts and roles other than ours."""
         ...
 
     def missing_rights(self, paths: Collection[Path], /) -> list[str]:
-        """What the account lacks to push what lies there, each with what gives it."""
+        """The rights that a push to these paths needs and the account lacks, with the remedies."""
         ...
 
     def warnings(self) -> list[str]:
-        """What the account that pushes may beyond that."""
+        """The excessive rights of the account that pushes."""
         ...
 
     def acts_as(self, account: ServerAccount, /) -> bool:
-        """Whether the account that pushes is that one, or may act as it."""
+        """Whether the account that pushes is this one, or may act as it."""
         ...
 
     def statements(self, steps: Iterable[Step], /) -> Sequence[Statement]:
-        """What does the steps, as things are now; nothing of it is sent."""
+        """The statements for the steps, in the current state; sends nothing."""
         ...
 
     def execute(self, statements: Iterable[Statement], /) -> None:
@@ -123,18 +123,18 @@ CONNECT: Final[Mapping[str, Callable[[Address], AbstractContextManager[Database]
     mariadb.ENGINE: mariadb.connected,
     postgresql.ENGINE: postgresql.connected,
 }
-"""How each kind of target is reached."""
+"""The connect function of each kind of target."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushPlan:
-    """What a target holds, what it should hold, and the steps between.
+    """The current state of a target, the wanted state, and the steps between.
 
-    `statements` are what is sent for them. `adopted` are grants of others that are revoked, since
-    ours take their place. Roles that are made `anew` are dropped first, as nothing else takes away
-    what they hold. `digest` is the same only for the same statements from the same holdings. One
-    that `is_journalled` is kept step by step in the target, so that it is remembered before it
-    begins.
+    `statements` are sent to execute the steps. `adopted` are grants of others that are revoked,
+    because ours replace them. Roles in `anew` are dropped first, because nothing else revokes
+    what they hold. `digest` is the same only for the same statements from the same state. The
+    progress of an `is_journalled` plan is recorded in the target before each step, so it is known
+    if the push is interrupted.
     """
 
     target: PushTarget
@@ -149,7 +149,7 @@ class PushPlan:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """What is to be done, in order."""
+        """The steps in their order."""
         revoked = (Step(Act.REVOKE_FOREIGN, role, grant=grant) for role, grant in self.adopted)
         return [*steps(self.held, self.wanted, self.anew), *revoked]
 
@@ -160,20 +160,20 @@ class PushPlan:
 
     @property
     def access(self) -> Sequence[AccessChange]:
-        """What it means for people."""
+        """The effect on users."""
         return access_changes(self.held, self.wanted)
 
     @property
     def digest(self) -> str:
-        """Tells this plan from every other one."""
+        """The digest that identifies this plan."""
         own = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
         parts = [*own, self.adopted, [one.table() for one in self.statements]]
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def begun(self) -> PushTarget | None:
-        """The target while it is pushed, with the journal; None where nothing is kept halfway.
+        """The target during the push, with the journal; None if the target is transactional.
 
-        A push that goes on keeps the digest of the plan that it began with.
+        A push that continues keeps the digest of the plan that it began with.
         """
         if not self.is_journalled:
             return None
@@ -182,7 +182,7 @@ class PushPlan:
         return replace(self.target, journal={"digest": digest, "wanted": as_data(self.wanted)})
 
     def continues(self, digest: str) -> bool:
-        """Whether it is what is left of the plan of that digest, whose push was begun."""
+        """Whether it is the rest of the plan with that digest, whose push was begun."""
         journal = self.target.journal
         is_begun = bool(journal) and journal["digest"] == digest
         return is_begun and from_data(journal["wanted"]) == self.wanted
@@ -219,12 +219,12 @@ FORMAT: Final = "lakewarden push plan 1"
 
 
 def plan(database: Database, realm: RealmState, target: PushTarget, now: float) -> PushPlan:
-    """What a push would do now. Raises `StaleSnapshot` as `wanted` does."""
+    """The plan of a push at this time. Raises `StaleSnapshot` as `wanted` does."""
     return _said(database, _plan(database, realm, target, now, database.objects()))
 
 
 def _said(database: Database, made: PushPlan) -> PushPlan:
-    """The plan with its statements. Raises `Conflict` where others have a name that is needed."""
+    """The plan with its statements. Raises `Conflict` if a required name belongs to others."""
     return replace(made, statements=database.statements(made.steps))
 
 
@@ -254,7 +254,7 @@ def _plan(
 
 
 def _mapping(realm: RealmState, target: PushTarget) -> EngineMapping:
-    """The rules of the realm for the target; raises `BadInput` where their setting is off."""
+    """The rules of the realm for the target; raises `BadInput` if their setting is off."""
     why = switched_off(target, realm)
     if why:
         raise BadInput(f"{why}; a reset of `{target.name}` takes back what was pushed")
@@ -262,13 +262,13 @@ def _mapping(realm: RealmState, target: PushTarget) -> EngineMapping:
 
 
 def _coming(target: PushTarget) -> Mapping[str, Any]:
-    """The roles that a push which was begun leads to, as data."""
+    """The roles that result from an unfinished push, as data."""
     coming: Mapping[str, Any] = target.journal.get("wanted", {})
     return coming
 
 
 def adopting(database: Database, made: PushPlan) -> PushPlan:
-    """The plan, and revoking the grants of others whose place it takes."""
+    """The plan, plus the revocation of the grants of others that it replaces."""
     holdings, allowed = database.holdings(), made.wanted.holders()
     names = frozenset(user for users in allowed.values() for user in users)
     others = foreign(holdings, names, allowed, ())
@@ -277,7 +277,7 @@ def adopting(database: Database, made: PushPlan) -> PushPlan:
 
 
 def reset_plan(database: Database, target: PushTarget) -> PushPlan:
-    """What takes everything back that is ours."""
+    """The plan that removes everything that is ours."""
     journalled = not database.is_transactional
     held, nothing = database.held(), Roles()
     anew = replaced(database.stuck(held), nothing)
@@ -286,10 +286,10 @@ def reset_plan(database: Database, target: PushTarget) -> PushPlan:
 
 
 def apply(database: Database, agreed: PushPlan) -> int:
-    """Sends the statements of the plan; how many.
+    """Sends the statements of the plan, and returns their number.
 
-    Raises `Conflict` where the target did not come to what was planned: then nothing is kept, in a
-    target with transactions.
+    Raises `Conflict` if the target did not reach the planned state: then a target with
+    transactions rolls back.
     """
     database.claim(Known(frozenset(agreed.wanted.roles)))
     database.execute(agreed.statements)
@@ -303,11 +303,11 @@ def apply(database: Database, agreed: PushPlan) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What others changed since the last push, and what users of the realm hold beside it.
+    """What others changed since the last push, and what users of the realm hold beside our roles.
 
-    `pending` are the steps that the realm's own changes since then ask for, `residue` counts what
-    is left out. In an `unfinished` push nothing is a difference that it may have done itself.
-    `access` is what the differences mean for people, where they do not say it.
+    `pending` counts the steps for the realm's own changes since then, `residue` what is left out.
+    During an `unfinished` push, changes that it may have made itself are not differences.
+    `access` is the effect of the differences on users, if they do not show it themselves.
     """
 
     differences: Sequence[Difference]
@@ -324,14 +324,14 @@ class Drift:
 
 
 def users_of(realm: RealmState) -> frozenset[str]:
-    """The names of the stored users, whatever they may do."""
+    """The names of the stored users, whatever their rights."""
     memberships, identities = realm.matrix.snapshot.coded.memberships, realm.system.identities
     stored = (memberships.principals[id] for id in memberships.stored)
     return frozenset(identities.person(one) for one in stored if one.kind == USER)
 
 
 def drift(database: Database, realm: RealmState, target: PushTarget, now: float) -> Drift:
-    """Three ways: what was pushed last, what is found, and what is wanted now."""
+    """Compares three states: pushed last, found in the target, and wanted now."""
     objects = database.objects()
     current = _plan(database, realm, target, now, objects)
     pushed = from_data(target.pushed)
@@ -353,7 +353,7 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
 
 
 def proposal(database: Database, realm: RealmState, target: PushTarget, now: float) -> Adoption:
-    """What the realm would have to store for the grants of others, and what that would give."""
+    """The proposal for the grants of others, and what users would gain from it."""
     objects = database.objects()
     found, before = (
         drift(database, realm, target, now),
@@ -369,13 +369,13 @@ def proposal(database: Database, realm: RealmState, target: PushTarget, now: flo
 
 
 class Session:
-    """A target that is connected, for the use cases of `service.push`."""
+    """A connected target, for the use cases of `service.push`."""
 
     def __init__(self, database: Database, target: PushTarget) -> None:
         self._database, self._target = database, target
 
     def lock(self) -> None:
-        """Keeps other pushes out until the end; raises `Busy` beside one."""
+        """Locks out other pushes until the end; raises `Busy` during another push."""
         self._database.lock()
 
     def require_free(self) -> None:
@@ -383,20 +383,20 @@ class Session:
         self._database.require_free()
 
     def look(self) -> None:
-        """Has what is read from now on be of one moment, where the target can."""
+        """Reads everything from now on from one snapshot, if the target supports it."""
         self._database.look()
 
     def know(self, target: PushTarget) -> None:
-        """Takes the target as it is stored, with what was pushed to it."""
+        """Sets the target as it is stored, with the roles that were pushed to it."""
         self._target = target
         self._database.claim(known(target.pushed) | known(_coming(target)))
 
     def plan(self, realm: RealmState, now: float) -> PushPlan:
-        """What a push would do now."""
+        """The plan of a push at this time."""
         return plan(self._database, realm, self._target, now)
 
     def adopting(self, made: PushPlan) -> PushPlan:
-        """The plan, and revoking the grants of others whose place it takes."""
+        """The plan, plus the revocation of the grants of others that it replaces."""
         return adopting(self._database, made)
 
     def adoption(self, realm: RealmState, now: float) -> Adoption:
@@ -404,35 +404,35 @@ class Session:
         return proposal(self._database, realm, self._target, now)
 
     def reset_plan(self) -> PushPlan:
-        """What takes everything back that is ours."""
+        """The plan that removes everything that is ours."""
         return reset_plan(self._database, self._target)
 
     def apply(self, agreed: PushPlan) -> int:
-        """Does what the plan says; how many statements it took."""
+        """Executes the plan, and returns the number of statements."""
         return apply(self._database, agreed)
 
     def drift(self, realm: RealmState, now: float) -> Drift:
-        """What others changed, and hold beside it."""
+        """What others changed, and what users hold beside our roles."""
         return drift(self._database, realm, self._target, now)
 
     def arrived(self) -> list[str]:
-        """Nothing is on its way: who asks the database gets what it holds."""
+        """Nothing is in transit: the database itself decides by what it holds."""
         return []
 
     def missing_rights(self, realm: RealmState) -> list[str]:
-        """What the account that pushes lacks."""
+        """The rights that the account that pushes lacks."""
         return self._database.missing_rights(self._paths(realm))
 
     def warnings(self) -> list[str]:
-        """What the account that pushes may beyond that."""
+        """The excessive rights of the account that pushes."""
         return self._database.warnings()
 
     def acts_as(self, account: ServerAccount) -> bool:
-        """Whether the account that pushes is that one, or may act as it."""
+        """Whether the account that pushes is this one, or may act as it."""
         return self._database.acts_as(account)
 
     def _paths(self, realm: RealmState) -> frozenset[Path]:
-        """Where in the database the catalog's schemas and tables are to lie."""
+        """The paths of the catalog's schemas and tables in the database."""
         target = self._target
         mapping = _mapping(realm, target)
         return stored_paths(realm, mapping, Scope(target.metalake, target.catalog))
@@ -440,7 +440,7 @@ class Session:
 
 @contextmanager
 def session(target: PushTarget, url: str, store: str) -> Iterator[Session]:
-    """A session with a target of the store with that id; raises `Unavailable`."""
+    """A session with a target of the store with this id; raises `Unavailable`."""
     if target.kind not in CONNECT:
         raise BadInput(f"`{target.kind}` cannot be told; expected one of: {', '.join(CONNECT)}")
     with CONNECT[target.kind](Address(url, target.name, store)) as database:

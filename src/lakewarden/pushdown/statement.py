@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 TIDYING: Final = "tidy up"
-"""What a statement is for that drops what is left of ours and used no more."""
+"""The step of a statement that drops what is ours and no longer used."""
 
 MARKING: Final = "mark role"
-"""What a statement is for that marks a role of ours as such."""
+"""The step of a statement that marks a role as ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One statement, or the method and path of a request with its body, exactly as it is sent.
 
-    `step` is what it is for. Where Ranger gives an object its id only when it is made, the path of
-    a later request has the object's name in braces instead of the id.
+    `step` is its purpose. If Ranger assigns an object's id only when it is created, the path of a
+    later request has the object's name in braces instead of the id.
     """
 
     step: str

@@ -1,4 +1,4 @@
-"""What tells a store in names that are short."""
+"""The short tag that identifies a store in names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _TAG_DIGITS: Final = 4
 
 @lru_cache
 def tag_of(store: str) -> str:
-    """The tag of a store, by its id; nothing without a store.
+    """The tag of a store, from its id; "" without a store.
 
-    It begins with no digit of 16, as digests in names without one do.
+    It does not begin with a hexadecimal digit, unlike digests in names without a tag.
 
     >>> tag_of("")
     ''
@@ -27,5 +27,5 @@ def tag_of(store: str) -> str:
 
 
 def letters(text: str) -> str:
-    """The digest of a text in digits of 32."""
+    """The digest of a text in base 32."""
     return b32hexencode(sha256(text.encode()).digest()).decode().lower()

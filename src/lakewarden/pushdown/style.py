@@ -1,7 +1,7 @@
-"""Styles of a target: the names and the division of roles that a system's own plug-in has.
+"""Styles of a target: the names and the division of roles that a system's own plug-in uses.
 
-A style divides what is wanted in another way. It cannot give more: what it returns is made of
-what it was given.
+A style divides the wanted roles in another way. It cannot grant more: its result consists of its
+input.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lakewarden.service.push_target import styles
 from lakewarden.service.state import RealmState
 
 Style = Callable[[RealmState, Scope, Wanted, TargetObjects], Wanted]
-"""What is wanted, divided into roles with the names of the system (`Wanted.named`) and others."""
+"""The wanted roles, divided into those with the system's names (`Wanted.named`) and others."""
 
 PLAIN = ""
 """The style of roles that are made from rows of the matrix alone."""

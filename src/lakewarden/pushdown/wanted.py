@@ -1,7 +1,7 @@
-"""What a target should hold: roles made from the matrix, so that nothing in it is denied.
+"""The wanted roles of a target: made from the matrix, so they grant nothing that is denied.
 
-Statements are not read a second time. Users with equal rows are asked about once, and whatever
-exactly the same users are given becomes one role.
+Statements are not evaluated a second time. Users with equal rows are evaluated once, and all grants
+with exactly the same users become one role.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ from lakewarden.service.state import RealmState
 
 _TABLE: Final = 2
 _COLUMN: Final = 3
-"""The parts of the paths of a table and of a column."""
+"""The lengths of the paths of a table and of a column."""
 
 _ALIKE: Final = "it is denied on a column whose name differs in case alone, or is part of it"
 
 
 @dataclass(frozen=True, slots=True)
 class TargetObjects:
-    """What is there in a database, whoever may do what: only this can be granted, and to these.
+    """The objects and users of a database, whatever their grants: only these can be in grants.
 
     `columns` has the types of the columns of each table and view by path, `views` the paths of
-    those that are views, `without_policies` tables that can have no row policies, `roles` the
-    names of all roles there that are not ours; one has at most `longest_role` bytes. Where there
-    are no `row_policies`, whoever a filter binds reads by a masking view; `no_views` says why there
-    can be none. A role of others with the comment `mark` is ours from then on. `unlimited` are
-    other users, whom no grant limits.
-    `refused_users` are users who cannot be told, `refused` objects that nothing can be granted on,
-    with why. `descendants` are the tables that a table is read and written with, such as its
-    partitions, at any depth, which no grant on them limits then. `encoding` is that of all texts
-    there, as Python calls it.
+    the views, `without_policies` tables that cannot have row policies, `roles` the names of all
+    roles there that are not ours; one has at most `longest_role` bytes. Without `row_policies`,
+    users with a filter read through a masking view; `no_views` says why there can be no views. A
+    role of others with the comment `mark` becomes ours. `unlimited` are other users, whom no grant
+    limits.
+    `refused_users` are users who cannot be given roles, `refused` objects on which nothing can be
+    granted, with the reasons. `descendants` are the tables that are read and written with a
+    table, such as its partitions, at any depth; grants on them do not limit that. `encoding` is
+    Python's name of the encoding of all texts there.
     """
 
     users: frozenset[str]
@@ -79,11 +79,11 @@ class TargetObjects:
     encoding: str = "utf-8"
 
     def can_say(self, text: str) -> bool:
-        """Whether the database has all signs of the text."""
+        """Whether the database's encoding has all characters of the text."""
         return text.encode(self.encoding, "ignore").decode(self.encoding) == text
 
     def has(self, path: Path) -> bool:
-        """Whether the database, a schema, a table or a column is there."""
+        """Whether the database, a schema, a table or a column exists."""
         if len(path) < _TABLE:
             return {*path} <= self.schemas
         return path[:_TABLE] in self.columns and {*path[_TABLE:]} <= {*self.columns[path[:_TABLE]]}
@@ -91,7 +91,7 @@ class TargetObjects:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What of a realm a database is: one catalog of a metalake."""
+    """The part of a realm that a database holds: one catalog of a metalake."""
 
     metalake: str
     catalog: str
@@ -99,10 +99,10 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The roles there should be, and what they leave out.
+    """The wanted roles, and what they leave out.
 
-    `roles` have no names yet, `named` have those of a style. `users` are the users who were asked
-    about, with their names in the database, `limited` the tables on which filters or masks bind.
+    `roles` have no names yet, `named` roles have those of a style. `users` are the evaluated
+    users with their names in the database, `limited` the tables on which filters or masks apply.
     """
 
     roles: tuple[Role, ...]
@@ -117,14 +117,14 @@ def wanted(
 ) -> Wanted:
     """The roles for what is allowed now, and stays allowed unless the realm is changed.
 
-    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
+    Raises `StaleSnapshot` for a time outside the interval of the realm's snapshot.
     """
     realm.matrix.require(now)
     return _Builder(realm, mapping, scope, objects, now).wanted()
 
 
 def stored_paths(realm: RealmState, mapping: EngineMapping, scope: Scope) -> frozenset[Path]:
-    """Where in a database that lies which the realm stores of its catalog."""
+    """The paths in a database of the entities that the realm stores of its catalog."""
     return frozenset(path for _, _, path in _stored(realm, mapping, scope))
 
 
@@ -136,7 +136,7 @@ def _stored(
     tree, types = snapshot.coded.tree, snapshot.model.types
     top = (scope.metalake, scope.catalog)
     about = {type for one in _operations(realm, mapping) for type in one.rules}
-    # What something lies in has to be there, whether or not anything is granted on it.
+    # The parents of an entity must exist, whether or not anything is granted on them.
     for type in sorted(about.union(*(types[one].parents for one in about))):
         for id in snapshot.of_type(type) & tree.stored:
             entity = tree.entity(id)
@@ -146,7 +146,7 @@ def _stored(
 
 
 def _operations(realm: RealmState, mapping: EngineMapping) -> Iterator[Operation]:
-    """The privileges that are granted to somebody, as operations of the realm."""
+    """The operations of the realm for the privileges that can be granted."""
     for act in mapping.engine.acts:
         operation = realm.matrix.operation(mapping.operation(act))
         if NONE not in operation.rules:
@@ -155,7 +155,7 @@ def _operations(realm: RealmState, mapping: EngineMapping) -> Iterator[Operation
 
 @dataclass
 class _Given:
-    """What exactly some users are given."""
+    """The grants, policies and views of one exact set of users."""
 
     grants: set[Grant] = field(default_factory=set)
     policies: set[RowPolicy] = field(default_factory=set)
@@ -163,7 +163,7 @@ class _Given:
 
 
 class _Builder:
-    """Collects what one target is to be told."""
+    """Collects the roles for one target."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class _Builder:
         self._present = realm
         snapshot = realm.matrix.snapshot
         ends = snapshot.table.end != float("inf")
-        # Grants of a database have no end, so only what stays allowed is granted.
+        # Grants in a database do not expire, so only what stays allowed is granted.
         self._realm = replace(realm, matrix=Matrix(permanent_access(snapshot))) if ends else realm
         self._snapshot = self._realm.matrix.snapshot
         self._known: set[Path] = set()
@@ -206,9 +206,9 @@ class _Builder:
         self._names: dict[Entity, ColumnNames] = {}
 
     def wanted(self) -> Wanted:
-        """The roles of everybody."""
+        """The roles of all users."""
         users = list(self._named())
-        # What ends tells users apart, too: it is left out for whom it is about.
+        # Access that expires distinguishes users, too: it is reported as left out for each.
         realms = [self._realm] if self._realm is self._present else [self._realm, self._present]
         snapshots = (one.matrix.snapshot for one in realms)
         groups = equivalent_users(users, *snapshots, single=self._is_personal())
@@ -229,7 +229,7 @@ class _Builder:
     # --- who and what ---
 
     def _named(self) -> Iterator[tuple[str, Principal]]:
-        """The stored users whom the database has, by their names there."""
+        """The stored users who exist in the database, by their names there."""
         memberships, identities = self._snapshot.coded.memberships, self._realm.system.identities
         for id in sorted(memberships.stored):
             principal = memberships.principals[id]
@@ -248,7 +248,7 @@ class _Builder:
                 yield name, principal
 
     def _placed(self) -> Mapping[int, Path]:
-        """The stored entities that the database has, by id."""
+        """The stored entities that exist in the database, by id."""
         tree = self._snapshot.coded.tree
         found: dict[Path, list[int]] = {}
         for id, entity, path in _stored(self._realm, self._mapping, self._scope):
@@ -269,7 +269,7 @@ class _Builder:
     def _columns_of(self) -> Mapping[int, BitMap]:
         """The stored columns of each table that has any, whether or not the database has them.
 
-        One that is made there after a push is denied by then to whom the realm denies it.
+        A column that is created after a push is then already denied if the realm denies it.
         """
         tree = self._snapshot.coded.tree
         found: dict[int, BitMap] = {}
@@ -281,7 +281,7 @@ class _Builder:
         return found
 
     def _descendants_of(self) -> Mapping[int, Sequence[Path]]:
-        """The tables below each one that the realm has, too; the others are a part of it."""
+        """The tables below each table that the realm has, too; the others are part of the table."""
         return {
             self._ids[path]: known
             for path, below in self._objects.descendants.items()
@@ -290,7 +290,7 @@ class _Builder:
 
     def _is_there(self, type: str, path: Path, entity: Entity) -> bool:
         if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
-            return False  # its table says so
+            return False  # the residue of its table says so
         if not self._objects.has(path):
             self._leave_out("the database has nothing of that name", entity)
             return False
@@ -300,7 +300,7 @@ class _Builder:
         return True
 
     def _is_personal(self) -> bool:
-        """Whether some rule asks who somebody is, beyond what statements say of them."""
+        """Whether a rule depends on the user itself, beyond the statements about the user."""
         return any(
             plan.shape.personal or plan.shape.administrator
             for operation in _operations(self._realm, self._mapping)
@@ -311,7 +311,7 @@ class _Builder:
     # --- access ---
 
     def _rows(self, groups: Sequence[Readers]) -> Iterator[tuple[str, int, BitMap]]:
-        """Privileges, each with the number of the users who are given it, and on what."""
+        """Privileges, each with the number of the group of users, and the objects."""
         there = BitMap(self._paths)
         for number, group in enumerate(groups):
             for act in self._mapping.engine.acts:
@@ -332,10 +332,10 @@ class _Builder:
                     yield act, number, allowed
 
     def _allowed(self, matrix: Matrix, group: Readers, act: str) -> tuple[BitMap, BitMap]:
-        """On what the act is allowed, without the columns of tables on which it is.
+        """The objects on which the act is allowed, without the columns of allowed tables.
 
-        Then the tables that are left out of it, as the act is denied on one of their columns: one
-        that is stored, or one that a DENY names.
+        Second, the tables that are left out because the act is denied on one of their columns: a
+        stored column, or one that a DENY names.
         """
         operation = matrix.operation(self._mapping.operation(act))
         request = Request(group.any, operation.name, NO_RESOURCE, self._now)
@@ -356,7 +356,7 @@ class _Builder:
         return allowed - partly - (inside - self._inside(partly)), partly
 
     def _denied_by_other_names(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
-        """Of the allowed columns those that some engine takes for one that a DENY closes."""
+        """The allowed columns that some engine confuses with one that a DENY closes."""
         found, tree = BitMap(), self._snapshot.coded.tree
         is_closed = self._mapping.engine.acts[act].takes_values and bool(self._snapshot.table.deny)
         operation = self._mapping.operation(act)
@@ -374,25 +374,25 @@ class _Builder:
         return self._names[table]
 
     def _inside(self, tables: BitMap) -> BitMap:
-        """The stored columns of those of them that are tables."""
+        """The stored columns of the tables among these objects."""
         return BitMap.union(BitMap(), *(self._columns[id] for id in tables & self._tables))
 
     def _sayable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
-        """Without what the database cannot say a grant on."""
+        """The allowed objects on which the database can express a grant."""
         closed = {**self._refused, **dict(self._closed_below(allowed))}
         for id in allowed & BitMap(closed):
             self._leave_out_for(group, closed[id], id, act)
         return allowed - BitMap(closed)
 
     def _refused_ids(self) -> Iterator[tuple[int, str]]:
-        """What nothing can be granted on, with the columns of such tables, and why."""
+        """The objects on which nothing can be granted, with the columns of such tables, and why."""
         refused = self._objects.refused
         for id, path in self._paths.items() if refused else ():
             for part in {path, path[:_TABLE]} & refused.keys():
                 yield id, refused[part]
 
     def _closed_below(self, allowed: BitMap) -> Iterator[tuple[int, str]]:
-        """Tables and columns that reach what is denied in a table below."""
+        """The tables and columns that reach what is denied in a table below."""
         for table, below in self._descendants.items():
             for id in allowed & (self._columns.get(table, BitMap()) | BitMap([table])):
                 column = self._paths[id][_TABLE:]
@@ -412,7 +412,7 @@ class _Builder:
     def _add_shared(
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
     ) -> None:
-        """What has no filter and no mask on it, for anybody."""
+        """Adds grants on objects that have no filter and no mask for any user."""
         for act, number, allowed in rows:
             for column in allowed & self._beside:
                 why = "filters or masks are on its table, or on one below that"
@@ -432,7 +432,7 @@ class _Builder:
     def _add_limited(
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
     ) -> None:
-        """Tables on which filters or masks bind somebody.
+        """Adds grants on tables on which filters or masks apply to some user.
 
         A policy for each condition on rows, and a view for each set of masks and condition.
         """
@@ -455,7 +455,7 @@ class _Builder:
             for view, names in by_view.items():
                 self._to(frozenset(names)).views.add(view)
             if table not in self._limited or not self._has_policies(self._paths[table]):
-                continue  # nobody whom a filter binds is granted it
+                continue  # no user with a filter is granted it
             for condition, names in by_condition.items():
                 policy = RowPolicy(self._paths[table], condition)
                 self._to(frozenset(names)).policies.add(policy)
@@ -469,9 +469,9 @@ class _Builder:
         return self._objects.row_policies and path not in beside
 
     def _limit(self, table: int, principal: Principal, act: str) -> str | MaskingView | None:
-        """The rows of the table that the principal may see, or the view that is read instead.
+        """The condition for the rows that the principal may see, or the view to read instead.
 
-        None where the act cannot be limited to them.
+        None if the act cannot be limited to them.
         """
         path, entity = self._paths[table], self._snapshot.coded.tree.entity(table)
         read = self._read(table, principal)
@@ -512,9 +512,9 @@ class _Builder:
     def _stricter_below(
         self, table: int, read: LimitedRead, principal: Principal, act: str
     ) -> Path | None:
-        """A table below whose filters and masks are not those of the table itself, too.
+        """A table below with filters or masks that the table itself does not have.
 
-        Whoever reads the one reads the rows of the other with its filters and masks alone.
+        The rows of that table are then read with the filters and masks of the table above alone.
         """
         masks = read.masks or {}
         for path in self._descendants.get(table, ()):
@@ -531,7 +531,7 @@ class _Builder:
         return None
 
     def _no_view(self, act: str, columns: Sequence[tuple[str, str]], *, is_masked: bool) -> str:
-        """Why the act is not done by a masking view; nothing where it is."""
+        """The reason why no masking view serves the act; "" if one does."""
         if act != READ:
             return "it has masked columns" if is_masked else "no row policies limit it"
         return self._objects.no_views if columns else "it has no columns there"
@@ -539,7 +539,7 @@ class _Builder:
     def _read(
         self, table: int, principal: Principal, at: RealmState | None = None
     ) -> LimitedRead | None:
-        """What the principal may read of the table for ever, or in the realm as it is now."""
+        """What the principal may permanently read of the table, or in the realm `at` present."""
         realm = at or self._realm
         key = table, principal, realm is self._realm
         if key not in self._reads:

@@ -1,6 +1,6 @@
-"""A Ranger admin that is there already, told through its public REST.
+"""An existing Ranger admin as a target, through its public REST API.
 
-`wanted` says what it should hold, made by the planner of the documents that plugins download
-(`service.ranger`); `state` reads what it holds of ours, `order` puts the requests between in an
-order that never opens more, `admin` sends them, and `session` is the target of a push.
+`wanted` computes the policies and roles that it should hold, with the planner of the documents that
+plugins download (`service.ranger`); `state` reads our current ones, `order` sorts the requests
+so that none opens more, `admin` sends them, and `session` is the target of a push.
 """

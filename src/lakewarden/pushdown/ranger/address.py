@@ -1,4 +1,4 @@
-"""Where a Ranger admin is, and which of its services is told."""
+"""The address of a Ranger admin, and of the service that is the target."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service.ranger.file_places import file_system_of
 
 KIND: Final = "ranger"
-"""What a target of Ranger begins with: `ranger+https://`, or `ranger+http://`."""
+"""The prefix of the address of a Ranger target: `ranger+https://`, or `ranger+http://`."""
 
 _SCHEMES: Final = {"ranger": "https", "ranger+https": "https", "ranger+http": "http"}
 _EXPECTED: Final = "ranger+https://USER:PASSWORD@HOST:PORT/SERVICE"
 _OPTIONS: Final = ("ca", "file_system", "rate", "tags", "zone")
 
 REQUESTS_PER_SECOND: Final = 50.0
-"""So many requests are sent at most, unless the address has another `rate`."""
+"""The default limit of requests, unless the address has another `rate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class RangerAddress:
     """The address of the admin, the account, and the service there.
 
     `ca` is the file of the certificate authority, "" for those of the system; `rate` is the most
-    requests per second. `file_system` is the address of the one that a service of HDFS is. `zone`
-    is the security zone that is told, "" for what lies in none. `tags` is the service that has the
-    policies about tags, "" where none are told.
+    requests per second. `file_system` is the address of an HDFS service's file system. `zone` is
+    the target's security zone, "" for resources in no zone. `tags` is the service with the
+    policies about tags, "" if none are pushed.
     """
 
     base: str
@@ -42,7 +42,7 @@ class RangerAddress:
     tags: str = ""
 
     def verification(self) -> ssl.SSLContext:
-        """What certificates of the admin are verified by. Raises `BadInput` for a bad file."""
+        """The TLS context for the admin's certificates. Raises `BadInput` for a bad file."""
         try:
             return ssl.create_default_context(cafile=self.ca or None)
         except (OSError, ValueError):
@@ -51,7 +51,7 @@ class RangerAddress:
 
 
 def read_address(text: str) -> RangerAddress:
-    """The address that a text says; raises `BadInput`, without the password.
+    """Parses an address; raises `BadInput`, without the password.
 
     >>> read_address("ranger+https://ops:pw@ranger.example:6182/prod_trino?rate=20").base
     'https://ranger.example:6182'

@@ -1,4 +1,4 @@
-"""The public REST of a Ranger admin, as far as a push needs it.
+"""The parts of a Ranger admin's public REST API that a push needs.
 
 Source: apache/ranger, `PublicAPIsv2.java`, `TagREST.java`, `TagValidator.java` and
 `ServiceTagsProcessor.java` of `security-admin/src/main/java/org/apache/ranger/rest` and
@@ -25,18 +25,18 @@ from lakewarden.pushdown.ranger.state import ZONE_NAME
 Json = dict[str, Any]
 
 PAGE: Final = 200
-"""So many policies are asked for at once."""
+"""The number of policies per page."""
 
 TIMEOUT_SECONDS: Final = 30.0
-"""So long nothing may come of an answer."""
+"""The time limit for each part of a response."""
 
 ANSWER_SECONDS: Final = 300.0
-"""So long a whole answer may take, however it trickles in."""
+"""The time limit for a whole response, however slowly it arrives."""
 
 TRIES: Final = 4
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _AGAIN: Final = frozenset({429, 502, 503, 504})
-"""Statuses by which somebody between says that the admin is busy or away."""
+"""Statuses by which a proxy reports that the admin is busy or unreachable."""
 
 _REFUSED: Final = frozenset({400, 409})
 _WRAPPED: Final = ("policies", "roles", "securityZones")
@@ -48,9 +48,9 @@ _MESSAGE_CHARACTERS: Final = 300
 class Admin:
     """A Ranger admin and one service of it.
 
-    Requests are repeated where the answer was lost: each of them is one that may be done twice.
-    Raises `Unavailable` where the admin does not answer, `Conflict` where somebody changed what a
-    request is about, `Unknown` for no such service, and `BadInput` without the rights.
+    Requests are repeated if the response was lost: each of them may be executed twice. Raises
+    `Unavailable` if the admin does not respond, `Conflict` if somebody changed the object of a
+    request, `Unknown` if there is no such service, and `BadInput` if rights are missing.
     """
 
     def __init__(
@@ -78,15 +78,16 @@ class Admin:
         )
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         self._client.close()
 
     # --- what there is ---
 
     def service_type(self) -> str:
-        """The type of the service; raises `Unknown` where there is none of the name.
+        """The type of the service; raises `Unknown` if there is none of that name.
 
-        With `tags` these have to be the service of tags that it is linked with, else `BadInput`.
+        With `tags`, these must be the service of tags that it is linked with; otherwise raises
+        `BadInput`.
         """
         found = self._service_named(self.service)
         linked = str(found.get("tagService") or "")
@@ -102,7 +103,7 @@ class Admin:
         return str(found.get("type", ""))
 
     def tag_definition(self) -> Json:
-        """The definition of the type of services that have the policies about tags."""
+        """The definition of the service type for policies about tags."""
         return self.definition(_TAG_SERVICE)
 
     def _service_named(self, name: str) -> Json:
@@ -118,7 +119,7 @@ class Admin:
     def policies(self, zones: Iterable[str] = (), service: str = "") -> Iterator[Json]:
         """The policies of the service, or of another one, in no zone and in these, each once.
 
-        They are in order of ids. Ranger lists those of a zone for whoever asks for that zone alone.
+        They are in order of ids. Ranger lists a zone's policies only in a request for that zone.
         """
         path = f"/service/{quote(service or self.service, safe='')}/policy"
         seen: set[object] = set()
@@ -130,9 +131,9 @@ class Admin:
                     yield policy
 
     def zones(self) -> list[Json] | None:
-        """All security zones; None where the account may not see them.
+        """All security zones; None if the account may not see them.
 
-        A Ranger without zones has none. One that says no to an account says 400.
+        A Ranger without zones has none. A Ranger that refuses the account responds with 400.
         """
         found: dict[str, Json] = {}
         hidden = (HTTPStatus.FORBIDDEN, HTTPStatus.BAD_REQUEST)
@@ -153,7 +154,7 @@ class Admin:
         yield from self._paged("/roles", {})
 
     def plugins(self) -> list[Json] | None:
-        """What plugins of the service hold; None where the account may not see it."""
+        """The state of the service's plugins; None if the account may not see it."""
         answer = self._send("GET", f"{API}/plugins/info", allowed=(HTTPStatus.FORBIDDEN,))
         if not answer.is_success:
             return None
@@ -162,7 +163,7 @@ class Admin:
     # --- changes ---
 
     def create_policy(self, policy: Json, /) -> Json:
-        """Creates one; one that is there already as it should be is the answer, too."""
+        """Creates a policy; returns an identical one that already exists."""
         answer = self._do(requests.create_policy(policy))
         if answer.status_code in _REFUSED:
             zone = str(policy.get(ZONE_NAME) or "")
@@ -176,15 +177,15 @@ class Admin:
         return self._object(answer)
 
     def update_policy(self, policy: Json, /) -> Json:
-        """Replaces the one of that id."""
+        """Replaces the policy with that id."""
         return self._object(self._do(requests.update_policy(policy)))
 
     def delete_policy(self, id: int | str, /) -> None:
-        """Deletes one; one that is gone is deleted."""
+        """Deletes a policy; a missing one counts as deleted."""
         self._delete(requests.delete_policy(id))
 
     def create_role(self, role: Json, /) -> Json:
-        """Creates one, and whoever Ranger does not know of its users."""
+        """Creates a role, and its users that Ranger does not know."""
         answer = self._do(requests.create_role(role))
         if answer.status_code in _REFUSED:
             found = self._named(f"/roles/name/{quote(role['name'], safe='')}")
@@ -193,11 +194,11 @@ class Admin:
         return self._object(answer)
 
     def update_role(self, role: Json, /) -> Json:
-        """Replaces the one of that id."""
+        """Replaces the role with that id."""
         return self._object(self._do(requests.update_role(role)))
 
     def delete_role(self, id: int | str, /) -> None:
-        """Deletes one; one that is gone is deleted."""
+        """Deletes a role; a missing one counts as deleted."""
         self._delete(requests.delete_role(id))
 
     # --- tags of resources ---
@@ -207,26 +208,26 @@ class Admin:
         return self._object(self._send("GET", f"{API}/service/{quote(self.service, safe='')}/tags"))
 
     def tag_resources(self) -> list[Json]:
-        """The resources of the service that tags lie on, or once did."""
+        """The resources of the service that have tags, or once did."""
         path = f"/resources/service/{quote(self.service, safe='')}"
         return self._list(self._send("GET", TAGS + path))
 
     def tag_types(self) -> list[Json]:
-        """The tags that there are."""
+        """All existing tags."""
         return self._list(self._send("GET", TAGS + "/tagdefs/"))
 
     def put_tag_type(self, definition: Json, /) -> None:
-        """Creates a tag; one of that name stays as it is."""
+        """Creates a tag; an existing tag of that name stays as it is."""
         self._object(self._do(requests.put_tag_type(definition)))
 
     def put_tag(self, tag: Json, /) -> None:
-        """Creates the tag with that guid, or replaces it."""
+        """Creates or replaces the tag with that guid."""
         self._object(self._do(requests.put_tag(tag)))
 
     def create_tag_resource(self, resource: Json, /) -> None:
-        """Creates the resource with that guid; it is left as it is where it is there.
+        """Creates the resource with that guid; an existing one stays as it is.
 
-        Raises `Conflict` where there is one of the same levels with another guid.
+        Raises `Conflict` if there is one of the same levels with another guid.
         """
         answer = self._do(requests.create_tag_resource(resource))
         if answer.status_code in _REFUSED:
@@ -236,19 +237,19 @@ class Admin:
         self._object(answer)
 
     def tag_resource(self, tag: str, resource: str, /) -> None:
-        """Puts a tag on a resource, by their guids; it may be there."""
+        """Puts a tag on a resource, by their guids; it may already be there."""
         self._object(self._do(requests.tag_resource(tag, resource)))
 
     def untag_resource(self, tag: str, resource: str, /) -> None:
-        """Takes a tag off a resource, by their guids; it may be gone."""
+        """Removes a tag from a resource, by their guids; it may be gone."""
         self._delete(requests.untag_resource(tag, resource), gone=_REFUSED)
 
     def delete_unused(self, kind: str, guid: str, /) -> None:
-        """Deletes a `resource`, a `tag` or a `tagdef` that nothing refers to; else it stays."""
+        """Deletes a `resource`, a `tag` or a `tagdef`, unless something refers to it."""
         self._delete(requests.delete_unused(kind, guid), gone=_REFUSED)
 
     def _delete(self, request: Request, *, gone: Collection[int] = ()) -> None:
-        """Deletes something; `gone` are statuses that say that it is gone, or is in use."""
+        """Deletes an object; `gone` are statuses that mean that it is gone, or is in use."""
         answer = self._do(request)
         if answer.status_code not in {HTTPStatus.NOT_FOUND, *gone}:
             self._check(answer)
@@ -260,7 +261,7 @@ class Admin:
         return self._object(answer) if answer.is_success else None
 
     def _paged(self, path: str, query: Mapping[str, str]) -> Iterator[Json]:
-        """All rows of a search. A page may be shorter than asked for; the last one is empty."""
+        """All rows of a search. A page may be shorter than requested; the last one is empty."""
         start = 0
         for _ in range(_MOST_PAGES):
             window = {"startIndex": str(start), "pageSize": str(PAGE)}
@@ -273,7 +274,7 @@ class Admin:
 
     def _list(self, answer: httpx.Response) -> list[Json]:
         rows = self._body(answer)
-        if isinstance(rows, dict):  # some versions wrap what they found
+        if isinstance(rows, dict):  # some versions wrap the results
             rows = next((rows[key] for key in _WRAPPED if key in rows), None)
         if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
             raise Unavailable("expected a list from Ranger; is this the address of its admin?")
@@ -317,7 +318,7 @@ class Admin:
         params: Mapping[str, str] | None = None,
         allowed: tuple[int, ...] = (),
     ) -> httpx.Response:
-        """One answer, after a bounded number of tries."""
+        """One response, after a bounded number of tries."""
         pause, problem = _FIRST_PAUSE_SECONDS, ""
         for number in range(TRIES):
             if number:
@@ -342,7 +343,7 @@ class Admin:
     def _answer(
         self, method: str, path: str, *, json: Json | None, params: Mapping[str, str] | None
     ) -> httpx.Response:
-        """A whole answer. Raises `httpx.HTTPError` where there is none, or not in time."""
+        """A whole response. Raises `httpx.HTTPError` if there is none, or not in time."""
         end, read = time.monotonic() + ANSWER_SECONDS, bytearray()
         with self._client.stream(method, path, json=json, params=params) as answer:
             for chunk in answer.iter_bytes():
@@ -369,7 +370,7 @@ class Admin:
 
 
 def _message(answer: httpx.Response) -> str:
-    """What Ranger says of a refusal, in printable characters."""
+    """Ranger's message about a refusal, in printable characters."""
     try:
         body = msgspec.json.decode(answer.content)
     except msgspec.DecodeError:

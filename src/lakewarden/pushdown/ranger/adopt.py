@@ -1,7 +1,8 @@
-"""Policies of others in Ranger: what users of a realm hold by them, on what is stored.
+"""Policies of others in Ranger: what users of a realm hold through them, on stored entities.
 
-Read is what says plainly who may do what: a policy with denials, conditions or an end is left out,
-and so is whatever a denial of others may be about. A wildcard is what it fits of what is stored.
+Only policies that plainly state grants are read: a policy with denials, conditions or an end is
+left out, and so is everything that a denial of others may be about. A wildcard stands for the
+matching stored entities.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ from lakewarden.service.state import RealmState
 Json = dict[str, Any]
 
 EVERYONE: Final = f"group-{EVERYBODY}"
-"""The grantee that stands for all."""
+"""The grantee that stands for everyone."""
 
 _PLAIN: Final = frozenset(
     {"name", "type", "labels", "resources", "policyItems", "isAuditEnabled", ZONE_NAME}
 )
-"""What a policy may say beside to whom it gives what."""
+"""The fields that a policy may have besides its grants."""
 
 _PLAIN_ITEM: Final = frozenset({"accesses", "users", "groups", "roles", "delegateAdmin"})
 _DENIES: Final = frozenset({"denyPolicyItems", "isDenyAllElse"})
@@ -58,10 +59,10 @@ _EVERY: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What somebody holds by a policy of others on one thing that is stored.
+    """What a grantee holds through a policy of others on one stored entity.
 
-    `users` are those of the realm, `acts` what they may do by it, and `grant` what a policy of ours
-    would give for it.
+    `users` are users of the realm, `acts` what they may do by it, and `grant` what a policy of
+    ours would grant instead.
     """
 
     policy: str
@@ -75,11 +76,11 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Holdings by policies of others, what is left out of them, and what being seen means.
+    """Holdings through policies of others, what is left out of them, and the effect of visibility.
 
-    `seen` are acts that whoever holds anything on a thing may do, by its path; `acts` those that
-    some access stands for. `names` are the names of the policies of which nothing is left out, that
-    are about what is stored alone, and for nobody whom the realm does not know.
+    `seen` are the acts of a user who holds anything on a thing, by its path; `acts` those that
+    some access stands for. `names` are the names of the policies that were read completely, that
+    are only about stored entities, and only for users whom the realm knows.
     """
 
     holdings: Sequence[Holding]
@@ -89,7 +90,7 @@ class Others:
     names: frozenset[str]
 
     def grants(self, realm: RealmState, mapping: EngineMapping, now: float) -> list[ForeignGrant]:
-        """The holdings in acts of the engine, and to whom of their users the realm denies them."""
+        """The holdings as acts of the engine, with the users to whom the realm denies them."""
         found: dict[tuple[str, Grant], tuple[Entity, set[str]]] = {}
         for one in self.holdings:
             for act in one.acts:
@@ -109,7 +110,7 @@ class Others:
         return grants
 
     def held(self) -> list[ForeignGrant]:
-        """The holdings in accesses of Ranger."""
+        """The holdings as accesses of Ranger."""
         return [
             ForeignGrant(one.grantee, one.grant, tuple(sorted(one.users)), ())
             for one in self.holdings
@@ -118,7 +119,7 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class ServicePolicies:
-    """What there is in a service, and the realm and its `users` that it is read for."""
+    """The state of a service, and the realm and its `users` for which it is read."""
 
     realm: RealmState
     mapping: EngineMapping
@@ -130,7 +131,7 @@ class ServicePolicies:
 
 
 def others_of(policies: ServicePolicies) -> Others:
-    """What users hold by the `others` of what is found, in the zone that is told."""
+    """What users hold through the `others` found in the target's zone."""
     return _Reader(policies).others()
 
 
@@ -175,7 +176,7 @@ class _Reader:
         return Others(holdings, self._left, self._seen, frozenset(acts), frozenset(names))
 
     def _is_known(self, content: Json) -> bool:
-        """Whether it says nothing but what is stored gives to users of the realm."""
+        """Whether it contains only grants on stored entities to users of the realm."""
         level = self._level(content)
         if level is None:
             return False
@@ -192,7 +193,7 @@ class _Reader:
         return True
 
     def _with_strangers(self, roles: Iterable[str]) -> bool:
-        """Whether somebody may be in one of the roles who is no user of the realm."""
+        """Whether one of the roles may have a member who is no user of the realm."""
         todo, seen = [*roles], set[str]()
         while todo:
             name = todo.pop()
@@ -274,7 +275,7 @@ class _Reader:
         return self._realm.matrix.operation(self._mapping.operation(act)).rules
 
     def _level(self, content: Json) -> Level | None:
-        """The level of which a policy names things wholly; None for part of one, or for another."""
+        """The level whose things a policy names as a whole; None for a part or another level."""
         keys = {*content["resources"]}
         for whole in (True, False):
             for level in self._service.levels.values():
@@ -296,7 +297,7 @@ class _Reader:
                 yield name, known[name].opens[level.name]
 
     def _is_about(self, content: Json, place: Place) -> bool:
-        """Whether the policy gives the whole thing, in the zone that is told."""
+        """Whether the policy grants the whole thing, in the target's zone."""
         keys = [*content["resources"]]
         level = self._level(content)
         if level is None:
@@ -335,12 +336,12 @@ class _Reader:
 
 
 def _called(who: str) -> str:
-    """The grantee, as the role that stands for it in the realm is called."""
+    """The name of the grantee's role in the realm."""
     return EVERYONE if who == f"user {ANYBODY}" else who.replace(" ", "-", 1)
 
 
 def _values(content: Json) -> Mapping[str, Sequence[str]]:
-    """What a policy may be about, with whatever it does not name."""
+    """The resources that a policy may be about; an excluded level counts as everything."""
     excluded = {level for level, one in content["resources"].items() if one.get("isExcludes")}
     return {
         level: [ALL] if level in excluded else one["values"]
@@ -349,10 +350,10 @@ def _values(content: Json) -> Mapping[str, Sequence[str]]:
 
 
 def redundant(others: Others, given: Mapping[Grant, frozenset[str]]) -> frozenset[str]:
-    """The names of policies of others that nobody needs any more: ours give all that they do.
+    """The names of policies of others that are redundant: ours grant everything that they do.
 
-    `given` is what ours give, to whom. A policy for somebody whom the realm does not know is none
-    of them, nor one for all.
+    `given` has the users of each of our grants. A policy for a grantee unknown to the realm, or
+    for everyone, is never redundant.
     """
     needed = {
         one.policy

@@ -1,4 +1,4 @@
-"""What others changed in policies and roles of ours, and what policies of others give."""
+"""What others changed in our policies and roles, and what policies of others grant."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _Part = tuple[str, str, Grant | None]
 
 
 def differences(pushed: Held, found: Held, states: Mapping[str, list[str]]) -> Iterator[Difference]:
-    """What is not as it was pushed, but for what a push that is not finished may have done.
+    """The deviations from the last push, except for what an unfinished push may have done.
 
-    `states` are those of its journal. Who has which access by a policy is a member and a grant of
-    it; a field beside is a grant of its name.
+    `states` are the states in its journal. A grantee's access in a policy is a member and a grant;
+    any other field is a grant named after it.
     """
     now = found.digests()
     before_parts: set[_Part] = set()
@@ -44,7 +44,7 @@ def differences(pushed: Held, found: Held, states: Mapping[str, list[str]]) -> I
         if before.get(key) == after.get(key) or now.get(key, "") in states.get(key, ()):
             continue
         was, found_now = _parts(key, before.get(key)), _parts(key, after.get(key))
-        if was == found_now:  # more than who has which access, such as a condition of an item
+        if was == found_now:  # a difference beyond the access, such as a condition of an item
             was, found_now = _whole(key, before.get(key)), _whole(key, after.get(key))
         before_parts |= was
         now_parts |= found_now
@@ -83,7 +83,7 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
 def strange_tags(
     found: Held, wanted: Mapping[str, Json], names: Collection[str]
 ) -> Iterator[ForeignGrant]:
-    """Tags of these names that others put where none of ours lies: they bring masks there."""
+    """Tags of these names that others put where ours are not: they bring masks there."""
     own = {(one["tag"], resource_key(one["resource"])) for one in wanted.values()}
     for tag, resource in found.tags.strange:
         if tag in names and (tag, resource_key(resource)) not in own:
@@ -95,7 +95,7 @@ def _lying(tag: str, resource: Mapping[str, object]) -> Grant:
 
 
 def grantees(item: Json) -> Iterator[str]:
-    """To whom an item gives something, each with what it is before the name."""
+    """The grantees of an item, each with its kind before the name."""
     for kind in ("users", "groups", "roles"):
         for one in item.get(kind, ()):
             yield f"{kind[:-1]} {one}"
@@ -104,11 +104,11 @@ def grantees(item: Json) -> Iterator[str]:
 def foreign(
     found: Held, users: frozenset[str], allowed: Mapping[Grant, frozenset[str]], type: str
 ) -> Iterator[ForeignGrant]:
-    """What policies of others give, and to whom of the users the realm does not allow it.
+    """The grants of policies of others, and the users to whom the realm does not allow them.
 
-    Who is in a group of Ranger is not known here. With a wildcard, a user is allowed what is
-    allowed on each thing of that form that policies of ours name; by a tag, what is allowed on
-    all that has it. `type` is that of the service: policies about tags are for others, too.
+    The members of Ranger's groups are unknown here. With a wildcard, a user is allowed what is
+    allowed on each matching thing that our policies name; by a tag, what is allowed on all
+    resources with it. `type` is the service type: policies about tags are for other types, too.
     """
     roles = users_of({**found.other_roles, **found.roles})
     allowing = _Allowing(found, users, allowed)
@@ -129,7 +129,7 @@ def foreign(
 
 
 class _Allowing:
-    """To whom of the users the realm allows what a policy gives; each grant is asked about once."""
+    """The users to whom the realm allows the grants of a policy; each grant is evaluated once."""
 
     def __init__(
         self, found: Held, users: frozenset[str], allowed: Mapping[Grant, frozenset[str]]
@@ -141,13 +141,13 @@ class _Allowing:
         self._known: dict[Grant, frozenset[str]] = {}
 
     def on(self, grant: Grant) -> frozenset[str]:
-        """Who may do it on everything that the path means."""
+        """The users allowed on everything that the path matches."""
         if grant not in self._known:
             self._known[grant] = _may(grant, self._allowed, self._by_privilege)
         return self._known[grant]
 
     def by_tag(self, grant: Grant, access: str) -> frozenset[str]:
-        """Who has the access on all that has the tag."""
+        """The users with the access on all resources with the tag."""
         if grant not in self._known:
             places = _tagged_places(self._found, grant.path[0], access, self._by_privilege)
             self._known[grant] = self._users.intersection(*map(self.on, places))
@@ -157,9 +157,9 @@ class _Allowing:
 def _tagged_places(
     found: Held, tag: str, access: str, by_privilege: Mapping[str, list[Grant]]
 ) -> Iterator[Grant]:
-    """The access on all that has a tag, with all that lies in it; of a column, on its table.
+    """The access on all resources with a tag, and everything in them; for a column, on its table.
 
-    Of tags by a wildcard, or of all but some, on all that has one of them.
+    With a wildcard or exclusions, on all resources with any matching tag.
     """
     ours = ((one["tag"], one["resource"]) for one in found.tagged.values())
     width = max((len(one.path) for one in by_privilege.get(access, ())), default=0)
@@ -170,7 +170,7 @@ def _tagged_places(
 
 
 def reached(who: str, users: frozenset[str], roles: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The users to whom it is given then; of groups those of `public` alone are known."""
+    """The users who get the grant; of groups, only the members of `public` are known."""
     kind, _, name = who.partition(" ")
     if kind == "group":
         return users if name == EVERYBODY else frozenset()
@@ -184,7 +184,7 @@ def _may(
     allowed: Mapping[Grant, frozenset[str]],
     by_privilege: Mapping[str, list[Grant]],
 ) -> frozenset[str]:
-    """Who may do it on everything that the path means."""
+    """The users allowed on everything that the path matches."""
     covering = frozenset[str]().union(*(allowed.get(one, ()) for one in _covering(grant)))
     if not any(map(is_pattern, grant.path)):
         return covering
@@ -197,7 +197,7 @@ def _may(
 
 
 def _is_about(pattern: str, name: str) -> bool:
-    """Whether a part of a path of others means what a policy of ours names, or some of it."""
+    """Whether a part of a path of others matches what our policy names, or some of it."""
     if not pattern.startswith(ALL_BUT):
         return matches(pattern, name)
     excluded = pattern.removeprefix(ALL_BUT).split(",")
@@ -205,9 +205,9 @@ def _is_about(pattern: str, name: str) -> bool:
 
 
 def _covering(grant: Grant) -> Iterator[Grant]:
-    """The grant, and those on the folders of a path, which give the same on all below.
+    """The grant, and those on the folders of a path, which also apply to all paths below.
 
-    With a wildcard, only those on folders that it does not make vary.
+    With a wildcard, only those on folders before the wildcard.
     """
     yield grant
     if len(grant.path) != 1 or not grant.path[0].startswith("/"):

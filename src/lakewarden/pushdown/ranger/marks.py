@@ -1,7 +1,7 @@
-"""What tells objects of ours in a Ranger from those of others, and of other stores.
+"""The marks that distinguish our objects in a Ranger from those of others, and of other stores.
 
 Names of policies and roles, and guids of tags, are short; they have a tag of the store behind the
-target. Labels of policies, and the descriptions of roles of a style, have the id of the store.
+target. Labels of policies, and the descriptions of a style's roles, have the id of the store.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ROLE_DIGITS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The names and marks of a target of a store; without one, those from before they had it.
+    """The names and marks of a target of a store; without a store, those from before they had one.
 
-    `service` is the name of the service of Ranger that is told.
+    `service` is the name of the Ranger service.
 
-    What the store knows is ours as well, unless another store has marked it: `kept` are names of
-    policies and roles, and `guids` are those of tags, by the tag.
+    Objects that the store knows are ours as well, unless another store has marked them: `kept`
+    are names of policies and roles, and `guids` are those of tags, by the tag.
 
     >>> Marks("rg").is_policy("lakewarden rg 0123456789abcdef"), Marks("rg").label
     (True, 'lakewarden:rg')
@@ -45,21 +45,21 @@ class Marks:
 
     @property
     def label(self) -> str:
-        """The label of our policies, which the descriptions of our roles have, too."""
+        """The label of our policies, which is also in the descriptions of our roles."""
         return f"{self.old_label}:{self.store}".rstrip(":")
 
     @property
     def old_label(self) -> str:
-        """The label from before it had the store."""
+        """The label from before it had the store id."""
         return f"{LABEL}:{self.target}"
 
     def policy(self, signature: bytes) -> str:
-        """What a policy of ours on these resources is called."""
+        """The name of our policy on these resources."""
         digest = sha256(signature).hexdigest()[:_POLICY_DIGITS]
         return self._name(f"{LABEL} {self.target} ", digest, digest)
 
     def role(self, digest: str) -> str:
-        """What a role of ours of these members is called."""
+        """The name of our role with these members."""
         tag = tag_of(self.store)
         return self._name(f"lw_{self.target}_", digest, digest[: _ROLE_DIGITS - len(tag)])
 
@@ -83,11 +83,11 @@ class Marks:
         return name in self.kept or re.fullmatch(form, name) is not None
 
     def has(self, words: Collection[str], name: str) -> bool:
-        """Whether something has our mark; one from before it had the store has to be known."""
+        """Whether an object has our mark; one with a mark without a store must be known."""
         return self.label in words or (self.old_label in words and name in self.kept)
 
     def is_of_another(self, words: Iterable[str]) -> bool:
-        """Whether something has the mark of another store."""
+        """Whether an object has the mark of another store."""
         marks = [one for one in words if one.startswith(f"{self.old_label}:")]
         return bool(marks) and self.label not in marks
 
@@ -98,11 +98,11 @@ class Marks:
         return self.guids.get(tag) or self._guid([self.service, "tag", tag])
 
     def resource_guid(self, key: str) -> str:
-        """The guid of a resource that we make."""
+        """The guid of a resource that we create."""
         return self._guid([self.service, "resource", key])
 
     def is_resource(self, guid: str) -> bool:
-        """Whether a resource is one that we made."""
+        """Whether we created a resource."""
         return re.fullmatch(f"{self._guids}[0-9a-f]{{{_POLICY_DIGITS}}}", guid) is not None
 
     def _guid(self, of: list[str]) -> str:
@@ -114,12 +114,12 @@ class Marks:
 
 
 def marks_of(target: PushTarget, store: str, service: str) -> Marks:
-    """The marks of a target, with what its store knows to be its own in the service."""
+    """The marks of a target, including the objects that its store knows to be its own."""
     pushed, journal = target.pushed, target.journal
     old = Marks(target.name, service=service)
     begun = (key.partition(" ") for key in journal.get("states", {}))
     names = frozenset(name for kind, _, name in begun if kind in ("policy", "role"))
-    # A push that does not say which guids tags have is of the time before they had the store.
+    # A push that did not record the guids of tags is from before they had the store's tag.
     before = {tag: old.tag_guid(tag) for tag in old_tags(target)}
     return Marks(
         target.name,
@@ -131,12 +131,12 @@ def marks_of(target: PushTarget, store: str, service: str) -> Marks:
 
 
 def old_tags(target: PushTarget) -> frozenset[str]:
-    """The names of the tags of ours that pushes made, or may have made by the journal."""
+    """The names of our tags that pushes created, or may have created by the journal."""
     states = target.journal.get("states", {})
     begun = (key.split(" ")[1] for key in states if key.startswith(("tag ", "tagged ")))
     return frozenset({*(one["tag"] for one in target.pushed.get("tagged", {}).values()), *begun})
 
 
 def digest_of(content: object) -> str:
-    """The same for the same content."""
+    """A digest that is equal for equal content."""
     return sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:_POLICY_DIGITS]

@@ -1,25 +1,25 @@
-"""The requests from what a service of Ranger holds to what it should, opening never more.
+"""The requests from the current to the wanted state of a Ranger service, without opening more.
 
-Ranger has no transaction, so plugins may download what is there after any request. Each request
-replaces one object, and these are their order:
+Ranger has no transactions, so plugins may download the state after any request. Each request
+replaces one object, and this is their order:
 
 1. Roles are created, which no policy names yet.
-2. Access goes that is not wanted. Where filters or masks of a table change, only what both sides
-   give stays; where somebody changed a role, or a limit in a way of their own, the access by it is
-   off meanwhile. Without filters and masks, a role that changes keeps what both sides give it.
-3. Masks come, while those that bind now bind still. Where a filter of the table changes, too,
-   those that change show nothing until masks go.
-4. Roles that somebody changed become what their names say.
-5. Filters become those that are wanted: a reader has one condition, the old or the new one.
-6. Masks go that are not wanted.
-7. Access comes.
-8. Roles go that no policy of ours has any more.
+2. Unwanted access is removed. If filters or masks of a table change, only the access that both
+   sides grant stays; if somebody changed a role, or altered a limit beyond its items, the access
+   is disabled meanwhile. Without filters and masks, a changing role keeps what both sides grant.
+3. Masks are added, while the current ones still apply. If a filter of the table changes, too, the
+   changing masks show nothing until step 6.
+4. Roles that somebody changed are restored to what their names say.
+5. Filters are set to the wanted ones: a reader has one condition, the old or the new one.
+6. Unwanted masks are removed.
+7. Access is added.
+8. Roles that none of our policies uses any more are deleted.
 
-Tags are put on resources when masks have come, and taken off before masks go. They only bring
-masks that show nothing: no tag is put anywhere of which a policy of others says more.
+Tags are put on resources after masks are added, and removed before masks are. They only bring
+masks that show nothing: no tag is put anywhere if a policy of others refers to it.
 
-So a reader has at every moment a grant that the state before or the one after has, with masks of
-both and a filter of either.
+So at every moment a reader has a grant of the old or the new state, with masks of both and a
+filter of either.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MASKS: Final = ITEMS[MASK]
 
 
 class RangerAct(StrEnum):
-    """What a request does."""
+    """The action of a request."""
 
     DELETE_FOREIGN = "delete policy of others"
     NARROW_POLICY = "narrow policy"
@@ -63,7 +63,7 @@ _KINDS: Final[Mapping[RangerAct, str]] = {
     RangerAct.DELETE_TAG: "tag",
     RangerAct.DELETE_RESOURCE: "resource",
 }
-"""What acts are about, where that is not a policy."""
+"""The objects of acts that are not on a policy."""
 
 TAG_ACTS: Final = frozenset({
     RangerAct.TAG_RESOURCE, RangerAct.UNTAG_RESOURCE, RangerAct.DELETE_TAG,
@@ -74,9 +74,9 @@ ROLE_ACTS: Final = frozenset({RangerAct.CREATE_ROLE, RangerAct.UPDATE_ROLE, Rang
 
 @dataclass(frozen=True, slots=True)
 class RangerStep:
-    """One request: what an object says after it; None where it is deleted.
+    """One request: the content of an object after it; None if it is deleted.
 
-    A policy of others has its id for a name.
+    The name of a policy of others is its id.
     """
 
     act: RangerAct
@@ -85,17 +85,17 @@ class RangerStep:
 
     @property
     def key(self) -> str:
-        """The object, as `Held.objects` has it."""
+        """The key of the object in `Held.objects`."""
         return f"{_KINDS.get(self.act, 'policy')} {self.name}"
 
 
 def steps(held: Held, wanted: Held) -> Sequence[RangerStep]:
-    """The requests, in their order."""
+    """The requests in their order."""
     return [*_Order(held, wanted).steps()]
 
 
 class _Order:
-    """Works out the requests of one push."""
+    """Computes the requests of one push."""
 
     def __init__(self, held: Held, wanted: Held) -> None:
         self._held, self._wanted = held, wanted
@@ -118,7 +118,7 @@ class _Order:
 
     @cached_property
     def _dirty(self) -> frozenset[str]:
-        """The roles that somebody changed, and those that they are in."""
+        """The roles that somebody changed, and the roles that contain them."""
         before, after = self._held.roles, self._wanted.roles
         dirty = {name for name in before.keys() & after.keys() if before[name] != after[name]}
         inside = {name: _inner(role) for name, role in (*before.items(), *after.items())}
@@ -139,7 +139,7 @@ class _Order:
 
     @cached_property
     def _changing(self) -> Sequence[Json]:
-        """The filters and masks that change, as they are before and after."""
+        """The filters and masks that change, before and after."""
         before, after = self._held.policies, self._wanted.policies
         names = [
             name
@@ -151,7 +151,7 @@ class _Order:
 
     @cached_property
     def _unsure(self) -> Sequence[Json]:
-        """The filters and masks that somebody changed in more than their items, or by a role."""
+        """The filters and masks that somebody changed beyond their items, or through a role."""
         before, after = self._held.policies, self._wanted.policies
         found = []
         for name in {**before, **after}:
@@ -179,7 +179,7 @@ class _Order:
         yield from narrowed
 
     def _less(self, before: Json, after: Json) -> Json | None:
-        """What a policy says until access comes; None where it can wait until then."""
+        """The policy until access is added; None if it can wait until then."""
         if not before.get("isEnabled", True):
             return None
         is_dirty = bool(self._dirty & (_roles(before) | _roles(after)))
@@ -202,10 +202,10 @@ class _Order:
         return None
 
     def _more_masks(self) -> Iterator[RangerStep]:
-        """Masks with the items of both sides: whoever is in one has the mask.
+        """Masks with the items of both sides: a user in either of them has the mask.
 
-        Where a filter changes, too, what changes shows nothing meanwhile: there would be the rows
-        of one side with the values of the other.
+        If a filter changes, too, the changing masks show nothing meanwhile: otherwise the rows of
+        one side would appear with the values of the other.
         """
         held, wanted = self._held.policies, self._of(MASK, self._wanted.policies)
         for name in sorted({**self._of(MASK, held), **wanted}):
@@ -218,7 +218,7 @@ class _Order:
             yield RangerStep(act, name, both)
 
     def _between_masks(self, before: Json | None, after: Json | None) -> Json | None:
-        """What a mask says until masks go; None where it waits for that."""
+        """The mask until masks are removed; None if it waits until then."""
         side = before if after is None else after
         if side is None or before == after:
             return None
@@ -235,7 +235,7 @@ class _Order:
         return _hiding(both, [one for one in kept if one in after[_MASKS]]) if hides else both
 
     def _replaced(self, type: int) -> Iterator[RangerStep]:
-        """The policies of a type as they are wanted."""
+        """Replaces the policies of a type by the wanted ones."""
         held, wanted = self._held.policies, self._of(type, self._wanted.policies)
         for name in sorted(self._of(type, held)) if type != ACCESS else ():
             if name not in wanted:
@@ -248,7 +248,7 @@ class _Order:
                 yield RangerStep(RangerAct.UPDATE_POLICY, name, after)
 
     def _of(self, type: int, policies: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Those of a type. What somebody made of another one is of that which its name is for."""
+        """The policies of a type; one whose type was altered counts as the type that is wanted."""
         return {
             name: one
             for name, one in policies.items()
@@ -267,7 +267,7 @@ class _Order:
             yield RangerStep(RangerAct.UNTAG_RESOURCE, name)
 
     def _old_tags(self) -> Iterator[RangerStep]:
-        """Resources and tags of ours that are used no more; a push that broke off left some."""
+        """Our resources and tags that are unused; an interrupted push may have left some."""
         found, tagged = self._held.tags, self._wanted.tagged
         for key in sorted(found.own - {name.partition(" ")[2] for name in tagged}):
             yield RangerStep(RangerAct.DELETE_RESOURCE, key)
@@ -299,7 +299,7 @@ def _inner(role: Json) -> frozenset[str]:
 
 
 def _hiding(content: Json, kept: Collection[Json]) -> Json:
-    """A mask that shows nothing to whom its items are for, but for those that are kept."""
+    """A mask that shows nothing to the users of its items, except for the kept items."""
     items = [*kept]
     for one in content.get(_MASKS, ()):
         hidden = {**one, "mask": {"dataMaskType": MASKS[0]}}
@@ -314,7 +314,7 @@ def _roles(content: Json) -> frozenset[str]:
 
 
 def _rest(content: Json) -> Json:
-    """What a policy says beside its items and its labels, which nothing is judged by."""
+    """The parts of a policy other than its items, and its labels, which have no effect."""
     items = ITEMS[content["type"]]
     return {key: value for key, value in _unlabelled(content).items() if key != items}
 
@@ -328,7 +328,7 @@ _PLAIN: Final = frozenset({"accesses", "users", "groups", "roles"})
 
 
 def _pairs(content: Json) -> frozenset[_Pair]:
-    """To whom the items give which access. An item with more than that has none."""
+    """The grantees of the items and their accesses. Items with other fields are skipped."""
     return frozenset(
         (kind, who, access)
         for item in content.get(ITEMS[ACCESS], ())
@@ -340,7 +340,7 @@ def _pairs(content: Json) -> frozenset[_Pair]:
 
 
 def _is_plain(content: Json) -> bool:
-    """Whether its items say nothing but to whom they give which access."""
+    """Whether its items contain only grantees and accesses."""
     return not any({*item} - _PLAIN for item in content.get(ITEMS[ACCESS], ()))
 
 
@@ -353,13 +353,13 @@ def _of_pairs(after: Json, pairs: Collection[_Pair]) -> Json:
     for kind, who, access in sorted(pairs):
         by_who.setdefault((kind, who), []).append(access)
     items = [{"accesses": each, kind: [who]} for (kind, who), each in by_who.items()]
-    if not items:  # Ranger takes no policy without items
+    if not items:  # Ranger accepts no policy without items
         return {**after, "isEnabled": False}
     return {**after, ITEMS[ACCESS]: items}
 
 
 def _inner_first(roles: Mapping[str, Json], names: Iterable[str]) -> list[str]:
-    """The names so that a role comes after those that are in it."""
+    """The names, sorted so that a role comes after the roles in it."""
     wanted, done = [*names], dict[str, None]()
 
     def add(name: str, above: frozenset[str]) -> None:

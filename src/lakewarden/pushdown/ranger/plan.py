@@ -1,4 +1,4 @@
-"""A push to Ranger: the requests, their journal, and what they mean for people."""
+"""A push to Ranger: the requests, their journal, and their effect on users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lakewarden.service.residue import Residues
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """A policy of others that is deleted: its id there, its name, and what it gives."""
+    """A policy of others that is deleted: its id in Ranger, its name, and its grants."""
 
     id: int
     name: str
@@ -31,17 +31,17 @@ class Adopted:
 
 
 GONE = ""
-"""Stands in a journal for an object that is not there."""
+"""Stands in a journal for an object that does not exist."""
 
 
 @dataclass(frozen=True)
 class RangerPlan:
-    """What a service of Ranger holds of ours, what it should hold, and the requests between.
+    """Our current state in a Ranger service, the wanted state, and the requests between.
 
-    `digest` is the same only for the same requests from the same holdings. `given` are the guids
-    that Ranger gave policies while they were pushed, by name. `allowed` is what the realm allows,
-    in whatever security zone it lies. `adopted` are policies of others that are deleted, since ours
-    take their place. `type` is that of the service. `statements` are the requests as they are sent.
+    `digest` is the same only for the same requests from the same state. `given` are the guids
+    that Ranger assigned to policies during the push, by name. `allowed` is what the realm allows
+    in any security zone. `adopted` are policies of others that are deleted, because ours replace
+    them. `type` is the service type. `statements` are the requests as they are sent.
     """
 
     target: PushTarget
@@ -69,18 +69,18 @@ class RangerPlan:
 
     @property
     def access(self) -> Sequence[AccessChange]:
-        """What it means for people."""
+        """The effect on users."""
         return holder_changes(holders(self.held), holders(self.wanted))
 
     @cached_property
     def digest(self) -> str:
-        """Tells this plan from every other one."""
+        """The digest that identifies this plan."""
         own = [self.target.realm, self.target.name, self.held.digests(), self.wanted.digests()]
         parts = [*own, self.adopted, [one.table() for one in self.statements]]
         return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
     def begun(self) -> PushTarget | None:
-        """The target while it is pushed: the journal has what each object may say until the end."""
+        """The target during the push: the journal lists the possible states of each object."""
         states: dict[str, list[str]] = {
             key: list(each) for key, each in self.target.journal.get("states", {}).items()
         }
@@ -100,7 +100,7 @@ class RangerPlan:
         return replace(self.target, journal=journal)
 
     def continues(self, digest: str) -> bool:
-        """Whether it is what is left of the plan of that digest, whose push was begun."""
+        """Whether it is the rest of the plan with that digest, whose push was begun."""
         journal = self.target.journal
         if not journal or journal.get("digest") != digest:
             return False
@@ -145,7 +145,7 @@ class RangerPlan:
 
 
 def counted(of: Sequence[RangerStep]) -> Mapping[str, int]:
-    """How many requests of each kind there are."""
+    """The number of requests of each kind."""
     counts: dict[str, int] = {}
     for step in of:
         counts[step.act.value] = counts.get(step.act.value, 0) + 1

@@ -61,7 +61,7 @@ from lakewarden.service.state import RealmState
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """What there is in Ranger: the service, its security zones, and policies and roles."""
+    """The current state of Ranger: the service, its security zones, and policies and roles."""
 
     service: RangerService
     zones: Zones
@@ -70,9 +70,9 @@ class _Looked:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A realm and what there is in Ranger, at one moment.
+    """A realm and the state of Ranger, at one time.
 
-    `strange` are policies of others, without those that other targets of the realm were told.
+    `strange` are policies of others, without those that other targets of the realm pushed.
     """
 
     target: PushTarget
@@ -84,7 +84,7 @@ class _Work:
     now: float
 
     def wish(self, without: Collection[int] = (), realm: RealmState | None = None) -> Wish:
-        """What there should be, as if others did not have these policies."""
+        """The wanted state, as if the policies of others with these ids did not exist."""
         found = self.looked.found
         if without:
             kept = tuple(one for one in found.others if int(one["id"]) not in without)
@@ -101,9 +101,9 @@ class _Work:
         return others_of(ServicePolicies(realm, mapping, service, naming, found, users, zones))
 
     def adopting(self) -> tuple[Wish, tuple[Adopted, ...]]:
-        """What there should be, and the policies of others whose place it takes.
+        """The wanted state, and the policies of others that it replaces.
 
-        A policy that stays may keep ours out, and with it others that would go.
+        A policy that stays may keep ours out, so others that ours would replace must stay, too.
         """
         others, wish = self._others(), self.wish()
         chosen = redundant(others, _lasting(wish.allowed))
@@ -124,7 +124,7 @@ class _Work:
                 yield Adopted(int(one["id"]), name, tuple(grants))
 
     def adoption(self) -> Adoption:
-        """The policies of others as statements, and what these would give beyond."""
+        """The policies of others as statements, and what users would gain from these."""
         realm, others = self.realm, self._others()
         mapping = mapping_of(realm, self.looked.service)
         scope = Scope(self.target.metalake, self.target.catalog)
@@ -138,7 +138,7 @@ class _Work:
 
 
 def _lasting(of: Held) -> Mapping[Grant, frozenset[str]]:
-    """Who has what by policies of ours that do not end."""
+    """The holders of each grant by our policies that do not expire."""
     kept = {name: one for name, one in of.policies.items() if "validitySchedules" not in one}
     return holders(replace(of, policies=kept))
 
@@ -146,7 +146,7 @@ def _lasting(of: Held) -> Mapping[Grant, frozenset[str]]:
 class RangerSession:
     """One service of a Ranger admin.
 
-    Nothing there locks others out: what they change meanwhile is found at the end of a push. The
+    Ranger has no lock against changes by others: these are detected at the end of a push. The
     `lock` is one of our store.
     """
 
@@ -164,7 +164,7 @@ class RangerSession:
         self._beside: frozenset[str] = frozenset()
 
     def lock(self) -> None:
-        """Keeps other pushes out until the end; raises `Busy` beside one."""
+        """Locks out other pushes until the end; raises `Busy` during another push."""
         if self._lock is not None:
             self._lock.take()
 
@@ -174,22 +174,22 @@ class RangerSession:
             self._lock.require_free()
 
     def look(self) -> None:
-        """Nothing: Ranger has no moments, and what is read of it is read once."""
+        """Nothing: Ranger has no snapshots, and each object is read once."""
 
     def know(self, target: PushTarget) -> None:
-        """Takes the target as it is stored, with what was pushed to it."""
+        """Sets the target as it is stored, with the objects that were pushed to it."""
         self._target = target
         self._marks = marks_of(target, self._store, self._admin.service)
 
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
-        """What a push would do now, for the realm as it is when Ranger has answered."""
+        """The plan of a push for the realm's state after Ranger has responded."""
         self._now = now
         return self._said(self._planned(realm.realm.name, now)[0])
 
     def _planned(
         self, realm_name: str, now: float, *, adopts: bool = False
     ) -> tuple[RangerPlan, RealmState]:
-        """The plan, and the realm it is of: it may change while Ranger is read, which is slow."""
+        """The plan, and its realm, which may change while Ranger is read, because that is slow."""
         looked = self._looked()
         with self._reading(realm_name) as (realm, reading):
             work = self._work(realm, reading, looked, now)
@@ -202,13 +202,13 @@ class RangerSession:
         return made, realm
 
     def _looked(self) -> _Looked:
-        """What there is in Ranger."""
+        """The current state of Ranger."""
         service = self._service()
         zones = self._zones(service)
         return _Looked(service, zones, self._held(zones=zones.names))
 
     def _work(self, realm: RealmState, reading: Reading, looked: _Looked, now: float) -> _Work:
-        # Its catalog may have got another name while Ranger was read: by the old one is nothing.
+        # The catalog may have been renamed while Ranger was read: the old name denotes nothing.
         now_stored = current(reading, self._target)
         self._target = replace(
             self._target, metalake=now_stored.metalake, catalog=now_stored.catalog
@@ -224,7 +224,7 @@ class RangerSession:
         return _Work(self._target, realm, stored, looked, strange, style, now)
 
     def _zones(self, service: RangerService) -> Zones:
-        """The security zones of the service; raises `BadInput` without the one that is told."""
+        """The security zones of the service; raises `BadInput` if the target's zone is missing."""
         admin, rows = self._admin, self._admin.zones()
         known = None if rows is None else zones_of(rows, admin.service, folds=service.folds)
         zones = Zones(admin.zone, known)
@@ -232,14 +232,14 @@ class RangerSession:
         return zones
 
     def _told(self, others: Iterable[Json]) -> Iterator[Json]:
-        """The policies that other targets of the realm were told: they are for those to look at."""
+        """The policies that other targets of the realm pushed; these targets check them."""
         return filter(self._is_told, others)
 
     def _is_told(self, policy: Json) -> bool:
         return str(policy.get("guid", "")) in self._beside
 
     def adopting(self, made: RangerPlan) -> RangerPlan:
-        """The plan for the realm as it is now, and deleting policies whose place it takes."""
+        """The plan for the realm's current state, plus the deletion of replaced policies."""
         return self._said(self._planned(self._target.realm, self._now, adopts=True)[0])
 
     def adoption(self, realm: RealmState, now: float) -> Adoption:
@@ -250,14 +250,14 @@ class RangerSession:
             return work.adoption()
 
     def reset_plan(self) -> RangerPlan:
-        """What takes everything back that is ours."""
+        """The plan that removes everything that is ours."""
         return self._said(RangerPlan(self._target, self._held(), Held(), Residues(), 0))
 
     def apply(self, agreed: RangerPlan) -> int:
-        """Sends the requests of the plan; how many.
+        """Sends the requests of the plan, and returns their number.
 
-        Raises `Conflict` where Ranger refuses one, or did not come to what was planned. What was
-        done until then stays, and the next push goes on from there.
+        Raises `Conflict` if Ranger refuses one, or did not reach the planned state. The requests
+        until then stay in effect, and the next push continues from there.
         """
         writer = self._writer(self._admin, agreed.held)
         for step in agreed.steps:
@@ -270,7 +270,7 @@ class RangerSession:
         return len(agreed.steps)
 
     def _said(self, made: RangerPlan) -> RangerPlan:
-        """The plan with its requests: those that `apply` sends, written down by the same code."""
+        """The plan with its requests: those that `apply` sends, recorded by the same code."""
         rehearsal, script = Rehearsal(self._admin.service), []
         writer = self._writer(rehearsal, made.held)
         for step in made.steps:
@@ -290,7 +290,7 @@ class RangerSession:
         return " ".join(filter(None, (label, text, self._marks.label)))
 
     def drift(self, realm: RealmState, now: float) -> Drift:
-        """Three ways: what was pushed last, what is found, and what is wanted now."""
+        """Compares three states: pushed last, found in Ranger, and wanted now."""
         current, newest = self._planned(realm.realm.name, now)
         pushed, found = from_data(self._target.pushed), current.held
         journal = self._target.journal
@@ -322,15 +322,15 @@ class RangerSession:
         )
 
     def warnings(self) -> list[str]:
-        """Nothing: whoever changes policies of a service administers it."""
+        """None: an account that changes policies of a service is an administrator of it."""
         return []
 
     def acts_as(self, _account: ServerAccount) -> bool:
-        """Never: an account of Ranger is one of no database."""
+        """Always false: an account of Ranger is not one of a database."""
         return False
 
     def missing_rights(self, _realm: RealmState) -> list[str]:
-        """What the account lacks, or what is wrong with the service."""
+        """The rights that the account lacks, or the problem with the service."""
         try:
             self._zones(self._service())
             for _ in self._admin.policies():
@@ -350,7 +350,7 @@ class RangerSession:
         return service
 
     def arrived(self) -> list[str]:
-        """What plugins of the service hold, as Ranger has heard of them."""
+        """The versions that plugins of the service hold, as far as Ranger knows."""
         plugins = self._admin.plugins()
         if plugins is None:
             return ["which plugin holds which version only an administrator of Ranger may see"]
@@ -374,7 +374,7 @@ class RangerSession:
         return replace(found, tagged=tagged, tags=tags)
 
     def _require_no_tags(self) -> None:
-        """Raises `BadInput` where tags were told that the address does not name any more."""
+        """Raises `BadInput` if policies about tags were pushed and the address has no `tags`."""
         pushed = from_data(self._target.pushed)
         if old_tags(self._target) or any(map(is_about_tags, pushed.policies.values())):
             message = "the target has told policies about tags; add it again with `?tags=SERVICE`"
@@ -393,9 +393,9 @@ def _arrived(host: object, kind: object, info: dict[str, object]) -> str:
 def session(
     target: PushTarget, url: str, store: str, reading: Reads, lock: StoreLock
 ) -> Iterator[RangerSession]:
-    """A session with a service of Ranger for the store of an id.
+    """A session with a Ranger service for the store with this id.
 
-    Types of columns and places of files are stored.
+    Column types and file locations are read from the store.
     """
     admin = Admin(read_address(url), before=lock.keep)
     try:

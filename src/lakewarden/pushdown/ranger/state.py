@@ -1,9 +1,9 @@
-"""What a service of Ranger holds of ours: policies and roles, without what Ranger fills in.
+"""Our policies and roles in a Ranger service, without the fields that Ranger fills in.
 
-Ours are policies whose names have our form for the target, or whose guid is one that a push was
-given, and roles whose names have our form (`marks`). Those of a style have names of their own: they
-are ours by the label or, as roles have none, by the mark in their description. Tags on resources
-are ours by their guid (`tags`).
+Policies are ours if their names have our form for the target, or if a push recorded their guid.
+Roles are ours if their names have our form (`marks`). Objects of a style have names of their own:
+they are ours by the label or, because roles have no labels, by the mark in their description. Tags
+on resources are ours by their guid (`tags`).
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ ITEMS: Final[Mapping[int, str]] = {
     MASK: "dataMaskPolicyItems",
     FILTER: "rowFilterPolicyItems",
 }
-"""The items that our policies have, by type."""
+"""The item lists that our policies use, by type."""
 
 _OTHER_ITEMS: Final = ("allowExceptions", "denyPolicyItems", "denyExceptions")
 _OUTERMOST_FIRST: Final = ("catalog", "database", "schema", "table", "column")
-"""The levels of Ranger's that lie in one another."""
+"""The nested levels of Ranger's resources."""
 
 ZONE_NAME: Final = "zoneName"
-"""Where a policy says the security zone that it is in."""
+"""The field of a policy for its security zone."""
 
 ALL: Final = "*"
 ALL_BUT: Final = "* but "
-"""Before the names, parted by commas, that a level of a policy excludes."""
+"""Precedes the comma-separated names that a level of a policy excludes."""
 
 EVERYBODY: Final = "public"
 ANYBODY: Final = "{USER}"
-"""The group, and the name of a user, that stand for all."""
+"""The group, and the name of a user, that stand for all users."""
 
 DELEGATED: Final = "delegateAdmin"
-"""The privilege of whoever may change policies on what an item is about."""
+"""The privilege to change policies on the resources of an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagsFound:
-    """What Ranger holds of tags, beside which of ours lie where.
+    """Ranger's data about tags, apart from where our own tags are.
 
-    `guids` are those of resources by their keys, `own` the keys of those that we made and others
-    put no tags on. `types` has the tags that there are, each with its guid where we made it, else
-    "". `old` are names of tags of ours that there may be. `strange` are the tags of others with
-    the resources that they lie on.
+    `guids` are those of resources by their keys, `own` the keys of those that we created and on
+    which others put no tags. `types` has the existing tags, each with its guid if we created it,
+    otherwise "". `old` are names of our tags that may exist. `strange` are the tags of others with
+    the resources that they are on.
     """
 
     guids: Mapping[str, str] = field(default_factory=dict)
@@ -69,11 +69,11 @@ class TagsFound:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Policies and roles by names, as `policy_content` and `role_content` have them.
+    """Policies and roles by name, in the form of `policy_content` and `role_content`.
 
-    `ids` and `guids` are those that Ranger gave them, `others` all policies of the service that
-    are not ours, `other_roles` all roles that are not. `tagged` are tags of ours on resources, by
-    the tag and the key of the resource, and `tag_guids` the guids of these tags.
+    `ids` and `guids` were assigned by Ranger, `others` are all policies of the service that are
+    not ours, `other_roles` all such roles. `tagged` are our tags on resources, by the tag and the
+    key of the resource, and `tag_guids` the guids of these tags.
     """
 
     policies: Mapping[str, Json] = field(default_factory=dict)
@@ -88,16 +88,16 @@ class Held:
     tags: TagsFound = field(default_factory=TagsFound)
 
     def same(self, other: Held) -> bool:
-        """Whether ours are the same."""
+        """Whether our objects are the same."""
         is_same = self.policies == other.policies and self.roles == other.roles
         return is_same and self.tagged == other.tagged
 
     def digests(self) -> Mapping[str, str]:
-        """Each object by its kind and name, as a digest of what it says."""
+        """The digest of each object's content, by its kind and name."""
         return {key: digest_of(one) for key, one in self.objects()}
 
     def objects(self) -> Iterator[tuple[str, Json]]:
-        """All of ours, by kind and name."""
+        """All our objects, by kind and name."""
         for name, policy in self.policies.items():
             yield f"policy {name}", policy
         for name, role in self.roles.items():
@@ -106,7 +106,7 @@ class Held:
             yield f"tagged {name}", tagged
 
     def data(self) -> dict[str, Any]:
-        """Ours as JSON values."""
+        """Our objects as JSON values."""
         return {
             "policies": dict(sorted(self.policies.items())),
             "roles": dict(sorted(self.roles.items())),
@@ -123,7 +123,7 @@ class Held:
 
 
 def from_data(data: Mapping[str, Any]) -> Held:
-    """What `Held.data` wrote."""
+    """Reads the result of `Held.data`."""
     return Held(
         data.get("policies", {}),
         data.get("roles", {}),
@@ -142,13 +142,13 @@ def held(
     styled: bool = False,
     zone: str = "",
 ) -> Held:
-    """What there is, from all policies of the service and all roles of Ranger.
+    """The current state, from all policies of the service and all roles of Ranger.
 
-    `guids` are those that a push was given, by names of policies: one that somebody renamed is
-    ours all the same. Names of a `styled` target have no form of ours, so its marks count. What
-    another store marked is not ours, whatever its name.
-    Names are those of one security zone: another may have the same, so that only in that of the
-    target names and marks count.
+    `guids` were recorded by a push, by names of policies: a renamed policy is still ours. Names
+    of a `styled` target do not have our form, so its marks count. An object that another store
+    marked is not ours, whatever its name.
+    Another security zone may have policies with the same names, so names and marks only count in
+    the target's zone.
     """
     pushed = {guid: name for name, guid in guids.items()}
     ours: dict[str, Json] = {}
@@ -182,7 +182,7 @@ def held(
 
 
 def policy_content(policy: Json) -> Json:
-    """What a policy says: what is as Ranger has it by default is left out."""
+    """The content of a policy; fields with Ranger's default values are left out."""
     content: Json = {
         "name": str(policy.get("name", "")),
         "type": int(policy.get("policyType") or ACCESS),
@@ -247,7 +247,7 @@ def _item(item: Json) -> Json:
 
 
 def policy_sent(service: str, content: Json, description: str) -> Json:
-    """The policy that says it, as Ranger takes it. It is never one that anything was refused in."""
+    """The policy with this content, in the form that Ranger accepts; it contains no denials."""
     policy: Json = {
         "service": service,
         "name": content["name"],
@@ -286,7 +286,7 @@ def _item_sent(content: Json) -> Json:
 
 
 def role_content(role: Json) -> Json:
-    """What a role says: its members, each with whether it may change the role."""
+    """The content of a role: its members, each with whether it may change the role."""
     return {
         kind: sorted([str(one.get("name")), bool(one.get("isAdmin"))] for one in role[kind])
         for kind in ("users", "groups", "roles")
@@ -295,7 +295,7 @@ def role_content(role: Json) -> Json:
 
 
 def role_sent(name: str, content: Json, description: str) -> Json:
-    """The role that says it, as Ranger takes it."""
+    """The role with this content, in the form that Ranger accepts."""
     return {
         "name": name,
         "description": description,
@@ -307,7 +307,7 @@ def role_sent(name: str, content: Json, description: str) -> Json:
 
 
 def signature(content: Json) -> bytes:
-    """What no two policies of a service may have in common: Ranger refuses the second one."""
+    """The fields that must be unique in a service: Ranger refuses a second policy with them."""
     keys = ("type", "resources", "validitySchedules", "policyPriority", ZONE_NAME, "conditions")
     return msgspec.json.encode(
         {key: content[key] for key in keys if key in content}, order="sorted"
@@ -315,12 +315,12 @@ def signature(content: Json) -> bytes:
 
 
 def is_about_tags(content: Json) -> bool:
-    """Whether a policy is one of a service of tags: there it names nothing else."""
+    """Whether a policy is one of a service of tags: there, a tag is its only resource."""
     return TAG in content["resources"]
 
 
 def overlaps(one: Json, other: Json) -> bool:
-    """Whether two policies of ours may be about the same thing: on each level that both name."""
+    """Whether two of our policies may be about the same thing: on each level that both name."""
     mine, theirs = one["resources"], other["resources"]
     for level in mine.keys() & theirs.keys():
         values, others = {*mine[level]["values"]}, {*theirs[level]["values"]}
@@ -333,7 +333,7 @@ def overlaps(one: Json, other: Json) -> bool:
 
 
 def users_of(roles: Mapping[str, Json]) -> Mapping[str, frozenset[str]]:
-    """The users of each role, also by roles in it."""
+    """The users of each role, including those through roles in it."""
     found: dict[str, frozenset[str]] = {}
 
     def reached(name: str, above: frozenset[str]) -> frozenset[str]:
@@ -351,9 +351,9 @@ def users_of(roles: Mapping[str, Json]) -> Mapping[str, frozenset[str]]:
 
 
 def grants_of(content: Json) -> Iterator[tuple[Json, Grant]]:
-    """What each item of a policy gives, on each of its resources; nothing of one that is off.
+    """The grants of each item of a policy, on each of its resources; none if it is disabled.
 
-    Names that it excludes are one part of the path, after `ALL_BUT`.
+    Excluded names form one part of the path, after `ALL_BUT`.
     """
     if not content.get("isEnabled", True):
         return
@@ -382,12 +382,12 @@ def _paths(resources: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
 
 
 def depth(level: str) -> tuple[int, str]:
-    """What levels of Ranger are sorted by in paths of grants."""
+    """The sort key of Ranger's levels in paths of grants."""
     return _OUTERMOST_FIRST.index(level) if level in _OUTERMOST_FIRST else 0, level
 
 
 def holders(of: Held) -> Mapping[Grant, frozenset[str]]:
-    """Who has what by policies of ours. `public` and `{USER}` stand for themselves."""
+    """The holders of each grant of our policies. `public` and `{USER}` stand for themselves."""
     users = users_of({**of.other_roles, **of.roles})
     found: dict[Grant, list[frozenset[str]]] = {}
     together: dict[tuple[str, ...], frozenset[str]] = {}

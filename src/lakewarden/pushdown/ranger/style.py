@@ -15,7 +15,7 @@ from lakewarden.service.state import RealmState
 
 
 class RangerForm(NamedTuple):
-    """Policies and roles as Ranger's REST has them, without ids, and what they leave out."""
+    """Policies and roles in the form of Ranger's REST API, without ids, and what they leave out."""
 
     policies: Sequence[dict[str, Any]]
     roles: Sequence[dict[str, Any]]
@@ -26,23 +26,23 @@ Form = Callable[
     [RealmState, EngineMapping, RangerService, Naming, float, Residues, Collection[str]],
     RangerForm,
 ]
-"""What is wanted at a moment, with no role of the names that others have roles of.
+"""Computes the wanted state at a time, without roles whose names are taken by others.
 
-The residues are what is known before to be left out; the form adds to them.
+The residues are those that are known before; the form adds to them.
 
-Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
+Raises `StaleSnapshot` for a time outside the interval of the realm's snapshot.
 """
 
 
 class RangerStyle(NamedTuple):
-    """The forms by types of services, and the `label` of what the plug-in takes for its own."""
+    """The forms by service type, and the `label` by which the plug-in recognizes its objects."""
 
     label: str
     forms: dict[str, Form]
 
 
 def style_of(realm: RealmState, target: PushTarget) -> RangerStyle | None:
-    """The style of a target; None without one. Raises `BadInput` for one that there is not."""
+    """The style of a target; None without one. Raises `BadInput` if it does not exist."""
     if not target.style:
         return None
     model = realm.realm.model

@@ -1,10 +1,10 @@
-"""Tags on resources of a service of Ranger: ours beside those of others, such as a tagsync.
+"""Tags on resources of a Ranger service: ours beside those of others, such as a tagsync.
 
-Ranger has tags as objects that may lie on many resources. Ours is one object for each tag and
-target of a store, whose guid follows from these (`marks`), so where it lies is ours and nothing
-else is. Resources that we make have guids of ours, too; those of others are used as they are. What
-imports tags replaces all of them on a resource, which may be ours, so no mask depends on them: they
-bring masks to what comes later, and resources keep theirs.
+In Ranger, a tag is an object that may be on many resources. Ours is one object for each tag and
+target of a store, with a guid derived from these (`marks`), so only the places of this object are
+ours. Resources that we create have guids of ours, too; those of others are reused. An import of
+tags replaces all tags on a resource, including ours, so no mask depends on them: they bring masks
+to later resources, and existing resources keep theirs.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from lakewarden.service.ranger.definition import MASKS
 from lakewarden.service.ranger.tag_masks import TAG, Tagged
 
 _OF_ALL: Final = 1
-"""The owner of a tag that may lie on several resources; 0 is for one that goes with its own."""
+"""The owner value of a tag that may be on several resources; 0 is for a tag of one resource."""
 
 _FLAGS: Final = ("isExcludes", "isRecursive")
 
 
 def require_masks(service: RangerService, definition: Mapping[str, Any]) -> None:
-    """Raises `BadInput` where masks of the service cannot be about tags in this Ranger."""
+    """Raises `BadInput` if masks of the service cannot be about tags in this Ranger."""
     reading = service.reading
     if reading is None:
         message = f"a service of type `{service.type}` has no masks, so it takes no `?tags=`"
@@ -56,14 +56,14 @@ def require_masks(service: RangerService, definition: Mapping[str, Any]) -> None
 
 
 def name_about_tags(service: RangerService, name: str) -> str:
-    """What policies about tags call an access or a mask of a service."""
+    """The name of an access or a mask of a service in policies about tags."""
     return f"{service.type}:{name}"
 
 
 def tag_policy(marks: Marks, service: RangerService, policy: Json) -> Json:
-    """A policy about a tag as its service has it.
+    """A policy about a tag in the form of its service.
 
-    It is about a tag that is nowhere, too: so no two targets have one on the same resources.
+    It also names a tag that is never used, so no two targets have one on the same resources.
     """
     items = [
         {
@@ -87,12 +87,12 @@ def tag_policy(marks: Marks, service: RangerService, policy: Json) -> Json:
 
 
 def resource_key(resource: Mapping[str, object]) -> str:
-    """The same for the same levels with the same names."""
+    """A key that is equal for the same levels with the same names."""
     return msgspec.json.encode(resource, order="sorted").decode()
 
 
 def tagged_of(tagged: Iterable[Tagged]) -> Mapping[str, Json]:
-    """Tags on resources as `Held.tagged` has them."""
+    """Tags on resources in the form of `Held.tagged`."""
     found = {}
     for one in tagged:
         resource = dict(one.resource)
@@ -104,7 +104,7 @@ def tagged_of(tagged: Iterable[Tagged]) -> Mapping[str, Json]:
 def tags_found(
     admin: Admin, marks: Marks, old: Collection[str]
 ) -> tuple[Mapping[str, Json], TagsFound]:
-    """Which tags of ours lie where, and what else there is; `old` are names of tags of ours."""
+    """Our tags on resources, and the other data about tags; `old` are names of our tags."""
     document = admin.service_tags()
     tags, ids = document.get("tags") or {}, document.get("resourceToTagIds") or {}
     resources = {str(one.get("id")): one for one in document.get("serviceResources") or ()}
@@ -137,13 +137,13 @@ def tags_found(
 
 
 def _is_made(marks: Marks, type: Mapping[str, Any]) -> bool:
-    """Whether a push of ours made the tag."""
+    """Whether one of our pushes created the tag."""
     source, name = type.get("source"), str(type.get("name", ""))
     return source == marks.label or (source == marks.old_label and name in marks.guids)
 
 
 def _levels(resource: Mapping[str, Any]) -> Json:
-    """The levels of a resource with their names; what we never write has more to it."""
+    """The levels of a resource with their names; unusual values are marked by extra data."""
     found: Json = {}
     for level, one in sorted((resource.get("resourceElements") or {}).items()):
         values = one.get("values") or []
@@ -153,7 +153,7 @@ def _levels(resource: Mapping[str, Any]) -> Json:
 
 
 class TagChanges(Protocol):
-    """What a service of Ranger can be told of tags; `Admin` does it."""
+    """The changes of tags in a Ranger service; `Admin` executes them."""
 
     @property
     def service(self) -> str: ...
@@ -172,7 +172,7 @@ class TagChanges(Protocol):
 
 
 class TagWriter:
-    """Puts tags on resources, each with one request that takes hold, and takes them off."""
+    """Puts tags on resources, each with one request that takes effect, and removes them."""
 
     def __init__(self, admin: TagChanges, marks: Marks, found: TagsFound) -> None:
         self._admin, self._marks = admin, marks
@@ -180,7 +180,7 @@ class TagWriter:
         self._made: set[str] = set()
 
     def put(self, content: Json) -> None:
-        """Puts a tag on a resource, with the tag and the resource where there are none yet."""
+        """Puts a tag on a resource; creates the tag and the resource if they do not exist."""
         tag, resource = content["tag"], content["resource"]
         self._make_tag(tag)
         key = resource_key(resource)
@@ -195,7 +195,7 @@ class TagWriter:
         self._admin.tag_resource(self._guid(tag), self._guids[key])
 
     def take_off(self, content: Json) -> None:
-        """Takes a tag off a resource."""
+        """Removes a tag from a resource."""
         guid = self._guids.get(resource_key(content["resource"]))
         if guid is not None:
             self._admin.untag_resource(self._guid(content["tag"]), guid)
@@ -205,7 +205,7 @@ class TagWriter:
         self._admin.delete_unused("resource", self._guids[key])
 
     def delete_tag(self, tag: str) -> None:
-        """Deletes our object for a tag, and the tag where we made it and nobody uses it."""
+        """Deletes our object for a tag, and the tag itself if we created it and nobody uses it."""
         self._admin.delete_unused("tag", self._guid(tag))
         if self._types.get(tag):
             self._admin.delete_unused("tagdef", self._types[tag])
@@ -231,9 +231,9 @@ class TagWriter:
 def about_tags(
     service: RangerService, others: Iterable[Json]
 ) -> Iterator[tuple[frozenset[str] | None, str]]:
-    """Tags that policies of others are about for a service; None: any. And how these are called.
+    """Tags that policies of others are about, with the policy's name; None stands for any tag.
 
-    A tag that we put on something would bring what they give, or their mask instead of ours.
+    If we put such a tag on a resource, their grants would apply, or their mask instead of ours.
     """
     for policy in others:
         content = policy_content(policy)

@@ -1,4 +1,4 @@
-"""What a service of Ranger should hold, by the planner of the documents that plugins download."""
+"""The wanted state of a Ranger service, from the planner of the documents that plugins download."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _CASE: Final = "ignoreCase"
 def service_of(
     type: str, definition: Mapping[str, Any], name: str, file_system: str = ""
 ) -> RangerService:
-    """The service type as this Ranger defines it, for a service that is that file system.
+    """The service type as this Ranger defines it, for a service on `file_system`.
 
-    Raises `BadInput` for a type that cannot be told, or has no file system or needs one, and for a
+    Raises `BadInput` for an unsupported type, for a missing or superfluous file system, and for a
     definition by which policies would open more than they name.
     """
     if type not in ranger_service.TYPES:
@@ -87,9 +87,9 @@ def service_of(
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The security zones of the service, and the one that is told, "" for what lies in none.
+    """The security zones of the service, and the target's own, "" for resources in no zone.
 
-    Without `all` the account may not see them. Those that are `told` have a target of their own.
+    `all` is None if the account may not see them. `told` zones have a target of their own.
     """
 
     own: str = ""
@@ -98,11 +98,11 @@ class Zones:
 
     @property
     def names(self) -> list[str]:
-        """The zones that there are."""
+        """The names of all zones."""
         return [one.name for one in self.all or ()]
 
     def required(self, service: str) -> None:
-        """Raises `BadInput` where the zone that is told is not one of the service."""
+        """Raises `BadInput` if the target's zone is not one of the service."""
         if not self.own or self.own in self.names:
             return
         message = f"the service `{service}` has no resources in a security zone `{self.own}`"
@@ -116,11 +116,11 @@ _NO_ZONES: Final = Zones()
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The store, and what Ranger does not say of the service or says elsewhere.
+    """The store, and settings of the service that Ranger does not provide or keeps elsewhere.
 
-    `file_system` is the address of the one that the service is, "" for none. `by_tags`: masks by
-    tags are policies about these, too. Guids in `beside` are of policies that other targets of the
-    realm were told. By the `marks` ours is told from others'.
+    `file_system` is the address of the service's file system, "" for none. With `by_tags`, masks
+    by tags become policies about tags. Guids in `beside` are of policies that other targets of
+    the realm pushed. The `marks` distinguish our objects from those of others.
     """
 
     reading: Reading
@@ -132,7 +132,7 @@ class Stored:
 
 
 class Wish(NamedTuple):
-    """What there should be, what is left out, and what the realm allows in whatever zone."""
+    """The wanted state, the residues, and everything that the realm allows in any zone."""
 
     held: Held
     residues: Residues
@@ -148,10 +148,10 @@ def wanted(
     stored: Stored,
     style: RangerStyle | None = None,
 ) -> Wish:
-    """The policies and roles there should be beside those of others, and what is left out.
+    """The policies and roles that should exist beside those of others, and the residues.
 
-    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot, `BadInput`
-    where the realm has no rules for the engine.
+    Raises `StaleSnapshot` for a time outside the interval of the realm's snapshot, `BadInput`
+    if the realm has no rules for the engine.
     """
     mapping = mapping_of(realm, service)
     if service.governs == CATALOG and not target.catalog:
@@ -171,7 +171,7 @@ def wanted(
 def _form_of(
     style: RangerStyle, target: PushTarget, service: RangerService, stored: Stored
 ) -> Form:
-    """How the style says what a service of the type is told; raises `BadInput` without a way."""
+    """The style's form for the service type; raises `BadInput` if there is none."""
     if service.type not in style.forms:
         message = f"the style `{target.style}` has no form for the service type"
         raise BadInput(f"{message} `{service.type}`", where="style")
@@ -181,7 +181,7 @@ def _form_of(
 
 
 def _ours(made: Documents, service: RangerService, found: Held, stored: Stored) -> Wish:
-    """The policies and roles of the documents, with the names by which they are ours."""
+    """The policies and roles of the documents, with our names."""
     marks = stored.marks
     names = _role_names(marks, made.roles["rangerRoles"])
     whole = _merged(marks, made.policies["policies"], names)
@@ -200,7 +200,7 @@ def _ours(made: Documents, service: RangerService, found: Held, stored: Stored) 
 def _by_tags(
     made: Documents, service: RangerService, found: Held, stored: Stored
 ) -> tuple[list[Json], Mapping[str, Json]]:
-    """The policies about tags, and which tags lie where: none of which others have policies."""
+    """The policies about tags, and the tags on resources, except tags with policies of others."""
     if stored.zones.own:
         for one in made.tag_policies:
             why = "policies about tags are told by the target without a security zone"
@@ -238,11 +238,11 @@ def _wish(
 
 
 def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Mapping[str, Json]:
-    """The policies for the zone that is told: those that may be about something in it.
+    """The policies for the target's zone: those that may be about something in it.
 
-    Without one all that are not wholly about what lies in zones: policies in no zone do not decide
-    there. Filters and masks that stay are one with the access that stays, since all are judged
-    alike.
+    Without a zone, all except those entirely about resources in zones: policies in no zone do not
+    apply there. Filters and masks are kept or dropped together with the access, because all
+    are checked in the same way.
     """
     if zones.own:
         (own,) = (one for one in zones.all or () if one.name == zones.own)
@@ -265,7 +265,7 @@ def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Ma
 
 
 def mapping_of(realm: RealmState, service: RangerService) -> EngineMapping:
-    """The rules of a realm for the engine of a service; raises `BadInput` without."""
+    """The rules of a realm for the engine of a service; raises `BadInput` if there are none."""
     mapping = mappings.of_model(realm.realm.model).get(service.engine.name)
     setting = service.engine.name
     if mapping is None or realm.system.model.settings.get(setting) != ON:
@@ -281,7 +281,7 @@ def naming_of(
     stored: Stored,
     residues: Residues,
 ) -> Naming:
-    """What the service is of the realm."""
+    """The part of the realm that the service governs."""
     files = None
     if service.governs == FILE_SYSTEM:
         files = files_of(stored.reading, realm, stored.file_system, residues)
@@ -290,7 +290,7 @@ def naming_of(
 
 
 def _styled(label: str, form: RangerForm, found: Held, stored: Stored) -> Wish:
-    """The policies and roles of a form, with the marks by which they are ours."""
+    """The policies and roles of a form, with our marks."""
     labels = [label, LABEL, stored.marks.label]
     policies = {
         one["name"]: policy_content({**one, "policyLabels": labels}) for one in form.policies
@@ -301,7 +301,7 @@ def _styled(label: str, form: RangerForm, found: Held, stored: Stored) -> Wish:
 
 
 def _role_names(marks: Marks, roles: list[Json]) -> Mapping[str, str]:
-    """Roles of Ranger are those of all services, so each target has its own."""
+    """The names of our roles: Ranger's roles are for all services, so each target has its own."""
     return {one["name"]: marks.role(one["name"].rpartition("-")[2]) for one in roles}
 
 
@@ -311,7 +311,7 @@ def _renamed_role(role: Json, names: Mapping[str, str]) -> Json:
 
 
 def _merged(marks: Marks, policies: list[Json], names: Mapping[str, str]) -> Mapping[str, Json]:
-    """The policies by names, those on the same resources as one."""
+    """The policies by name; those on the same resources are merged."""
     found: dict[str, Json] = {}
     for policy in policies:
         items = ITEMS[policy["policyType"]]
@@ -330,9 +330,9 @@ def _merged(marks: Marks, policies: list[Json], names: Mapping[str, str]) -> Map
 
 
 def _beside(policies: Mapping[str, Json], found: Held, residues: Residues) -> Mapping[str, Json]:
-    """The policies without those whose resources a policy of others names exactly so.
+    """The policies, except those with exactly the same resources as a policy of others.
 
-    Where that is a filter or a mask, nothing is given on the table either.
+    If such a policy is a filter or a mask, access to the table is not granted either.
     """
     taken = {signature(policy_content(one)): str(one.get("name")) for one in found.others}
     names = {(str(one.get(ZONE_NAME) or ""), str(one.get("name"))) for one in found.others}
@@ -362,7 +362,7 @@ def _place(content: Json) -> str:
 
 
 def _used(policies: Mapping[str, Json], roles: Mapping[str, Json]) -> frozenset[str]:
-    """The roles that policies name, and those in them."""
+    """The roles that policies name, and the roles in these."""
     todo = [
         role
         for content in policies.values()

@@ -1,4 +1,4 @@
-"""Does the requests of a push to Ranger, or writes down which they would be."""
+"""Executes the requests of a push to Ranger, or records them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lakewarden.pushdown.ranger.tags import TagChanges, TagWriter
 
 
 class Changes(TagChanges, Protocol):
-    """What a service of Ranger can be told; `Admin` does it."""
+    """The changes of a Ranger service; `Admin` executes them."""
 
     def create_policy(self, policy: Json, /) -> Json: ...
 
@@ -38,9 +38,9 @@ class Changes(TagChanges, Protocol):
 
 
 class Writer:
-    """Does the steps of one push; ours have `text` as description.
+    """Executes the steps of one push; our objects have `text` as description.
 
-    `guids` are those of our policies by name: that of each one that is made comes to them.
+    `guids` are those of our policies by name, including the policies that it creates.
     """
 
     def __init__(self, changes: Changes, marks: Marks, held: Held, tags: str, text: str) -> None:
@@ -53,7 +53,7 @@ class Writer:
         self._tags = TagWriter(changes, marks, held.tags)
 
     def do(self, step: RangerStep) -> None:
-        """One step. Raises `Conflict` where Ranger did not take it as it was meant."""
+        """Executes one step. Raises `Conflict` if Ranger did not store it as it was sent."""
         if step.act in TAG_ACTS:
             self._do_tag(step)
         elif step.act is RangerAct.DELETE_FOREIGN:
@@ -105,60 +105,60 @@ class Writer:
 
 
 class Rehearsal:
-    """Writes down the requests, and answers as if they were done."""
+    """Records the requests, and responds as if they had been executed."""
 
     def __init__(self, service: str) -> None:
         self.service = service
         self.requests: list[Request] = []
 
     def create_policy(self, policy: Json, /) -> Json:
-        """As if Ranger had made it."""
+        """Responds as if Ranger had created it."""
         return self._made(requests.create_policy(policy), policy, f"policy {policy['name']}")
 
     def update_policy(self, policy: Json, /) -> Json:
-        """As if Ranger had replaced it."""
+        """Responds as if Ranger had replaced it."""
         self.requests.append(requests.update_policy(policy))
         return policy
 
     def delete_policy(self, id: Any, /) -> None:
-        """As if it was gone."""
+        """Responds as if it was gone."""
         self.requests.append(requests.delete_policy(id))
 
     def create_role(self, role: Json, /) -> Json:
-        """As if Ranger had made it."""
+        """Responds as if Ranger had created it."""
         return self._made(requests.create_role(role), role, f"role {role['name']}")
 
     def update_role(self, role: Json, /) -> Json:
-        """As if Ranger had replaced it."""
+        """Responds as if Ranger had replaced it."""
         self.requests.append(requests.update_role(role))
         return role
 
     def delete_role(self, id: Any, /) -> None:
-        """As if it was gone."""
+        """Responds as if it was gone."""
         self.requests.append(requests.delete_role(id))
 
     def put_tag_type(self, definition: Json, /) -> None:
-        """As if there was the tag."""
+        """Responds as if the tag existed."""
         self.requests.append(requests.put_tag_type(definition))
 
     def put_tag(self, tag: Json, /) -> None:
-        """As if there was the object."""
+        """Responds as if the object existed."""
         self.requests.append(requests.put_tag(tag))
 
     def create_tag_resource(self, resource: Json, /) -> None:
-        """As if there was the resource."""
+        """Responds as if the resource existed."""
         self.requests.append(requests.create_tag_resource(resource))
 
     def tag_resource(self, tag: str, resource: str, /) -> None:
-        """As if it lay there."""
+        """Responds as if the tag was on it."""
         self.requests.append(requests.tag_resource(tag, resource))
 
     def untag_resource(self, tag: str, resource: str, /) -> None:
-        """As if it lay there no more."""
+        """Responds as if the tag was not on it any more."""
         self.requests.append(requests.untag_resource(tag, resource))
 
     def delete_unused(self, kind: str, guid: str, /) -> None:
-        """As if it was gone."""
+        """Responds as if it was gone."""
         self.requests.append(requests.delete_unused(kind, guid))
 
     def _made(self, request: Request, what: Json, name: str) -> Json:

@@ -1,11 +1,10 @@
-"""Security zones of Ranger: which of them decides about what a policy names.
+"""Security zones of Ranger: the zones that decide about what a policy names.
 
-The policies of a zone alone decide about its resources, and about nothing else; about what a
-resource of a zone lies in, those that are in no zone do. So a policy may be in the zone of a target
-although it names more, and is needed there wherever it may be about something of the zone.
-
+Only the policies of a zone decide about its resources, and they decide about nothing else. For the
+parents of a zone's resource, policies in no zone decide. So a policy may be in the zone of a
+target although it names more, and is needed there if it may be about something in the zone.
 Source: apache/ranger, `RangerSecurityZoneMatcher.java` and `RangerPolicyEngineImpl.java` at
-8e7716cd3c36, and what its engine answers.
+8e7716cd3c36, and the decisions of its engine.
 """
 
 from __future__ import annotations
@@ -21,15 +20,14 @@ from lakewarden.pushdown.ranger.state import ALL
 Json = dict[str, Any]
 
 _OPEN: Final = frozenset("*?{")
-"""Signs by which a value stands for more than one name."""
+"""Characters by which a value matches more than one name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A security zone: the resources that it has of a service, each with values by levels.
+    """A security zone: its resources in a service, each with values by levels.
 
-    With a resource a zone has all that lies below it. `folds`: names in capital letters are the
-    same ones.
+    A resource of a zone includes everything below it. `folds`: names match without regard to case.
     """
 
     name: str
@@ -37,11 +35,11 @@ class Zone:
     folds: bool = False
 
     def has(self, content: Json) -> bool:
-        """Whether everything that a policy of ours names is certainly in the zone."""
+        """Whether everything that our policy names is certainly in the zone."""
         return all(any(self._has(one, path) for one in self.resources) for path in _paths(content))
 
     def meets(self, content: Json) -> bool:
-        """Whether a policy of ours may be about something that is in the zone."""
+        """Whether our policy may be about something in the zone."""
         return any(self._meets(one, path) for one in self.resources for path in _paths(content))
 
     def _has(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
@@ -77,14 +75,14 @@ def _may_meet(one: str, other: str) -> bool:
 
 
 def _paths(content: Json) -> Iterator[Mapping[str, str]]:
-    """What a policy names, one by one."""
+    """The single resources that a policy names."""
     levels = [*content["resources"]]
     for values in product(*(content["resources"][level]["values"] for level in levels)):
         yield dict(zip(levels, values, strict=True))
 
 
 def zones_of(rows: Iterable[Json], service: str, *, folds: bool) -> list[Zone]:
-    """The zones that have resources of a service, from what Ranger lists."""
+    """The zones with resources of a service, from Ranger's list."""
     found = []
     for row in rows:
         own = (row.get("services") or {}).get(service) or {}

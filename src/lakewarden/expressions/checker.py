@@ -1,4 +1,4 @@
-"""The types of an expression over the columns of a table, and what an engine cannot say of it."""
+"""The types of an expression over the columns of a table, and what an engine does not support."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ CASTS: Final = {
     Type.TIMESTAMP: frozenset({Type.DATE}),
     Type.STRING: frozenset(),
 }
-"""Casts that give the same on every engine, by what is converted."""
+"""Casts with the same result on every engine, by the type that is converted."""
 
 CONSTANT_CASTS: Final = frozenset({Type.INTEGER, Type.DATE})
-"""What a constant, or a value of the user, may be converted to: that is done before it is asked."""
+"""Target types for constants and user values: these are converted before the query runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What an expression is checked against.
+    """The table against which an expression is checked.
 
-    `columns` are the types of the columns by name, None where they are not known; `lookups` the
+    `columns` are the types of the columns by name, None if they are unknown; `lookups` the
     types of the columns of each lookup table.
     """
 
@@ -49,7 +49,7 @@ class Table:
     lookups: Mapping[str, Sequence[Type]] = field(default_factory=dict)
 
     def column(self, name: str) -> Type:
-        """The type of a column. Raises `BadInput` for one that does not exist."""
+        """The type of a column. Raises `BadInput` if it does not exist."""
         if self.columns is None:
             return Type.NULL
         if name not in self.columns:
@@ -69,8 +69,8 @@ def check_expression(
 ) -> Type:
     """The type of the expression. `result` is the type that it must have, None for any.
 
-    Raises `BadInput` where a column or lookup table does not exist, a type does not fit, or one of
-    the `engines` cannot say it. Columns that are not known fit everywhere, as NULL does.
+    Raises `BadInput` if a column or lookup table does not exist, a type does not fit, or one of
+    the `engines` does not support it. Unknown columns fit everywhere, like NULL.
     """
     try:
         type = type_of(expression.root, table)
@@ -97,7 +97,7 @@ def _check_engine(expression: Expression, table: Table, engine: str) -> None:
 
 
 def type_of(node: Node, table: Table) -> Type:
-    """The type of a node. Raises `BadInput` where a type does not fit."""
+    """The type of a node. Raises `BadInput` if a type does not fit."""
     match node:
         case Column(name):
             return table.column(name)
@@ -185,7 +185,7 @@ def _expect(type: Type, takes: frozenset[Type], title: str) -> None:
 
 
 def _common(types: Iterable[Type], title: str) -> Type:
-    """The one type of all; an integer beside a decimal or a double is one of these."""
+    """The common type of all; an integer with a decimal or a double gives the latter."""
     kinds = set(types) - {Type.NULL}
     if len(kinds) == 2 and Type.INTEGER in kinds and kinds <= NUMBERS:
         kinds -= {Type.INTEGER}

@@ -1,6 +1,6 @@
-"""The types of columns as a database that is told names them, and values cast to these.
+"""Column types under the names of one engine, and casts to these types.
 
-MySQL and MariaDB have names of their own, and cast to few of them.
+MySQL and MariaDB have their own names, and can cast to only a few of their types.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from lakewarden.expressions.types import Type, read_type
 
 COLLATION: Final = " collate "
-"""What a type of Spark has in it of which texts are compared by a collation."""
+"""The part of a Spark type that names the collation of a text column."""
 
 _MYSQL: Final = "mysql"
 _UNSIGNED: Final = re.compile(r"\s+(unsigned|zerofill)")
@@ -32,7 +32,7 @@ _MYSQL_CASTS: Final = {
 }
 _WIDE: Final = "bigint"
 _OF_WIDE: Final = "CAST({} AS DECIMAL(20))"
-"""A whole number without a sign may be one too great for one with a sign."""
+"""An unsigned integer may be too large for a signed type."""
 
 _BITS: Final = {
     name: bits
@@ -52,10 +52,10 @@ _SIZED: Final = (Type.STRING, Type.DECIMAL, Type.TIMESTAMP)
 
 
 def column_type(engine: str, text: str) -> Type:
-    """The type of a column with that type in the engine; `OTHER` for what is not known for certain.
+    """The type of a column with that type in the engine; `OTHER` if the meaning is not certain.
 
-    A `timestamp` of MySQL is a moment that is shown in the time zone of the session, whoever sets
-    it, so nothing can be said of it.
+    A `timestamp` of MySQL is a moment shown in the time zone of the session, which any session can
+    set, so nothing can be said about its values.
 
     >>> column_type("mysql", "int(10) unsigned").value, column_type("mysql", "timestamp").value
     ('integer', 'other')
@@ -69,7 +69,7 @@ def column_type(engine: str, text: str) -> Type:
 
 
 def holds(text: str, number: str) -> bool:
-    """Whether a column of that type, one of numbers, has room for the number.
+    """Whether a column of that numeric type has room for the number.
 
     >>> holds("tinyint", "300"), holds("decimal(5, 2)", "999.99"), holds("double", "300")
     (False, True, True)
@@ -88,7 +88,7 @@ def holds(text: str, number: str) -> bool:
 
 
 def cast_to_column(engine: str, sql: str, text: str) -> str:
-    """The value of that SQL as one of a column's type, which is none of `OTHER`.
+    """The SQL value cast to a column's type, which must not be `OTHER`.
 
     >>> cast_to_column("mysql", "a", "varchar(5)"), cast_to_column("trino", "a", "varchar(5)")
     ('CAST(a AS CHAR(5))', 'CAST(a AS varchar(5))')

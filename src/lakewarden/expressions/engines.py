@@ -1,4 +1,4 @@
-"""The engines whose SQL is written, and what each cannot say."""
+"""The engines for which SQL is written, and what each does not support."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import BadInput
 
 ENGINES: Final = ("trino", "spark", "postgresql", "mysql", "hive", "duckdb")
-"""The engines; `mysql` stands for MariaDB, too."""
+"""The engines; `mysql` covers MariaDB, too."""
 
 REFUSED: Final[dict[tuple[str, str], str]] = {
     (Type.INSTANT, "mysql"): "it has no timestamps with a time zone",
     (Type.INSTANT, "hive"): "it has no timestamps with a time zone",
 }
-"""What an engine cannot say, by type or function, with the reason."""
+"""What an engine does not support, by type or function, with the reason."""
 
 SETTING: Final = "engines"
-"""The setting of a realm that lists engines which read its tables without asking it."""
+"""The realm setting that lists engines which read its tables without asking for decisions."""
 
 _ON: Final = "on"
 
 
 def check_engine(engine: str, where: str = "") -> None:
-    """Refuses what is none of the engines. Raises `BadInput`."""
+    """Raises `BadInput` for an unknown engine."""
     if engine not in ENGINES:
         known = ", ".join(ENGINES)
         raise BadInput(f"unknown engine `{engine}`; expected one of {known}", where=where)
 
 
 def read_engines(text: str, where: str = "") -> tuple[str, ...]:
-    """The engines of a list with commas, sorted. Raises `BadInput` for one that there is not.
+    """The engines of a comma-separated list, sorted. Raises `BadInput` for an unknown one.
 
     >>> read_engines("trino, hive")
     ('hive', 'trino')
@@ -43,6 +43,6 @@ def read_engines(text: str, where: str = "") -> tuple[str, ...]:
 
 
 def engines_of(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """The engines that read the tables of a realm with these settings: that ask it, and listed."""
+    """All engines that read the tables of a realm with these settings: served and listed ones."""
     asking = {engine for engine in ENGINES if settings.get(engine) == _ON}
     return tuple(sorted(asking | set(read_engines(settings.get(SETTING, "")))))

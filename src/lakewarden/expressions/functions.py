@@ -1,8 +1,8 @@
-"""The functions and operators of expressions: what they take, and what they give.
+"""The functions and operators of expressions: the types that they accept and return.
 
-A row gives the types of the arguments, position by position; the last one counts for all that
-follow where `is_variadic`. `SAME` are arguments of one type, which is also the result where the
-result is `SAME`. What an engine has another form for is in `renderer`.
+A row gives the types of the arguments, position by position; with `is_variadic`, the last one
+applies to all further arguments. `SAME` are arguments of one type, which is also the result type
+if the result is `SAME`. Forms that differ between engines are in `renderer`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ DAY: Final = frozenset({Type.DATE, Type.TIMESTAMP})
 class Function:
     """A function or operator.
 
-    `takes` are the types that each argument may have; `result` is None where it is that of the
-    arguments, which then have to agree (`is_uniform`). `literal` are the places of arguments that
+    `takes` are the types that each argument may have; `result` is None if it is the type of the
+    arguments, which must then agree (`is_uniform`). `literal` are the positions of arguments that
     must be constants.
     """
 
@@ -96,7 +96,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "year": Function("year(a)", (DAY,), Type.INTEGER),
     "month": Function("month(a)", (DAY,), Type.INTEGER),
     "day": Function("day(a)", (DAY,), Type.INTEGER),
-    # Masks are made of these; they cannot be written.
+    # Used by masks only; not available in expressions.
     "sha256": Function("SHA-256 in hexadecimal digits", (STRING,), Type.STRING),
     "year_start": Function("the first of January", (DAY,), None, is_uniform=True),
     "last": Function("the last characters", (STRING, INTEGER), Type.STRING, literal=(1,)),
@@ -105,4 +105,4 @@ FUNCTIONS: Final[dict[str, Function]] = {
 CALLED: Final = sorted(
     name for name, function in FUNCTIONS.items() if function.title.startswith(f"{name}(")
 )
-"""The functions that are written as calls; the others are operators, or made by masks alone."""
+"""The functions that are written as calls; the others are operators, or used by masks only."""

@@ -1,6 +1,6 @@
-"""Lookup tables: rows that an operator declares, and with which expressions compare.
+"""Lookup tables: rows that an operator declares for comparisons in expressions.
 
-`(region, $user.name) in lookup.managers` holds where the lookup table `managers` has a row with
+`(region, $user.name) in lookup.managers` holds if the lookup table `managers` has a row with
 these values. The rows become constants in the statement that the engine runs.
 """
 
@@ -16,16 +16,16 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.toml_section import Section
 
 MAX_ROWS: Final = 1_000
-"""Rows of one lookup table: they are written into an expression."""
+"""Maximum rows of one lookup table: they are written into an expression."""
 
 MAX_COLUMNS: Final = 8
-"""Columns of one lookup table."""
+"""Maximum columns of one lookup table."""
 
 MAX_VALUE: Final = 200
-"""Characters of a value."""
+"""Maximum characters of a value."""
 
 LOOKUP_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
-"""What a lookup table or a column of it may be called, as a regular expression."""
+"""The names allowed for a lookup table or its columns, as a regular expression."""
 
 COLUMN_TYPES: Final = (
     Type.STRING,
@@ -35,15 +35,15 @@ COLUMN_TYPES: Final = (
     Type.DATE,
     Type.TIMESTAMP,
 )
-"""The types that a column may have: of these every engine has constants."""
+"""The types that a column may have: every engine has constants of these types."""
 
 Value = str | int | bool
-"""A value as files and bodies have it: decimals, dates and timestamps are texts."""
+"""A value in files and request bodies: decimals, dates and timestamps are texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookupColumn:
-    """A column; expressions give their values in the order of the columns."""
+    """A column; expressions give the values in the order of the columns."""
 
     name: str
     type: Type
@@ -51,7 +51,7 @@ class LookupColumn:
 
 @dataclass(frozen=True, slots=True)
 class LookupTable:
-    """A lookup table. `rows` have a text for each column, as `nodes.Literal` has it."""
+    """A lookup table. `rows` have a text for each column, in the form of `nodes.Literal`."""
 
     columns: tuple[LookupColumn, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -70,7 +70,7 @@ class LookupTable:
 def read_lookup(section: Section) -> LookupTable:
     """The lookup table of a table with `columns` and `rows`.
 
-    Raises `BadInput` with the path of what is malformed, `LimitExceeded` for too many rows or
+    Raises `BadInput` with the path of the malformed part, `LimitExceeded` for too many rows or
     columns.
     """
     columns = tuple(_column(one) for one in section.tables("columns"))
@@ -114,13 +114,13 @@ def write_lookups(lookups: Mapping[str, LookupTable]) -> dict[str, object]:
 
 
 def check_lookup_name(name: str, where: str) -> None:
-    """Refuses a name that an expression cannot say. Raises `BadInput`."""
+    """Raises `BadInput` for a name that cannot be used in an expression."""
     if re.fullmatch(LOOKUP_NAME, name) is None:
         raise BadInput(f"expected a name of letters, digits and `_`, got `{name}`", where=where)
 
 
 def types_of(lookups: Mapping[str, LookupTable]) -> dict[str, tuple[Type, ...]]:
-    """The types of the columns of each lookup table, as a `checker.Table` has them."""
+    """The types of the columns of each lookup table, in the form of `checker.Table`."""
     return {name: lookup.types for name, lookup in lookups.items()}
 
 

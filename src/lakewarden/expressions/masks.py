@@ -1,16 +1,16 @@
-"""What a mask puts in the place of a value, and which of several masks is the strictest.
+"""What a mask shows in place of a value, and which of several masks is the strictest.
 
 =================  ==========================================================================
 `null`             NULL
-`redact`           `****`, 0, false or 1970-01-01: nothing of the value but whether it is NULL
-`constant 'x'`     a constant, of NULL too
+`redact`           `****`, 0, false or 1970-01-01: shows only whether the value is NULL
+`constant 'x'`     a constant, for NULL too
 `hash`             SHA-256 of a string, in hexadecimal digits
 `year`             the first of January of the year of a date or a timestamp
 `first4`, `last4`  `****` and the first or last four characters; `****` of up to eight
-`sql '…'`          an expression of the columns of the table
+`sql '…'`          an expression over the columns of the table
 =================  ==========================================================================
 
-A mask that does not fit the type of its column masks as `null` does: never less.
+A mask that does not fit the type of its column acts as `null`, never as a weaker mask.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STRICTEST_FIRST: Final = (
     "last4",
     "sql",
 )
-"""The kinds of masks. `first4` and `last4` are alike; the id decides between them."""
+"""The kinds of masks. `first4` and `last4` are equally strict; the id decides between them."""
 
 _RANKS: Final = {
     kind: STRICTEST_FIRST.index("first4" if kind == "last4" else kind) for kind in STRICTEST_FIRST
@@ -55,14 +55,14 @@ _REDACTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """A mask that was read; `argument` is that of `constant` or `sql`."""
+    """A parsed mask; `argument` is that of `constant` or `sql`."""
 
     kind: str
     argument: str = ""
     expression: Expression | None = None
 
     def fits(self, type: Type) -> bool:
-        """Whether the mask means something for a column of that type."""
+        """Whether the mask applies to a column of that type."""
         match self.kind:
             case "hash" | "first4" | "last4":
                 return type is Type.STRING
@@ -76,7 +76,7 @@ class Mask:
                 return True
 
     def value(self, column: str, type: Type) -> Node:
-        """What is shown instead of the column's value; NULL where the mask does not fit."""
+        """What is shown instead of the column's value; NULL if the mask does not fit."""
         if not self.fits(type):
             return _NULL
         value = Column(column)
@@ -102,7 +102,7 @@ class Mask:
 
 
 def parse_mask(text: str, where: str = "") -> Mask:
-    """The mask of a text. Raises `BadInput`; `where` is the field that the text is from.
+    """Parses a mask. Raises `BadInput`; `where` is the field that the text is from.
 
     >>> parse_mask("constant 'n/a'").argument
     'n/a'
@@ -123,7 +123,7 @@ def parse_mask(text: str, where: str = "") -> Mask:
 def check_mask(
     mask: Mask, type: Type, table: Table, *, engines: Iterable[str] = (), where: str = ""
 ) -> None:
-    """Refuses a mask that does not fit a column of that type. Raises `BadInput`."""
+    """Raises `BadInput` for a mask that does not fit a column of that type."""
     if not mask.fits(type):
         raise BadInput(f"`{mask.kind}` does not fit a column of type {type}", where=where)
     if mask.expression is not None:
@@ -132,7 +132,7 @@ def check_mask(
 
 
 def strictest(masks: Iterable[tuple[str, Mask]]) -> tuple[str, Mask]:
-    """The mask that counts of several on one column, by id; there must be one.
+    """The mask that applies if a column has several, with its id; there must be at least one.
 
     >>> strictest([("b", Mask("hash")), ("a", Mask("last4")), ("c", Mask("null"))])[0]
     'c'
@@ -149,13 +149,13 @@ def _unless_null(value: Node, shown: Node) -> Node:
 
 
 def _partly(value: Node, shown: Node) -> Node:
-    """The mask of a text of more than eight characters; of a shorter one nothing is shown."""
+    """The mask of a text with more than eight characters; a shorter one is hidden completely."""
     is_long = Call(">", (Call("length", (value,)), Literal("8", Type.INTEGER)))
     return Call("case", (Call("is null", (value,)), _NULL, is_long, shown, _hidden()))
 
 
 def _constant(text: str, type: Type) -> Literal | None:
-    """The text as a constant of the type; None where it is none."""
+    """The text as a constant of the type; None if it is not one."""
     if type is Type.STRING:
         return None if "\0" in text else Literal(text, type)
     if type not in (*NUMBERS, Type.BOOLEAN, Type.DATE) or not is_constant(text, type):

@@ -1,7 +1,8 @@
-"""Texts of SQL that sqlglot would read for longer than anybody waits.
+"""Rejects SQL texts that sqlglot would take far too long to parse.
 
-What is called as a type is, such as `date(…)`, may be a type or a function. sqlglot tries both, and
-so everything between the parentheses twice: of thirty within one another a thousand million times.
+A call with the name of a type, such as `date(…)`, may be a type or a function. sqlglot tries both,
+and parses everything between the parentheses twice: with thirty nested ones, a thousand million
+times.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from sqlglot.dialects.dialect import Dialect
 from lakewarden.kernel.errors import BadInput
 
 MOST: Final = 4
-"""So many may be within one another."""
+"""The maximum nesting of type names."""
 
 
 def check_nested_types(text: str, dialect: str, where: str = "") -> None:
-    """Raises `BadInput` for too many of them within one another.
+    """Raises `BadInput` for type names that are nested too deep.
 
-    Raises sqlglot's error for a text that has no tokens of the dialect, "" for that of none.
+    Raises sqlglot's error for a text that the dialect's tokenizer rejects, "" for an empty one.
     """
     read_in = Dialect.get_or_raise(dialect)
     types, is_type = read_in.parser_class.TYPE_TOKENS, list[bool]()

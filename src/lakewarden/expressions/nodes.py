@@ -1,4 +1,4 @@
-"""What an expression consists of."""
+"""The nodes of an expression."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UserValue:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; `text` is a number as it was written, or the content of a string.
+    """A constant; `text` is a number as written, or the content of a string.
 
     A NULL has no text; a boolean is `true` or `false`.
     """
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A conversion that gives the same on every engine."""
+    """A conversion with the same result on every engine."""
 
     argument: Node
     type: Type
@@ -68,7 +68,7 @@ Node = Column | UserValue | Literal | Call | Cast | InGroups | InLookup
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below."""
+    """The direct children."""
     match node:
         case Call(arguments=arguments) | InLookup(arguments=arguments):
             return arguments

@@ -1,7 +1,7 @@
-"""Text to an expression; what is not in the language is refused.
+"""Text to an expression; rejects everything that is not in the language.
 
-The text is read by sqlglot. Only nodes that are listed here are taken over, so that whatever a
-newer sqlglot can read stays out.
+sqlglot parses the text. Only the node types that are listed here are accepted; syntax that a
+newer sqlglot adds is therefore rejected.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from lakewarden.expressions.types import Type, is_moment
 from lakewarden.kernel.errors import BadInput
 
 MAX_LENGTH: Final = 4_000
-"""Characters of an expression."""
+"""Maximum characters of an expression."""
 
 MAX_NODES: Final = 500
-"""Nodes of an expression."""
+"""Maximum nodes of an expression."""
 
 MAX_NESTING: Final = 40
-"""Parentheses within one another."""
+"""Maximum nesting of parentheses."""
 
 MAX_DEPTH: Final = 100
-"""Nodes below one another."""
+"""Maximum depth of the node tree."""
 
 MAX_WRITTEN: Final = 50_000
-"""Nodes that are written for an engine; some forms repeat an argument, a lookup for each row."""
+"""Maximum nodes of the SQL for an engine; some forms repeat an argument, a lookup for each row."""
 
 NAME: Final = "name"
 GROUPS: Final = "groups"
@@ -59,7 +59,7 @@ _PARTS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was read; `text` is as it was written."""
+    """A parsed expression; `text` is the original text."""
 
     text: str
     root: Node
@@ -71,7 +71,7 @@ class Expression:
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The attributes of the user that it reads, `name` and `groups` excepted."""
+        """The attributes of the user that it reads, except `name` and `groups`."""
         values = (node.name for node in walk(self.root) if isinstance(node, UserValue))
         return frozenset(values) - {NAME}
 
@@ -82,7 +82,7 @@ class Expression:
 
 
 def parse_expression(text: str, where: str = "") -> Expression:
-    """The expression of a text. Raises `BadInput`; `where` is the field that the text is from.
+    """Parses an expression. Raises `BadInput`; `where` is the field that the text is from.
 
     >>> sorted(parse_expression("region = $user.region or region is null").columns)
     ['region']
@@ -117,7 +117,7 @@ _REPEATING: Final = frozenset({"nullif", "between"})
 
 
 def _written(node: Node) -> int:
-    """How many nodes are written for an engine."""
+    """How many nodes the SQL for an engine has."""
     sizes = [_written(child) for child in children(node)]
     if isinstance(node, InLookup):
         return MAX_ROWS * (1 + sum(sizes) + 2 * len(sizes))
@@ -212,7 +212,7 @@ _MOMENTS: Final = {
 
 
 class _Reader:
-    """Takes over the nodes of the language, and refuses all others."""
+    """Converts the nodes of the language, and rejects all others."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -248,7 +248,7 @@ class _Reader:
         }
 
     def read(self, node: exp.Expr) -> Node:
-        """The node; raises `BadInput` for one that is not in the language."""
+        """The converted node; raises `BadInput` for one that is not in the language."""
         kind = type(node)
         if kind in _BINARY:
             return self._call(_BINARY[kind], node.this, node.expression)
@@ -270,13 +270,13 @@ class _Reader:
         return BadInput(f"`{shown}` is not part of expressions", where=self._where)
 
     def _only(self, node: exp.Expr, *known: str) -> None:
-        """Refuses a node that says more than is taken over of it."""
+        """Rejects a node that has more parts than are converted."""
         more = [key for key, value in node.args.items() if value and key not in known]
         if more:
             raise self._refused(node)
 
     def _call(self, function: str, *arguments: exp.Expr | None) -> Node:
-        """The call; an argument that is None was left out."""
+        """The call; None stands for an omitted argument."""
         given = (argument for argument in arguments if argument is not None)
         return Call(function, tuple(map(self.read, given)))
 
@@ -376,7 +376,7 @@ class _Reader:
         return self._call("substr", node.this, node.args.get("start"), node.args.get("length"))
 
     def _concat(self, node: exp.Expr) -> Node:
-        """`concat(a, b)` is `a || b`: NULL where one of them is NULL."""
+        """`concat(a, b)` is `a || b`: NULL if one of them is NULL."""
         self._only(node, "expressions", "safe", "coalesce")
         parts: Sequence[Node] = [self.read(part) for part in node.expressions]
         if len(parts) < 2:
@@ -394,7 +394,7 @@ class _Reader:
 
 
 def _canonical_pattern(pattern: str, escape: str) -> str | None:
-    """The pattern with `!` as its escape character; None where `escape` escapes nothing.
+    """The pattern with `!` as its escape character; None if an `escape` escapes nothing.
 
     >>> _canonical_pattern("10#%_!", "#")
     '10!%_!!'

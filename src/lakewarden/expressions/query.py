@@ -1,9 +1,9 @@
-"""A query of an application, in which every table is limited to what its user may see.
+"""A query of an application, with every table limited to what its user may see.
 
-A query is taken over only where all of it is known: statements, clauses, operators, functions and
-types are listed in `query_grammar`, and whatever a newer sqlglot can read stays out. Then each
-table becomes a subquery with the filters as its condition and the masks as its columns, so that
-predicates, joins and groups see masked values alone.
+A query is accepted only if all its parts are known: statements, clauses, operators, functions and
+types are listed in `query_grammar`, and syntax that a newer sqlglot adds is rejected. Then each
+table becomes a subquery with the filters as its condition and the masks as its columns;
+predicates, joins and groups see only masked values.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from lakewarden.expressions.query_grammar import (
 from lakewarden.kernel.errors import BadInput
 
 MAX_LENGTH: Final = 100_000
-"""Characters of a query."""
+"""Maximum characters of a query."""
 
 MAX_NODES: Final = 20_000
-"""Nodes of a query."""
+"""Maximum nodes of a query."""
 
 Name = tuple[str, ...]
-"""A table's name in its parts, as written: the catalog and the schema may be left out."""
+"""The parts of a table's name, as written: the catalog and the schema may be omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a query gets of a table.
+    """What a query sees of a table.
 
-    `columns` are the columns that are seen, by name, with the SQL of the mask, or None for its own
-    values; a column that is not among them does not exist for the query. `filters` are SQL, and
-    hold together. They and masks may also read the columns of `unseen`. `source` is the name that
-    the rows are read from, by default the name in the query.
+    `columns` are the visible columns, by name, with the SQL of the mask, or None for unmasked
+    values; for the query, a column that is not listed does not exist. `filters` are SQL conditions;
+    all of them apply. Filters and masks may also read the columns of `unseen`. `source` is the name
+    that the rows are read from, by default the name in the query.
     """
 
     columns: Mapping[str, str | None]
@@ -51,17 +51,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query that was read: its `tables` by their names, without those that it makes itself."""
+    """A parsed query: its `tables` by their names, without those that it defines itself."""
 
     dialect: str
     tables: tuple[Name, ...]
     _root: exp.Expr
 
     def columns(self, names: Iterable[str]) -> frozenset[str]:
-        """Which of a table's columns the query may read: at least those that it reads.
+        """The columns of a table that the query may read: at least those that it reads.
 
-        Every column counts that has the name of anything in the query, and all of them do where
-        a row is read as a whole.
+        A column counts if anything in the query has its name. All columns count if a row is read
+        as a whole.
         """
         known = frozenset(names)
         rows = {_folded(row.alias_or_name) for row in self._root.find_all(exp.Table, exp.Subquery)}
@@ -74,11 +74,11 @@ class Query:
         """The query with every table limited, in its dialect.
 
         Args:
-            limits: What it gets of each of `tables`.
+            limits: What the query sees of each of `tables`.
 
         Raises:
-            BadInput: A table has no limits or no column that is seen, a filter or mask reads what
-                the table does not have, or the engine has no words for it.
+            BadInput: A table has no limits or no visible column, a filter or mask reads something
+                that the table does not have, or the engine cannot express it.
         """
         root = self._root.copy()
         sources: list[Name] = []
@@ -97,7 +97,7 @@ class Query:
         """The query with each of `tables` read from another name, in its dialect.
 
         Raises:
-            BadInput: A table has no other name, or the engine has no words for the query.
+            BadInput: A table has no other name, or the engine cannot express the query.
         """
         root = self._root.copy()
         sources: list[Name] = []
@@ -118,10 +118,10 @@ class Query:
 
 
 def read_expression(text: str, dialect: str) -> str:
-    """A column expression without tables, as it is written in the dialect.
+    """A column expression without tables, in the SQL of the dialect.
 
     Raises:
-        BadInput: The text is not one expression, or `read_query` refuses it.
+        BadInput: The text is not a single expression, or `read_query` rejects it.
     """
     query = read_query(f"SELECT {text}", dialect)
     root = query._root
@@ -134,11 +134,11 @@ def read_expression(text: str, dialect: str) -> str:
 
 
 def read_query(text: str, dialect: str) -> Query:
-    """The query of a text.
+    """Parses a query.
 
     Raises:
-        BadInput: The text is not one query, or has a part that is not known to be harmless; the
-            message says which, and the place in the text.
+        BadInput: The text is not a single query, or has a part that is not known to be harmless;
+            the message says which, and where in the text.
     """
     if dialect not in DIALECTS:
         raise BadInput(f"unknown dialect `{dialect}`; expected one of {', '.join(DIALECTS)}")
@@ -149,7 +149,7 @@ def read_query(text: str, dialect: str) -> Query:
         root = parsed(text, dialect)
         check_grammar(root, dialect, MAX_NODES)
         tables = {_name(table) for table in _stored(root)}
-        # Once here, so that what is too deep, or reads otherwise than it is written, is refused.
+        # A round trip rejects what is nested too deep, or reads differently after writing.
         again = parsed(written(root, dialect), dialect)
         check_grammar(again, dialect, 2 * MAX_NODES)
         return Query(dialect, tuple(sorted(tables)), root)
@@ -158,18 +158,18 @@ def read_query(text: str, dialect: str) -> Query:
 
 
 def check_text(text: str, dialect: str) -> None:
-    """Raises `BadInput` for what an engine may read otherwise than it is read here."""
+    """Raises `BadInput` for text that an engine may read differently than this parser does."""
     for mark in _SUBSTITUTED[dialect]:
         if mark in text:
             raise BadInput(f"unexpected `{mark}`: the engine replaces it before it reads the query")
 
 
 _SUBSTITUTED: Final = {"duckdb": ("\0",), "spark": ("\0", "${", "\\")}
-"""What an engine may read otherwise than sqlglot does, by its settings."""
+"""Text that an engine may read differently than sqlglot, depending on its settings."""
 
 
 def parsed(text: str, dialect: str) -> exp.Expr:
-    """The one statement of the text; raises `BadInput`."""
+    """The single statement of the text; raises `BadInput`."""
     try:
         check_nested_types(text, dialect)
         statements = parse(text, read=dialect)
@@ -182,13 +182,13 @@ def parsed(text: str, dialect: str) -> exp.Expr:
 
 
 def _stored(root: exp.Expr) -> list[exp.Table]:
-    """The tables that are read, without those that the query makes."""
+    """The tables that are read, without those that the query defines."""
     made = _with_tables(root)
     return [table for table in root.find_all(exp.Table) if not _is_with_table(table, made)]
 
 
 def _with_tables(root: exp.Expr) -> dict[str, exp.CTE]:
-    """The tables that the query makes, by their folded names. Raises `BadInput` for two alike."""
+    """The tables that the query defines, by folded name. Raises `BadInput` for duplicates."""
     made: dict[str, exp.CTE] = {}
     for cte in root.find_all(exp.CTE):
         name = cte.alias
@@ -201,10 +201,10 @@ def _with_tables(root: exp.Expr) -> dict[str, exp.CTE]:
 
 
 def _is_with_table(table: exp.Table, made: Mapping[str, exp.CTE]) -> bool:
-    """Whether the name is one of WITH, and not of a stored table.
+    """Whether the name refers to a WITH entry, and not to a stored table.
 
-    Raises `BadInput` where it would be a stored table that has the name of one in WITH: a table
-    that is read by its short name in the limits could become the other.
+    Raises `BadInput` for a stored table with the name of a WITH entry: a table that the limits
+    read by its short name could be confused with it.
     """
     cte = made.get(_folded(table.name))
     if cte is None or len(_name(table)) > 1:
@@ -215,7 +215,7 @@ def _is_with_table(table: exp.Table, made: Mapping[str, exp.CTE]) -> bool:
 
 
 def _is_seen(table: exp.Table, cte: exp.CTE) -> bool:
-    """Whether the place of the table lies behind the WITH entry, under the query that has it."""
+    """Whether the table is in the scope of the WITH entry: after it, in the query that has it."""
     entries, place = cte.parent, table.parent
     below: exp.Expr = table
     while place is not None and entries is not None:
@@ -228,7 +228,7 @@ def _is_seen(table: exp.Table, cte: exp.CTE) -> bool:
 
 
 def _check_tables(text: str, dialect: str, sources: Sequence[Name]) -> None:
-    """Raises `BadInput` unless the text that was written reads the sources, and nothing else."""
+    """Raises `BadInput` unless the written text reads exactly the sources."""
     if sorted(map(_name, _stored(parsed(text, dialect)))) != sorted(sources):
         raise BadInput("the limited query would read other tables")
 
@@ -242,7 +242,7 @@ def _folded(name: str) -> str:
 
 
 def _is_whole_row(node: exp.Expr, rows: Set[str]) -> bool:
-    """Whether all columns are read, or given other names; `rows` are the names of tables."""
+    """Whether all columns are read or renamed; `rows` are the names of tables."""
     match node:
         case exp.Star():
             return not isinstance(node.parent, exp.Count)
@@ -251,13 +251,13 @@ def _is_whole_row(node: exp.Expr, rows: Set[str]) -> bool:
         case exp.TableAlias():
             return bool(node.columns)
         case exp.Column():
-            # Some engines then give the row.
+            # Some engines then return the row.
             return not node.table and _folded(node.name) in rows
     return False
 
 
 def _limited(name: Name, limits: Limits, dialect: str) -> exp.Select:
-    """The subquery that stands for a table."""
+    """The subquery that replaces a table."""
     where = ".".join(name)
     if not limits.columns:
         raise BadInput("no column of it can be read", where=where)
@@ -281,7 +281,7 @@ def _source(name: Name) -> exp.Table:
 
 
 def _trusted(text: str, known: frozenset[str], dialect: str, where: str) -> exp.Expr:
-    """A filter or mask. What it reads must be of the table: all else could be of the query."""
+    """A filter or mask. It may only read the table: other names could refer to the query."""
     try:
         found = parse_one(text, read=dialect)
     except SqlglotError:
@@ -302,7 +302,7 @@ def _replace(table: exp.Table, select: exp.Select) -> None:
 
 
 def _shorten(root: exp.Expr, tables: Sequence[Name]) -> None:
-    """Columns by the short names of their tables, for the long ones are gone."""
+    """Replaces the long table names of columns by short ones; the long ones no longer exist."""
     for column in root.find_all(exp.Column):
         *above, _ = (part.name for part in column.parts)
         if len(above) > 1 and tuple(above) in tables:
@@ -311,7 +311,7 @@ def _shorten(root: exp.Expr, tables: Sequence[Name]) -> None:
 
 
 def written(root: exp.Expr, dialect: str) -> str:
-    """The text of a node, with names in quotes; raises `BadInput`."""
+    """The SQL of a node, with quoted names; raises `BadInput`."""
     try:
         return root.sql(
             dialect=dialect, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE

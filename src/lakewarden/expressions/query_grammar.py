@@ -1,7 +1,7 @@
-"""What a query may consist of: all that is not listed here is refused.
+"""The parts that a query may have: everything not listed here is rejected.
 
-A part is a class of sqlglot's nodes. Parts that read tables, or put them together, also have the
-list of what may stand in them.
+A part is a class of sqlglot's nodes. Parts that read tables, or combine them, also have the
+list of their allowed arguments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlglot import exp
 from lakewarden.kernel.errors import BadInput
 
 DIALECTS: Final = ("duckdb", "spark")
-"""The dialects that queries are read in; names are the same in them in capital letters or not."""
+"""The dialects of queries; both ignore the case of names."""
 
 _QUERY: Final = "this expression with_ order limit offset"
 _PLACES: Final[dict[type[exp.Expr], str]] = {
@@ -41,7 +41,7 @@ _PLACES: Final[dict[type[exp.Expr], str]] = {
     exp.Dot: "this expression",
     exp.Anonymous: "this expressions",
 }
-"""The parts that are looked into closely, with what may stand in each."""
+"""The parts that are checked closely, with the allowed arguments of each."""
 
 _SOURCES: Final = (exp.Table, exp.Subquery, exp.Unnest, exp.Lateral)
 _EXPLODED: Final = (exp.Subquery, exp.Unnest, exp.Explode, exp.Posexplode)
@@ -86,7 +86,7 @@ _FORMAT_NAMES: Final = """
     avro binaryfile csv delta hudi iceberg image jdbc json libsvm orc parquet text xml
 """
 _FORMATS: Final = frozenset(_FORMAT_NAMES.split())
-"""Schemas that Spark takes for the format of a file, and the table for its path."""
+"""Schemas that Spark reads as a file format, with the table as the file's path."""
 
 
 def refused(message: str, node: exp.Expr) -> BadInput:
@@ -95,7 +95,7 @@ def refused(message: str, node: exp.Expr) -> BadInput:
 
 
 def position(node: exp.Expr) -> str:
-    """Where the node stands in the text, as far as sqlglot knows."""
+    """The position of the node in the text, if sqlglot knows it."""
     for part in node.walk():
         if "line" in part.meta:
             return f"line {part.meta['line']}, column {part.meta['col']}"
@@ -103,7 +103,7 @@ def position(node: exp.Expr) -> str:
 
 
 def check_grammar(root: exp.Expr, dialect: str, most: int) -> None:
-    """Raises `BadInput` unless all of the query is known, and it has at most `most` nodes."""
+    """Raises `BadInput` for an unknown part, or for more than `most` nodes."""
     if not isinstance(root, _QUERIES):
         raise refused(f"expected a query, got {_title(root)}", root)
     for count, node in enumerate(root.walk(), 1):
@@ -137,7 +137,7 @@ def _check_place(node: exp.Expr, dialect: str) -> None:
         case exp.Lateral() if not isinstance(node.this, _EXPLODED):
             raise refused(f"{_title(node.this)} is no table", node)
         case exp.Lateral() if not _ALIAS.fullmatch(node.alias):
-            raise refused(f"`{node.alias}` is no name of a LATERAL", node)  # It stays unquoted.
+            raise refused(f"`{node.alias}` is no name of a LATERAL", node)  # written unquoted
         case exp.CTE() if not isinstance(node.this, _QUERIES):
             raise refused("expected a query after WITH", node)
         case exp.Subquery() if not isinstance(node.this, (*_QUERIES, exp.Table)):

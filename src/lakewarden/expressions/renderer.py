@@ -1,8 +1,8 @@
 """An expression as the SQL of one engine, with the values of one user.
 
-`FORMS` has what each engine writes for a function, in its own SQL, with `a`, `b` and `c` for the
-arguments; sqlglot reads these forms and puts them together. Strings are compared by their code
-points on every engine, whatever the collation of the column.
+`FORMS` has each engine's SQL for a function, with `a`, `b` and `c` for the
+arguments; sqlglot parses and combines these forms. Strings are compared by their code
+points on every engine, regardless of the collation of the column.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Values = Sequence[str | int | None]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks: the name, the groups and the attributes that the directory knows."""
+    """The user who reads: the name, the groups and the attributes that the directory knows."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -59,11 +59,11 @@ _VARIABLE: Final = "${"
 _LETTERS: Final = (ascii_uppercase, ascii_lowercase)
 _CHARACTERS: Final = "(CONVERT(a USING utf8mb4) COLLATE utf8mb4_bin)"
 _BYTES: Final = "CAST(CONVERT(a USING utf8mb4) AS BINARY)"
-"""Both of MariaDB and MySQL: characters, and bytes, in which blanks at the end count."""
+"""For MariaDB and MySQL: as characters, and as bytes, where trailing blanks count."""
 
 
 def _replaced(old: str, new: str) -> str:
-    """Letter by letter, for an engine without `translate`."""
+    """One REPLACE for each letter, for an engine without `translate`."""
     text = _CHARACTERS
     for one, other in zip(old, new, strict=True):
         text = f"REPLACE({text}, '{one}', '{other}')"
@@ -75,7 +75,7 @@ def _translated(old: str, new: str) -> dict[str, str]:
 
 
 def _by_code_points(place: str) -> str:
-    """Hive, whose SUBSTR counts a character beyond the first 65,536 twice, and LENGTH once."""
+    """For Hive: SUBSTR counts a character beyond the first 65,536 twice, LENGTH counts it once."""
     return f"DECODE(MID(ENCODE(a, 'UTF-32BE'), {place}), 'UTF-32BE')"
 
 
@@ -139,7 +139,7 @@ FORMS: Final[dict[str, dict[str, str]]] = {
         "hive": _by_code_points("4 * (LENGTH(a) - b) + 1"),
     },
 }
-"""The SQL of each function; "" is what all engines write that are not listed."""
+"""The SQL of each function by engine; "" covers all engines that are not listed."""
 
 _MAX_UNIT: Final = 0xFFFF
 
@@ -148,10 +148,10 @@ _COLLATED: Final = {
     "postgresql": {"": 'a COLLATE "C"'},
     "duckdb": {"": "CAST(a AS VARCHAR) COLLATE C"},
 }
-"""How a string is written where it is compared, if its column may have another collation."""
+"""The form of a compared string, for engines whose columns may have another collation."""
 
 _NEEDS_TYPES: Final = frozenset({"mysql", "postgresql"})
-"""Engines in which another value than a string would be compared in another way."""
+"""Engines on which values other than strings would be compared differently in this form."""
 
 _COMPARES: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "is distinct from", "like"})
 
@@ -187,11 +187,11 @@ def render(
     user: User,
     lookups: Mapping[str, Sequence[Values]] | None = None,
 ) -> str:
-    """The SQL of the expression, as a value of the user's.
+    """The SQL of the expression, with the values of the user.
 
-    The expression has to be checked (`check_expression`) against the table and the engine. Raises
-    `LimitExceeded` for a lookup table with too many rows, `BadInput` for a text that no engine
-    takes.
+    The expression must have been checked (`check_expression`) against the table and the engine.
+    Raises `LimitExceeded` for a lookup table with too many rows, `BadInput` for a text that no
+    engine accepts.
     """
     root = expression.root if isinstance(expression, Expression) else expression
     if table.columns is None and engine in _NEEDS_TYPES:
@@ -207,7 +207,7 @@ def render(
 
 
 def has_collations(engine: str) -> bool:
-    """Whether the engine has to be told how strings are compared, and so which columns are ones.
+    """Whether the engine needs a form for comparing strings, and hence the columns' types.
 
     >>> has_collations("duckdb"), has_collations("trino")
     (True, False)
@@ -217,14 +217,14 @@ def has_collations(engine: str) -> bool:
 
 @cache
 def _form(engine: str, sql: str) -> exp.Expr:
-    # In a query, for some functions are called as commands are.
+    # Within a query, because some functions are also called as commands.
     query = parse_one(f"SELECT {sql}", dialect=DIALECTS[engine])
     form: exp.Expr = query.expressions[0]
     return form
 
 
 def _filled(engine: str, sql: str, arguments: Sequence[exp.Expr]) -> exp.Expr:
-    """The form with the arguments in the places of `a`, `b` and `c`."""
+    """The form with the arguments in place of `a`, `b` and `c`."""
     by_name = {name: _closed(argument) for name, argument in zip("abc", arguments, strict=False)}
 
     def filled(node: exp.Expr) -> exp.Expr:
@@ -236,7 +236,7 @@ def _filled(engine: str, sql: str, arguments: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _closed(node: exp.Expr) -> exp.Expr:
-    """The node, in parentheses where an operator beside it could take a part of it."""
+    """The node, in parentheses if an adjacent operator could bind to a part of it."""
     if isinstance(node, exp.Paren):
         return node
     if isinstance(node, exp.Binary | exp.Unary | exp.Between | exp.In | exp.Case):
@@ -313,28 +313,28 @@ class _Writer:
         return written
 
     def _misreads(self, pattern: Node) -> bool:
-        """Whether the engine's LIKE takes the pattern otherwise: it gets a regular expression.
+        """Whether the engine's LIKE misreads the pattern: a regular expression is used then.
 
-        Hive has no ESCAPE. Trino finds no character beyond the first 65,536 that `_` follows,
+        Hive has no ESCAPE. Trino finds no character beyond the first 65,536 if `_` follows it,
         unless the pattern begins with it.
         """
         has_beyond = isinstance(pattern, Literal) and any(ord(s) > _MAX_UNIT for s in pattern.text)
         return self._engine == "hive" or (self._engine == "trino" and has_beyond)
 
     def _is_merged(self, function: str, arguments: tuple[Node, ...]) -> bool:
-        """Whether Hive makes one operator of this comparison and others.
+        """Whether Hive merges this comparison with others into one operator.
 
-        Of a range it makes a BETWEEN, which is NULL, not FALSE, where one bound is; of
-        alternatives an IN over structs, which is FALSE, not NULL, where one field is.
+        It turns a range into a BETWEEN, which is NULL, not FALSE, if one bound is NULL; and
+        alternatives into an IN over structs, which is FALSE, not NULL, if one field is NULL.
         """
         if function in ("<=", ">="):
             return not any(map(_is_constant, arguments))
         return function == "=" and "and" in self._within.partition("or")[2]
 
     def _is_text(self, arguments: Sequence[Node]) -> bool:
-        """Whether strings are compared that may have a collation on this engine.
+        """Whether the compared values are strings that may have a collation on this engine.
 
-        A constant beside a column whose type is not known may be no string there.
+        A constant next to a column of unknown type may not be compared as a string there.
         """
         if not has_collations(self._engine):
             return False
@@ -345,12 +345,12 @@ class _Writer:
         try:
             return type_of(node, self._table) is Type.STRING
         except BadInput:
-            return False  # it fits no type, as the engine finds out
+            return False  # it fits no type; the engine reports that
 
     def _collated(
         self, function: str, arguments: Sequence[Node], written: Sequence[exp.Expr]
     ) -> list[exp.Expr]:
-        """The arguments for a comparison: the first, and all others that are no constants."""
+        """The arguments for a comparison; the form applies to the first and to non-constants."""
         forms = _COLLATED[self._engine]
         form = forms.get(function, forms[""])
         return [
@@ -394,7 +394,7 @@ class _Writer:
         return _closed(*self._arguments("or", (together,)))
 
     def _any(self, conditions: Sequence[exp.Expr]) -> exp.Expr:
-        """One of the conditions; in halves, for engines bound how deep an expression is nested."""
+        """Any of the conditions, split in halves because engines limit the depth of expressions."""
         if not conditions:
             return exp.false()
         if len(conditions) == 1:
@@ -453,7 +453,7 @@ class _Writer:
         if not is_comparable(text):
             raise BadInput("a text with control characters cannot be compared on every engine")
         if self._engine in _SUBSTITUTING and _VARIABLE in text:
-            # Apart, for it replaces variables before it reads the statement, in constants too.
+            # In parts: the engine replaces variables before parsing, even in constants.
             first, *others = text.split(_VARIABLE)
             parts = [f"{first}$", *(f"{{{part}$" for part in others[:-1]), f"{{{others[-1]}"]
             return exp.func("CONCAT", *(exp.Literal.string(part) for part in parts))
@@ -470,7 +470,7 @@ class _Writer:
         return self._form(_CAST_FORMS[type], self.write(argument))
 
     def _constant(self, text: str | None, type: Type) -> exp.Expr:
-        """A text as an integer or a date; NULL where it is none."""
+        """A text as an integer or a date; NULL if it is neither."""
         if text is not None and is_constant(text, type):
             return self._literal(Literal(text, type))
         return exp.cast(exp.null(), _TYPES[type])
@@ -482,7 +482,7 @@ def _is_constant(node: Node) -> bool:
 
 
 def _regular_expression(pattern: Node) -> str:
-    """A pattern of LIKE as a regular expression of Java's."""
+    """A LIKE pattern as a Java regular expression."""
     if not isinstance(pattern, Literal):
         raise BadInput("LIKE takes a pattern that is a constant")
     parts, is_escaped = [], False

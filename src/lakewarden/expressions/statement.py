@@ -1,9 +1,9 @@
-"""A statement of an application that is no query: what it changes, and the queries in it.
+"""A statement of an application that is not a query: what it changes, and the queries in it.
 
-As with queries, a statement is taken over only where all of it is known. Nothing of its text goes
-on: it becomes one of the values below, from which a text is written anew, with the names that the
-caller gives its tables. What reads (`WHERE`, `SET`, `MERGE … ON`) is a query, and held against the
-same lists.
+Like a query, a statement is accepted only if all its parts are known. Its text is never passed
+on: it becomes one of the values below, from which new text is written, with the table names that
+the caller gives. Parts that read (`WHERE`, `SET`, `MERGE … ON`) form a query, which is checked
+against the same lists.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lakewarden.expressions.query_grammar import TYPES, refused
 from lakewarden.kernel.errors import BadInput
 
 MAX_ROWS: Final = 500
-"""Rows of `VALUES`: they become a query."""
+"""Maximum rows of `VALUES`: they become a query."""
 
 _DIALECT: Final = "spark"
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -46,7 +46,7 @@ class Insert:
     overwrites: bool = False
 
     def text(self, table: str, names: Mapping[Name, Name]) -> str:
-        """The statement with the table, and those of the query, by other names."""
+        """The statement with other names for its table and for those of the query."""
         columns = f" ({', '.join(map(quoted, self.columns))})" if self.columns else ""
         verb = "INSERT OVERWRITE TABLE" if self.overwrites else "INSERT INTO TABLE"
         by_name = " BY NAME" if self.by_name else ""
@@ -65,7 +65,7 @@ class CreateTable:
     unless_there: bool = False
 
     def text(self, table: str, names: Mapping[Name, Name]) -> str:
-        """As of `Insert`."""
+        """As `Insert.text`."""
         replace, there = _clauses(self.replaces, self.unless_there)
         columns = ", ".join(f"{quoted(name)} {type}" for name, type in self.columns)
         using = f" USING {self.format}" if self.format else ""
@@ -76,7 +76,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """A stored view, or one of the session."""
+    """A stored view, or a view of the session."""
 
     view: Name
     query: Query
@@ -85,7 +85,7 @@ class CreateView:
     unless_there: bool = False
 
     def text(self, view: str, names: Mapping[Name, Name]) -> str:
-        """As of `Insert`."""
+        """As `Insert.text`."""
         replace, there = _clauses(self.replaces, self.unless_there)
         return f"CREATE {replace}VIEW {there}{view} AS {self.query.renamed(names)}"
 
@@ -100,7 +100,7 @@ class CreateSchema:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The end of a `table`, `view` or `schema`."""
+    """Removes a `table`, `view` or `schema`."""
 
     kind: str
     name: Name
@@ -109,14 +109,14 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """All rows of a table go."""
+    """Removes all rows of a table."""
 
     table: Name
 
 
 @dataclass(frozen=True, slots=True)
 class AddColumns:
-    """More columns, with their types."""
+    """Adds columns, with their types."""
 
     table: Name
     columns: tuple[tuple[str, str], ...]
@@ -124,7 +124,7 @@ class AddColumns:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Another name for a table."""
+    """Renames a table."""
 
     table: Name
     new: Name
@@ -139,9 +139,9 @@ class Describe:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`DELETE`, `UPDATE` or `MERGE`: `does` has what it does with rows of the table.
+    """`DELETE`, `UPDATE` or `MERGE`: `does` lists its effects on the rows of the table.
 
-    `query` reads the table, and what the statement reads besides.
+    `query` reads the table, and whatever else the statement reads.
     """
 
     table: Name
@@ -150,7 +150,7 @@ class Change:
     _write: Callable[[exp.Select], str]
 
     def text(self, names: Mapping[Name, Name]) -> str:
-        """The statement with its tables by other names, the changed one among them."""
+        """The statement with other names for its tables, including the changed one."""
         again = parsed(self.query.renamed(names), _DIALECT)
         if not isinstance(again, exp.Select):
             raise BadInput("the statement cannot be written")
@@ -173,7 +173,7 @@ Statement = (
 
 
 def read_statement(text: str) -> Statement | None:
-    """The statement of a text in Spark's SQL; None for a query, and whatever begins otherwise.
+    """Parses a statement in Spark's SQL; None for a query, or any other beginning.
 
     Raises:
         BadInput: The statement has a part that is not known to be harmless.
@@ -199,7 +199,7 @@ def _clauses(replaces: bool, unless_there: bool) -> tuple[str, str]:
 
 
 def _only(node: exp.Expr, allowed: str) -> None:
-    """Raises `BadInput` for anything in the node that is not allowed there."""
+    """Raises `BadInput` if the node has a part that is not in `allowed`."""
     for name, value in node.args.items():
         if value not in _UNSAID and name not in allowed.split():
             title = type(node).__name__.upper()
@@ -381,7 +381,7 @@ def _read_delete(node: exp.Expr) -> Change:
 
 
 def _write_delete(select: exp.Select) -> str:
-    return f"DELETE FROM {_source_text(select)}{_where_text(select)}"  # noqa: S608 — read before
+    return f"DELETE FROM {_source_text(select)}{_where_text(select)}"  # noqa: S608 — parsed before
 
 
 def _read_update(node: exp.Expr) -> Change:
@@ -394,7 +394,7 @@ def _read_update(node: exp.Expr) -> Change:
         texts = map(_text, select.expressions)
         sets = [f"{quoted(name)} = {text}" for name, text in zip(columns, texts, strict=True)]
         source, where = _source_text(select), _where_text(select)
-        return f"UPDATE {source} SET {', '.join(sets)}{where}"  # noqa: S608 — read before
+        return f"UPDATE {source} SET {', '.join(sets)}{where}"  # noqa: S608 — parsed before
 
     return Change(_names(target), query, frozenset({UPDATE}), write)
 
@@ -411,7 +411,7 @@ def _target(node: object) -> exp.Table:
 def _assignments(
     nodes: Iterable[exp.Expr], target: exp.Table
 ) -> tuple[tuple[str, ...], list[exp.Expr]]:
-    """The columns that are set, and their values."""
+    """The assigned columns, and their values."""
     names, values = [], []
     for node in nodes:
         if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
@@ -431,7 +431,7 @@ def _reading(
     """The query that reads what a statement reads."""
     listed = ", ".join(value.sql(dialect=_DIALECT) for value in values)
     source = target.sql(dialect=_DIALECT)
-    text = f"SELECT {listed} FROM {source}{join}"  # noqa: S608 — it is read next
+    text = f"SELECT {listed} FROM {source}{join}"  # noqa: S608 — it is parsed next
     if where is not None:
         text += f" {where.sql(dialect=_DIALECT)}"
     return read_query(text, _DIALECT)
@@ -452,7 +452,7 @@ def _where_text(select: exp.Select) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _When:
-    """A clause of MERGE: its head, what it does, and how many expressions of the query it takes."""
+    """A clause of MERGE: its head, its action, and how many expressions of the query it uses."""
 
     head: str
     has_condition: bool
@@ -474,7 +474,7 @@ class _When:
                 act = "UPDATE SET *"
             case _ if names:
                 listed, given = ", ".join(names), ", ".join(values)
-                act = f"INSERT ({listed}) VALUES ({given})"  # noqa: S608 — read before
+                act = f"INSERT ({listed}) VALUES ({given})"  # noqa: S608 — parsed before
             case _:
                 act = "INSERT *"
         return f" WHEN {self.head}{condition} THEN {act}"

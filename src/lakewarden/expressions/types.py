@@ -1,4 +1,4 @@
-"""Types of columns, as far as expressions tell them apart."""
+"""Types of columns, as far as expressions distinguish them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 
 class Type(StrEnum):
-    """A type of values. Of `OTHER` an expression can say only whether it is NULL."""
+    """A type of values. For `OTHER`, an expression can only test for NULL."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -40,9 +40,9 @@ _PARAMETERS: Final = re.compile(r"\([^()]*\)")
 
 
 def read_type(text: str) -> Type:
-    """The type that a catalog's type name means; `OTHER` for all that is not known for certain.
+    """The type that a catalog's type name means; `OTHER` if the meaning is not certain.
 
-    `char(n)` is one of these: engines do not agree on the blanks at its end.
+    `char(n)` is `OTHER`: engines do not agree on trailing blanks.
 
     >>> read_type("DECIMAL(10, 2)").value, read_type("varchar(20)").value
     ('decimal', 'string')
@@ -54,7 +54,7 @@ def read_type(text: str) -> Type:
 
 
 def is_moment(text: str) -> bool:
-    """Whether there is such a day and time.
+    """Whether this is an existing date and time.
 
     >>> is_moment("2024-02-29"), is_moment("2023-02-29")
     (True, False)
@@ -77,7 +77,7 @@ _CONSTANTS: Final = {
 
 
 def is_constant(text: str, type: Type) -> bool:
-    """Whether every engine reads the text as a constant of that type, which is none of strings.
+    """Whether every engine reads the text as a constant of that type, which is not a string.
 
     >>> is_constant("-7", Type.INTEGER), is_constant("2024-W01-1", Type.DATE)
     (True, False)
@@ -88,7 +88,7 @@ def is_constant(text: str, type: Type) -> bool:
 
 
 def is_comparable(text: str) -> bool:
-    r"""Whether every engine compares the text alike: one with control characters is not ASCII.
+    r"""Whether every engine compares the text alike; not with control characters beyond ASCII.
 
     >>> is_comparable("a\tb"), is_comparable("a\u202eb")
     (True, False)

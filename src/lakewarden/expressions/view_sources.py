@@ -1,7 +1,7 @@
-"""What the query of a stored view reads: the tables that it names, and of each the columns.
+"""What the query of a stored view reads: the tables that it names, with their columns.
 
-Read for lint, so nothing is refused: a text that sqlglot cannot read names nothing. Names follow
-the dialect's folding. A column that no table is named for counts for every table beside it.
+Used by lint, so nothing is rejected: a text that sqlglot cannot parse names nothing. Names follow
+the dialect's folding. A column without a table name counts for every table beside it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_LENGTH: Final = 100_000
 """Longer texts are not read: each character costs some microseconds."""
 
 MAX_PAIRS: Final = 100_000
-"""Tables beside each other times columns of no named table: more, and each is read as a whole."""
+"""Limit of tables beside each other times unqualified columns; beyond it, all columns count."""
 
 _SPELLED: Final = {
     "postgresql": "postgres",
@@ -29,13 +29,13 @@ _SPELLED: Final = {
     "sparksql": "spark",
     "spark2": "spark",
 }
-"""Dialects that sqlglot has under another name."""
+"""Dialects with a different name in sqlglot."""
 
 
 class ViewSource(NamedTuple):
-    """A table or view that a query reads; catalog and schema are "" where the text has none.
+    """A table or view that a query reads; catalog and schema are "" if the text has none.
 
-    `columns` are those that the query names of it, None where it takes all, or it cannot be said.
+    `columns` are those that the query names; None if it reads all, or if that is unknown.
     """
 
     catalog: str
@@ -45,7 +45,7 @@ class ViewSource(NamedTuple):
 
 
 def view_sources(sql: str, dialect: str) -> tuple[ViewSource, ...]:
-    """What a query reads, in order of names; each once.
+    """What a query reads, sorted by name, without duplicates.
 
     >>> view_sources("select o.iban from Sales.orders o", "trino")
     (ViewSource(catalog='', schema='sales', table='orders', columns=frozenset({'iban'})),)
@@ -67,7 +67,7 @@ def view_sources(sql: str, dialect: str) -> tuple[ViewSource, ...]:
 
 
 def folded_table(name: str, dialect: str) -> tuple[str, ...]:
-    """The parts of a table's name as its engine stores them; none where it cannot be told.
+    """The parts of a table's name as its engine stores them; empty if that is unknown.
 
     >>> folded_table('shop.raw."Orders"', "snowflake"), folded_table("shop.Orders", "oracle9")
     (('SHOP', 'RAW', 'Orders'), ())
@@ -75,7 +75,7 @@ def folded_table(name: str, dialect: str) -> tuple[str, ...]:
     known = _SPELLED.get(dialect, dialect)
     try:
         table = normalize_identifiers(exp.to_table(name, dialect=known), dialect=known)
-    except ValueError:  # sqlglot's errors are some
+    except ValueError:  # includes sqlglot's errors
         return ()
     return tuple(part.name for part in table.parts)
 
@@ -128,7 +128,7 @@ def _sources(query: exp.Query) -> Iterator[ViewSource]:
 
 
 def _takes_all(scope: Scope) -> bool:
-    """Whether all columns of all tables of the scope are taken, as by `*` or a natural join."""
+    """Whether all columns of all tables of the scope are read, as by `*` or a natural join."""
     query = scope.expression
     listed = query.selects if isinstance(query, exp.Select) else ()
     joins = query.args.get("joins") or ()
@@ -137,7 +137,7 @@ def _takes_all(scope: Scope) -> bool:
 
 
 def _joined_columns(scope: Scope) -> Iterator[str]:
-    """The columns of `USING`, which have no place of their own."""
+    """The columns of `USING`, which are not column nodes."""
     for join in scope.expression.args.get("joins") or ():
         for identifier in join.args.get("using") or ():
             yield identifier.name

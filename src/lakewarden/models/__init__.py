@@ -20,7 +20,7 @@ _SUFFIX = ".toml"
 _ACT: Final = re.compile(r'\.operations\."(\w+)\.(\w+)"')
 
 ENGINES: Final = "engines"
-"""The table of a model's file with what acts of engines require."""
+"""The table of a model file with the requirements of engine actions."""
 
 
 def names() -> tuple[str, ...]:
@@ -54,14 +54,14 @@ def _shipped(name: str, settings: tuple[tuple[str, str], ...]) -> Model:
 
 
 def loads(text: str, where: str, settings: Mapping[str, str] | None = None) -> Model:
-    """The model that TOML `text` declares; `where` names it in refusals (`BadInput`)."""
+    """The model that TOML `text` declares; `where` names it in errors (`BadInput`)."""
     return of_data(parsed(text, where), where, settings)
 
 
 def of_data(
     data: dict[str, object], where: str, settings: Mapping[str, str] | None = None
 ) -> Model:
-    """As `loads`, of a parsed text; also what its `engines` require is checked."""
+    """As `loads`, for parsed data; also checks the requirements of its `engines`."""
     own = {key: value for key, value in data.items() if key != ENGINES}
     mappings = engines_of(data, where)
     if not mappings:
@@ -71,13 +71,13 @@ def of_data(
         with_engines(own, where, mappings, chosen | dict.fromkeys(mappings, ON))
         return with_engines(own, where, mappings, chosen)
     except BadInput as error:
-        # An act is in the file where its engine is.
+        # The path of an action in the file is below its engine.
         place = _ACT.sub(rf'.{ENGINES}.\1.acts."\2"', error.where)
         raise BadInput(error.message, where=place) from None
 
 
 def engines_of(data: Mapping[str, object], where: str) -> Mapping[str, EngineMapping]:
-    """What acts of engines require in the model of a parsed text, by engine."""
+    """The requirements of engine actions in the parsed data of a model, by engine."""
     head = data.get("model")
     name = head.get("name") if isinstance(head, Mapping) else None
     return mapping.of_tables(data.get(ENGINES), str(name), f"{where}.{ENGINES}")

@@ -1,8 +1,8 @@
-"""A model with the acts of the engines that a realm of it serves.
+"""A model with the actions of the engines that a realm of it serves.
 
-A realm serves an engine by a setting of the engine's name (`trino = "on"`). Without it the model,
-and its digest, are those of its file alone. Of a model with rows to filter a realm lists, by a
-setting, the other engines that read its tables.
+A realm serves an engine by a setting of the engine's name (`trino = "on"`). Without it, the model
+and its digest depend on its file alone. If a model has rows to filter, a setting of the realm
+lists the other engines that read its tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def with_engines(
 ) -> Model:
     """The model of a parsed file under `settings`, with the operations of engines that are `on`.
 
-    Raises `BadInput` as `model_file.read` does, also for what is wrong with a mapping.
+    Raises `BadInput` as `model_file.read` does, and for an invalid mapping.
     """
     own = {key: value for key, value in settings.items() if key not in (*mappings, SETTING)}
     chosen = {engine: settings.get(engine, OFF) for engine in mappings}

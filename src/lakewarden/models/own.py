@@ -1,7 +1,7 @@
-"""Models that nobody ships: the text of a file that an operator gave, with its digest.
+"""Custom models, which are not shipped: the text of a file from an operator, with its digest.
 
-Whoever stores such a text stores its digest beside it. A text that does not have its digest, or
-that does not load, is refused as a whole: what depends on it then has no model, and no answer.
+The digest is stored beside the text. A text that does not match its digest, or that does not
+load, is rejected as a whole: a realm that depends on it then has no model, and no answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.toml_section import Section
 
 MAX_BYTES: Final = 256 * 1024
-"""How long the text of a model may be, in bytes of UTF-8."""
+"""Maximum length of a model's text, in bytes of UTF-8."""
 
 SPELLING: Final = "plain"
 """The spelling of names under such a model."""
@@ -30,14 +30,14 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """The text of a model file, and the SHA-256 that was stored with it, in hexadecimal digits."""
+    """The text of a model file, and its stored SHA-256 in hexadecimal digits."""
 
     text: str
     digest: str
 
 
 def of_table(value: object, where: str) -> ModelText | None:
-    """The text that `asdict` made a table of; None for no table. Raises `BadInput`."""
+    """The text from the table that `asdict` made of it; None for None. Raises `BadInput`."""
     if value is None:
         return None
     section = Section(value, where)
@@ -56,7 +56,7 @@ def digest_of(text: str) -> str:
 
 
 def of_text(text: str, where: str = "model") -> ModelText:
-    """A text that was just given; raises `LimitExceeded` for one that is too long."""
+    """A newly given text; raises `LimitExceeded` if it is too long."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
         raise LimitExceeded(f"{where}: has {size:,} bytes; a model has {MAX_BYTES:,} at most")
@@ -64,7 +64,7 @@ def of_text(text: str, where: str = "model") -> ModelText:
 
 
 def name_of(model_text: ModelText, where: str = "model") -> str:
-    """The name that the text gives its model. Raises `BadInput` for a text that does not load."""
+    """The name that the text gives its model. Raises `BadInput` if the text does not load."""
     return read(model_text, None, where).name
 
 
@@ -73,15 +73,15 @@ def read(
 ) -> Model:
     """The model of a text, under `settings` (others: defaults).
 
-    Raises `BadInput`, which begins with `where`, for a text that does not have its digest, does
-    not load, has the name of a shipped model, or another spelling than `plain`.
+    Raises `BadInput`, which begins with `where`, for a text that does not match its digest, does
+    not load, has the name of a shipped model, or a spelling other than `plain`.
     """
     return _read(model_text, tuple(sorted((settings or {}).items())), where or "model")
 
 
 @lru_cache(maxsize=64)
 def engines(model_text: ModelText) -> Mapping[str, EngineMapping]:
-    """What acts of engines require in the model of a text that loads, by engine."""
+    """The requirements of engine actions in the model of a text that loads, by engine."""
     return models.engines_of(models.parsed(model_text.text, "model"), "model")
 
 
@@ -95,7 +95,7 @@ def _read(model_text: ModelText, settings: tuple[tuple[str, str], ...], where: s
 
 
 def check_own(model: Model, where: str) -> None:
-    """Refuses (`BadInput`) a name or a spelling that a model of one's own cannot have."""
+    """Raises `BadInput` for a name or a spelling that a custom model cannot have."""
     if _NAME.fullmatch(model.name) is None:
         message = "expected 1 to 63 of a-z, 0-9, `-` and `_`, the first a letter"
         raise BadInput(message, where=f"{where}.model.name")

@@ -1,1 +1,1 @@
-"""Spellings of identities, one module for each system; pure, and blind to each other."""
+"""Spellings of identities, one module for each system; pure and independent of each other."""

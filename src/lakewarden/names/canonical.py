@@ -1,8 +1,8 @@
-"""What the spellings share: characters and lengths of names, and the segments of a path.
+"""The common rules of the spellings: characters and lengths of names, and the segments of a path.
 
 A name that passes here can be stored, sorted, logged and sent on every engine. Names are
-compared byte for byte: nothing is folded, trimmed or normalised, what would need it is
-refused. Two strengths: `check_text` is for every name that is read, `check_identifier`
+compared byte for byte: nothing is folded, trimmed or normalised; a name that would need it is
+rejected. Two strengths: `check_text` is for every name that is read, `check_identifier`
 and `check_user_name` only for names that are being created.
 """
 
@@ -15,10 +15,10 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput
 
 MAX_NAME_BYTES: Final = 2_048
-"""Longest name of an entity, in UTF-8; a PostgreSQL index entry ends at 2,704 bytes."""
+"""Maximum length of an entity's name, in UTF-8; PostgreSQL limits an index entry to 2,704 bytes."""
 
 MAX_USER_CHARACTERS: Final = 256
-"""Longest name of a new user or group."""
+"""Maximum length of a new user's or group's name."""
 
 WORD: Final = frozenset(ascii_letters + digits + "_")
 """Letters, digits and underscore, ASCII only."""
@@ -29,7 +29,7 @@ _STEPS = frozenset({".", ".."})
 
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
-# Printable for Python, yet drawn as nothing: joiners, fillers, variation selectors.
+# Printable for Python, but invisible: joiners, fillers, variation selectors.
 _INVISIBLE = frozenset(
     chr(code)
     for first, last in (
@@ -52,7 +52,7 @@ _BYTE_BY_HEX = {
 
 
 def quoted(text: str) -> str:
-    r"""`text` in backticks for an error message: one line, unreadable characters escaped, cut.
+    r"""`text` in backticks for an error message: one line, escaped where unreadable, truncated.
 
     >>> quoted("a\nb")
     '`a\\nb`'
@@ -61,7 +61,7 @@ def quoted(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """`text` as messages show it, where their own form puts other quotes around it."""
+    """`text` as shown in messages that use other quotes."""
     return escaped(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
@@ -75,7 +75,7 @@ def escaped(text: str) -> str:
 
 
 def lower_word(name: str) -> str:
-    """A type word in lower case; left alone when not ASCII, so that it stays unknown.
+    """A type word in lower case; unchanged if not ASCII, so it stays unknown.
 
     Unicode folds further than intended: the Kelvin sign becomes the letter k.
 
@@ -86,7 +86,7 @@ def lower_word(name: str) -> str:
 
 
 def check_text(text: str, label: str = "the name") -> None:
-    """Refuses what no engine stores or no log line shows: the rules for any name that is read.
+    """Rejects text that an engine cannot store or a log line cannot show; for every name read.
 
     Empty, over `MAX_NAME_BYTES`, control characters and line breaks, lone surrogates.
     Raises `BadInput`.
@@ -103,11 +103,11 @@ def check_text(text: str, label: str = "the name") -> None:
 
 
 def check_identifier(text: str, *, label: str, limit: int) -> None:
-    """Refuses what a new name must not hold, whatever its alphabet.
+    """Rejects what a new name must not contain, in any alphabet.
 
     Not in normal form NFC, over `limit` characters, invisible or direction-changing
-    characters, a space at either end; and all that `check_text` refuses. Raises `BadInput`.
-    Source: security reference, R-40.
+    characters, a space at either end; and everything that `check_text` rejects. Raises
+    `BadInput`. Source: security reference, R-40.
     """
     check_text(text, label)
     if len(text) > limit:
@@ -122,17 +122,17 @@ def check_identifier(text: str, *, label: str, limit: int) -> None:
 
 
 def check_user_name(name: str, *, label: str = "the user name") -> None:
-    r"""Refuses what the name of a new user or group must not be. Raises `BadInput`.
+    r"""Raises `BadInput` for a name that a new user or group must not have.
 
-    At most 256 readable characters: `/ \ ' " ; %` too, for identity providers send `/eng/data`
-    and `DOM\user`. Source: security reference, R-40.
+    At most 256 readable characters, including `/ \ ' " ; %`, because identity providers send
+    `/eng/data` and `DOM\user`. Source: security reference, R-40.
     """
     check_identifier(name, label=label, limit=MAX_USER_CHARACTERS)
     check_segment(name, label)
 
 
 def check_segment(name: str, label: str = "the name") -> None:
-    """Refuses `.` and `..`, which no path can name: clients take them out. Raises `BadInput`."""
+    """Raises `BadInput` for `.` and `..`, which clients remove from paths."""
     if name in _STEPS:
         raise BadInput(f"{label} cannot be {quoted(name)}")
 
@@ -141,12 +141,12 @@ def split_path(raw: bytes | str, *, encoded_slash: bool = False) -> tuple[str, .
     """The segments of a request path: split first, then each decoded, exactly once.
 
     `raw` is the path as sent, without query. One slash at the end is allowed. With
-    `encoded_slash` a segment may hold `%2F` and `%5C`, which then are characters of one
-    name and split nothing; a route whose names have slashes (URNs, Kerberos principals)
-    declares that.
+    `encoded_slash` a segment may contain `%2F` and `%5C`, which are then characters of one
+    name and split nothing; routes whose names have slashes (URNs, Kerberos principals)
+    declare that.
 
     Raises `BadInput` for an empty segment, `.` and `..`, `;`, a backslash, a query, a
-    broken escape, what is not strict UTF-8, and control characters, NUL included.
+    broken escape, bytes that are not strict UTF-8, and control characters, NUL included.
     Source: security reference, R-42.
 
     >>> split_path("/api/metalakes/lk/objects/table/c.s.t%20x")

@@ -1,13 +1,13 @@
-"""How our own API spells what it governs: the server, its directories and its realms.
+"""The spelling of our own API: the server, its directories and its realms.
 
     server      lakewarden, the only one
     directory   main
-    realm       gravitino, and _server, which says who may use the API itself
+    realm       gravitino, and _server, which defines who may use the API itself
 
-Words of 1 to 63 of a-z, 0-9, `-` and `_`. Which directory a realm is in is data, so its name
-spells only the server.
+Words of 1 to 63 of a-z, 0-9, `-` and `_`. Which directory a realm uses is data; therefore its
+name contains only the server.
 
-Principals carry their directory: `ana` is a person of `main`, `other/ana` one of `other`, and
+Principals include their directory: `ana` is a person of `main`, `other/ana` one of `other`, and
 `main/eng/data` a person or group of `main` whose name is `eng/data`.
 """
 
@@ -23,13 +23,13 @@ from lakewarden.names.canonical import escaped, quoted
 from lakewarden.names.identities import Identities
 
 SERVER: Final = Entity("server", "lakewarden")
-"""The one server there is."""
+"""The only server."""
 
 TYPES: Final = ("server", "directory", "realm")
 """Every type that can be named."""
 
 HOME: Final = "main"
-"""The directory whose people are called by their names alone, where these hold no `/`."""
+"""The directory whose people are named without a prefix, if their names contain no `/`."""
 
 _FIRST = frozenset(ascii_lowercase + digits)
 _WORD = _FIRST | frozenset("-_")
@@ -73,9 +73,10 @@ def pattern(type: str, text: str) -> tuple[str, ...]:
 
 
 def person_name(directory: str, name: str) -> str:
-    """The name by which statements of the control realm call somebody of a directory.
+    """The name of a person of a directory in statements of the control realm.
 
-    Different people have different names, whatever these hold: a directory's has no `/`.
+    Different people have different names, whatever characters these contain: a directory's name
+    has no `/`.
 
     >>> person_name("main", "ana"), person_name("main", "other/ana")
     ('ana', 'main/other/ana')
@@ -84,7 +85,7 @@ def person_name(directory: str, name: str) -> str:
 
 
 def name_at_home(person: str) -> str | None:
-    """The name in `main` of whom statements call so; None for a person of another directory.
+    """The name in `main` of a person in statements; None for a person of another directory.
 
     >>> name_at_home("ana"), name_at_home("main/eng/data"), name_at_home("other/ana")
     ('ana', 'eng/data', None)
@@ -96,7 +97,7 @@ def name_at_home(person: str) -> str | None:
 
 
 class _OfDirectories(Identities):
-    """People and groups of `main` by their names, of other directories with these."""
+    """Names people and groups of `main` without prefix, those of other directories with it."""
 
     def spelled(self, person: Principal) -> Principal:
         if person.kind not in (USER, GROUP):
@@ -104,8 +105,8 @@ class _OfDirectories(Identities):
         return Principal(person.kind, person_name(HOME, person.name))
 
     def subject(self, kind: str, name: str) -> Principal:
-        return Principal(kind, name)  # with its directory, as statements have it
+        return Principal(kind, name)  # includes its directory, as in statements
 
 
 IDENTITIES: Final = _OfDirectories()
-"""How statements of our own administration call people."""
+"""How statements of our own administration name people."""

@@ -1,7 +1,7 @@
-"""How a system writes who somebody is: its users, groups and roles, beside its entities.
+"""How a system names its users, groups and roles, beside its entities.
 
-A spelling whose system calls people otherwise than by their names has an `Identities` of its own,
-as `IDENTITIES` in its module; for all others it is `BY_NAME`.
+A spelling whose system does not name people by their plain names has its own `Identities`,
+`IDENTITIES` in its module; all others use `BY_NAME`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names.canonical import check_text
 
 URN: Final = "urn:li:"
-"""How every URN begins."""
+"""The prefix of every URN."""
 
 
 class Look(IntEnum):
-    """What an id looks like: enough to say in which realms it cannot be a name."""
+    """The form of an id: enough to exclude realms in which it cannot be a name."""
 
     EMPTY = 0
     URN = 1
     COLON = 2
-    """Holds a colon, and is no URN."""
+    """Contains a colon, and is not a URN."""
     PLAIN = 3
 
 
 def look(id: str) -> Look:
-    """The look of an id.
+    """The form of an id.
 
     >>> look("lake:sales.raw").name, look("urn:li:tag:x").name, look("record-1").name
     ('COLON', 'URN', 'PLAIN')
@@ -39,37 +39,37 @@ def look(id: str) -> Look:
 
 
 class Identities:
-    """Users, groups and roles are called by their names, entities by type and name.
+    """Users, groups and roles are named by their names, entities by type and name.
 
-    A system overrides what it does otherwise.
+    A system overrides the methods where it differs.
     """
 
     def entity(self, text: str) -> Entity | None:
-        """The entity that a text names without its type; None: it names none so."""
+        """The entity that a text names without its type; None if it names none."""
         return None
 
     def principal(self, text: str) -> Principal | None:
-        """The principal that a text names without its kind; None: it names none so."""
+        """The principal that a text names without its kind; None if it names none."""
         return None
 
     def user(self, name: str) -> Principal:
-        """The user whom people call by a bare name; the name may be any text."""
+        """The user with this bare name; the name may be any text."""
         return Principal(USER, name)
 
     def spelled(self, person: Principal) -> Principal:
-        """Somebody of a directory, as statements of the system call them."""
+        """The principal of a directory, as statements of the system name it."""
         return person
 
     def subject(self, kind: str, name: str) -> Principal:
-        """The principal of that kind whom a caller names."""
+        """The principal of that kind that a caller names."""
         return self.spelled(Principal(kind, name))
 
     def person(self, principal: Principal) -> str:
-        """A user as the directory calls the person; a name that it does not know, as it is."""
+        """A user's name in the directory; unchanged if the directory does not know it."""
         return principal.name
 
     def group(self, principal: Principal) -> str:
-        """A group as the directory calls it; a name that it does not know, as it is."""
+        """A group's name in the directory; unchanged if the directory does not know it."""
         return principal.name
 
     def check(self, principal: Principal) -> None:
@@ -77,9 +77,9 @@ class Identities:
         check_text(principal.name)
 
     def is_possible(self, type: str, look: Look) -> bool:
-        """Whether an id of that look can name an entity of that type at all."""
+        """Whether an id of that form can name an entity of that type."""
         return True
 
 
 BY_NAME: Final = Identities()
-"""Everybody is called by their name."""
+"""Everybody is named by their name."""

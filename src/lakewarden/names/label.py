@@ -1,4 +1,4 @@
-"""What people call an entity: its name without what the name repeats of the entities above it."""
+"""The display name of an entity: its name without the parts that repeat entities above it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from lakewarden.kernel.entity import Entity, Spelling
 
 _URN: Final = "urn:li:"
 _NAME_PART: Final = 1
-"""Where a composed key has the name: behind the platform, or behind what it is a part of."""
+"""The position of the name in a composed key: after the platform or the containing entity."""
 
 
 def label(entity: Entity, spelling: Spelling) -> str:
-    """The last part of the name; of a URN the name in its key.
+    """The last part of the name; for a URN, the name in its key.
 
     >>> from lakewarden.names import control
     >>> label(Entity("realm", "lake"), control)
@@ -23,7 +23,7 @@ def label(entity: Entity, spelling: Spelling) -> str:
 
 
 def urn_label(urn: str) -> str:
-    """What the key of a URN calls the entity.
+    """The entity's name in the key of a URN.
 
     >>> urn_label("urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
     'shop.orders'
@@ -38,7 +38,7 @@ def urn_label(urn: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that no parenthesis holds."""
+    """The parts between the commas that are outside parentheses."""
     parts, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += (character == "(") - (character == ")")

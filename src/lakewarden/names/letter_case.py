@@ -1,7 +1,7 @@
-"""Which names an engine may take for one another because they differ in case alone.
+"""Names that an engine may treat as equal because they differ only in case.
 
-Engines fold names each in its own way: in small letters or capitals, by the whole name or
-letter by letter, as Java's `equalsIgnoreCase` does. Names that any of them takes for equal have the
+Engines fold names differently: to small letters or capitals, by the whole name or
+letter by letter, like Java's `equalsIgnoreCase`. Names that any engine treats as equal have the
 same folded name here. SOURCE: Unicode 15, chapter 3.13, and the contract of `java.lang.String`.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 _DOT_ABOVE: Final = "\u0307"
-"""What folding leaves of a capital I with a dot, which Java takes for an i."""
+"""Left by folding of a capital I with a dot, which Java treats as an i."""
 
 
 def same_but_for_case(name: str) -> str:
-    r"""What all names have in common that differ from this one in case alone.
+    r"""The common form of all names that differ from this one only in case.
 
     >>> same_but_for_case("IBAN"), same_but_for_case("STRASSE"), same_but_for_case("stra\xdfe")
     ('iban', 'strasse', 'strasse')

@@ -1,7 +1,7 @@
-"""Accounts of MySQL and MariaDB, and the names that their users have elsewhere.
+"""Accounts of MySQL and MariaDB, and the names of their users elsewhere.
 
-An account is a user at hosts, and accounts of one user have passwords and rights of their own: so
-each has a name of its own. One for every host (`%`) has the name of its user.
+An account is a user at hosts; accounts of one user have separate passwords and rights, and
+therefore separate names. The account for every host (`%`) has the name of its user.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Account(NamedTuple):
 
 
 def user_name(account: Account) -> str:
-    """The user's name; each account has one of its own.
+    """The user's name; unique for each account.
 
     >>> user_name(Account("ana", "%")), user_name(Account("ana", "10.0.0.1"))
     ('ana', 'ana@10.0.0.1')

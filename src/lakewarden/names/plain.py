@@ -1,7 +1,7 @@
-"""How a system without a grammar of names spells them: any readable text, taken as it is.
+"""The spelling of a system without a grammar of names: any readable text, unchanged.
 
-No name spells a parent, and there are no wildcards. For models of one's own whose resources
-are known by plain ids.
+No name spells a parent, and there are no wildcards. For custom models whose resources
+have plain ids.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from lakewarden.names.canonical import check_text, quoted
 
 
 def parse(type: str, text: str) -> Entity:
-    """The entity of that name; `text` is kept as it is. Raises `BadInput`.
+    """The entity of that name; `text` is kept unchanged. Raises `BadInput`.
 
-    Which types there are only the model knows.
+    Only the model knows which types exist.
 
     >>> parse("record", "record-1")
     Entity(type='record', name='record-1')
@@ -24,8 +24,8 @@ def parse(type: str, text: str) -> Entity:
     return Entity(type, text)
 
 
-def parent(entity: Entity) -> Entity | None:  # noqa: ARG001 — as every spelling has it
-    """None: what contains what is stored, not spelt."""
+def parent(entity: Entity) -> Entity | None:  # noqa: ARG001 — the signature of every spelling
+    """None: containment is stored, not spelt in names."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""What messages leave out: credentials in addresses, and values of settings that are secrets."""
+"""Removes secrets from messages: credentials in addresses, and values of secret settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HIDDEN: Final = (
     "|(?:access|account|api|private)[._-]?key)"
 )
 _USER: Final = re.compile(r"(?<=://)(?<!abfs://)(?<!abfss://)[^\s:/@`\"']*(?::[^\s`\"']*)?@")
-"""Who opens an address, and how; in those of Azure a container stands there."""
+"""The user and password in an address; in Azure addresses this is a container."""
 
 _PARAMETER: Final = re.compile(rf"(?i)([?&;][\w.-]*(?:{_HIDDEN}|sig)[\w.-]*=)[^\s&;`\"']+")
 _SETTING: Final = re.compile(rf"(?is)((?:^|=)[\w.]*{_HIDDEN}[\w.-]*=).+")
@@ -32,7 +32,7 @@ def masked(text: str) -> str:
 
 
 def plain_address(address: str) -> str:
-    """An address without who opens it, and how.
+    """An address without user, password and parameters.
 
     >>> plain_address("postgresql+psycopg://ana:pa/ss@db:5432/estate?sslmode=require")
     'postgresql+psycopg://db:5432/estate'
@@ -41,7 +41,7 @@ def plain_address(address: str) -> str:
 
 
 def database_address(url: str) -> str:
-    """The URL of a database without who opens it, and how, and without its driver.
+    """The URL of a database without user, password, parameters and driver.
 
     >>> database_address("postgresql+psycopg://ana:secret@db:5432/estate")
     'postgresql://db:5432/estate'
@@ -51,7 +51,7 @@ def database_address(url: str) -> str:
 
 
 def masked_command(words: Iterable[str]) -> str:
-    """A command line as the shell takes it, without credentials and values of secret settings.
+    """A command line in shell syntax, without credentials and values of secret settings.
 
     >>> masked_command(["index", "--spark-conf=spark.hadoop.fs.s3a.secret.key=abc"])
     "index '--spark-conf=spark.hadoop.fs.s3a.secret.key=•••'"

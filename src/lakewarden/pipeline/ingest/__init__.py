@@ -1,1 +1,1 @@
-"""From metadata as others keep it to the rows of `lakewarden.kernel.relations`."""
+"""Reads metadata of other systems into the rows of `lakewarden.kernel.relations`."""

@@ -1,4 +1,4 @@
-"""How long a cell of CSV may be: one limit for all readers, since Python keeps one per process."""
+"""The size limit of a CSV cell: one for all readers, because Python keeps one per process."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from lakewarden.pipeline.ingest.json_file import MAX_RECORD_CHARACTERS
 
 
 def limit_cells() -> None:
-    """Lets cells be as long as records of JSON. To call before each reading of a file."""
+    """Allows cells as long as JSON records. Call before reading each file."""
     csv.field_size_limit(MAX_RECORD_CHARACTERS)

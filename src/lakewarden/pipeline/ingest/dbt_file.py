@@ -23,22 +23,22 @@ SUFFIXES: Final = (".json",)
 
 
 class DbtMeaning(Protocol):
-    """What a project is in a system."""
+    """A dbt project, translated to the terms of a system."""
 
     described: dict[str, tuple[int, int]]
-    """How many entities of a type have a description, and of how many, after `rows`."""
+    """By type: the number of entities with a description, and of all; set after `rows`."""
 
     def rows(self) -> Iterator[Row]:
-        """Everything, some of it more than once."""
+        """All rows of the project; some occur more than once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DbtReader:
-    """What a system has for dbt projects.
+    """A system's reader of dbt projects.
 
-    `read` takes the options by name: `options` are those that there are, with what they are
-    unless they are given; without those that are `required` nothing can be named.
+    `read` takes the options by name. `options` are the supported options with their defaults;
+    without those that are `required`, entities cannot be named.
     """
 
     read: Callable[[Dbt, Mapping[str, str]], DbtMeaning]
@@ -47,7 +47,7 @@ class DbtReader:
 
 
 def readers() -> dict[str, DbtReader]:
-    """The readers by models; the first one is the usual one."""
+    """The readers by model; the first one is the default."""
     readers_by_model = {
         next(iter(system.models)): reader for system, reader in registry().having("dbt")
     }
@@ -65,7 +65,7 @@ class DbtFile:
 
     @property
     def options(self) -> Mapping[str, str]:
-        """The options that mean something under the model, as far as they are not empty."""
+        """The options that the model supports, except empty ones."""
         own = {**readers()[self.model].options, **self.chosen}
         return {name: own[name] for name in readers()[self.model].options if own[name]}
 
@@ -95,7 +95,7 @@ class DbtFile:
 
 
 def _deduplicated(rows: Mapping[Row, None]) -> Iterator[Row]:
-    """The rows; of those that differ only in their place, the first."""
+    """The rows; of those that differ only in their place, the first one."""
     yielded: set[Row] = set()
     for row in rows:
         bare = row._replace(place="")

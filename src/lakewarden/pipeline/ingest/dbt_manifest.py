@@ -1,8 +1,8 @@
-"""What a `manifest.json` of dbt says about the relations of its project: versions 10 to 12.
+"""The relations of a dbt project, from its `manifest.json`: versions 10 to 12.
 
-Read are sources, models, seeds and snapshots that dbt builds or reads as a table or a view:
-where they are, their tags and columns, whom their `meta` and their group name as owners, and
-the grants that dbt puts on them. Anything else is counted.
+It reads sources, models, seeds and snapshots that dbt builds or reads as a table or a view: their
+location, tags and columns, the owners that their `meta` and their group name, and the grants that
+dbt sets on them. Anything else is counted.
 
 SOURCE: dbt manifest schema v10, v11, v12 (schemas.getdbt.com); dbt documentation, grants,
 groups, meta.
@@ -24,10 +24,10 @@ from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.toml_file import unreadable
 
 VERSIONS: Final = range(10, 13)
-"""Versions of the manifest that are read."""
+"""Versions of the manifest that are supported."""
 
 RELATIONS: Final = frozenset({"model", "seed", "snapshot", "source"})
-"""Resources that are a table or a view."""
+"""Types of resources that are a table or a view."""
 
 _VERSION = re.compile(r"/manifest/v(\d+)\.json$")
 _EPHEMERAL = "ephemeral"
@@ -35,14 +35,14 @@ _VIEWS = frozenset({"view", "materialized_view", "materialized view"})
 
 
 class Owner(NamedTuple):
-    """Whom the project names as owner; `is_group`: a group by its name, not a person."""
+    """An owner that the project names; `is_group`: a group by its name, not a person."""
 
     name: str
     is_group: bool
 
 
 class Column(NamedTuple):
-    """A documented column; `type` is empty where the project does not say it."""
+    """A documented column; `type` is empty if the project does not state it."""
 
     name: str
     tags: tuple[str, ...]
@@ -52,10 +52,10 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One relation. `name` is what dbt calls it, `identifier` what the database does.
+    """One relation. `name` is dbt's name for it, `identifier` the database's.
 
-    `relation` is all of its name as SQL has it, with quotes, where the manifest has it.
-    `query` is the SQL that dbt compiled, where the manifest has it.
+    `relation` is its full SQL name, with quotes, if the manifest has it. `query` is the SQL that
+    dbt compiled, if the manifest has it.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Node:
 
 @dataclass(slots=True)
 class Dbt:
-    """A manifest: the adapter's name, the relations, and how many of what else there are."""
+    """A manifest: the adapter's name, the relations, and counts of everything else."""
 
     adapter: str
     nodes: list[Node]
@@ -85,7 +85,7 @@ class Dbt:
 
 
 def read(file: Location, name: str) -> Dbt:
-    """The manifest in a file, which messages call `name`. Raises `BadInput`."""
+    """The manifest in a file, called `name` in messages. Raises `BadInput`."""
     try:
         text = file.read_text("utf-8")
     except UnicodeDecodeError:
@@ -117,7 +117,7 @@ def _check_version(metadata: Section) -> None:
 
 
 def _group(section: Section) -> tuple[str, str, tuple[Owner, ...]]:
-    """Package and name of a group, and its owner: by mail a person, by name alone a group."""
+    """Package and name of a group, and its owner: a mail names a person, a bare name a group."""
     owner = Section(section.take("owner") or {}, section.at("owner"))
     package, name = section.text("package_name", ""), section.text("name")
     for mail in owner.texts("email"):
@@ -211,7 +211,7 @@ def _owners(id: str, section: Section, key: str, project: Dbt) -> Iterator[Owner
 
 
 def _grants(config: Section) -> dict[str, tuple[str, ...]]:
-    """Grantees by privilege, as dbt's `grants` has them."""
+    """Grantees by privilege, from dbt's `grants`."""
     value = config.take("grants")
     if value is None:
         return {}

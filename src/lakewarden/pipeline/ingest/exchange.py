@@ -1,11 +1,11 @@
-"""Replies of a REST API kept in files, each beside the path that was asked.
+"""Replies of a REST API stored in files, each beside the path of its request.
 
     [{"path": "/api/metalakes/lake/owners/table/a.b.c", "reply": {"code": 0, "owner": {…}}}, …]
 
-The reply is the server's own JSON, untouched; the path is needed because many replies do not
-say what they are about. A query behind the path is not looked at. What two replies both say
-(a list and its member) counts once. A path that no source knows refuses the file: a misspelt
-one must not go by unread.
+The reply is the server's own JSON, unmodified. The path is needed because many replies do not say
+what they are about; a query after the path is ignored. A fact that two replies state (a list and
+its member) counts once. A path that no source knows makes the file invalid, because a misspelt path
+must not be skipped silently.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 _STEPS = 3
 
 IGNORED: Final = "ignored"
-"""The table of what was read and means nothing here: its cell says what it is."""
+"""The table of items that were read and have no effect here: its cell names the item."""
 
 
 class Exchange(NamedTuple):
@@ -61,25 +61,25 @@ class Exchange(NamedTuple):
 
 
 Reader = Callable[[Exchange, System], Iterator[Row]]
-"""What the replies of one system mean, as rows; raises `BadInput` for a malformed one."""
+"""Translates the replies of one system to rows; raises `BadInput` for a malformed one."""
 
 
 class Few(NamedTuple):
-    """Everything that small files say, in this process; and the reading but for its rows."""
+    """The content of small files, in this process: the rows, and the rest of the reading."""
 
     rows: list[Row]
     reading: Reading
 
 
 class Read(NamedTuple):
-    """Everything the files say, kept: the frame of rows, and the reading but for its rows."""
+    """The content of files, stored: the frame of rows, and the rest of the reading."""
 
     rows: DataFrame
     reading: Reading
 
 
 def exchanges(file: Location, name: str) -> Iterator[Exchange]:
-    """The exchanges of a file, which messages call `name`. Raises `BadInput`."""
+    """The exchanges of a file, called `name` in messages. Raises `BadInput`."""
     for record in records(file, name):
         index = f": {record.path}" if record.path else ""
         where = f"{name}: line {record.line}{index}"
@@ -97,14 +97,14 @@ def exchanges(file: Location, name: str) -> Iterator[Exchange]:
 
 
 def unknown(exchange: Exchange) -> BadInput:
-    """The refusal of a path that means nothing to the source."""
+    """The error for a path that the source does not know."""
     path = "/" + "/".join(exchange.segments)
     where = exchange.where.removesuffix("reply") + "path"
     return BadInput(f"no path whose reply is read: {quoted(path)}", where=where)
 
 
 def inputs(path: Location) -> Sequence[Input]:
-    """The files at `path`, as a manifest names them. Raises `BadInput`."""
+    """The files at `path`, as inputs of a manifest. Raises `BadInput`."""
     return inputs_of(find(path, SUFFIXES))
 
 
@@ -121,7 +121,7 @@ def read(
     progress("read", 1, _STEPS, f"{len(files)} files")
     if local_mode.has_little(bytes_of(files), spark):
         return _few(files, reader, system, progress)
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))
@@ -165,7 +165,7 @@ def _system(key: Key) -> System:
 
 
 def _reading(files: list[File], reader: Reader, key: Key) -> Callable[[Batches], Batches]:
-    """A function from file numbers to the files' rows; runs where the tasks run."""
+    """A function from file numbers to the files' rows; runs in the tasks."""
 
     def run(numbers: Batches) -> Batches:
         system = _system(key)
@@ -178,7 +178,7 @@ def _reading(files: list[File], reader: Reader, key: Key) -> Callable[[Batches],
 
 
 def rows(file: Location, name: str, reader: Reader, system: System) -> Iterator[Row]:
-    """The rows of one file, ended by an error if there is one."""
+    """The rows of one file; an error ends them."""
     people = identity.People()
     try:
         for exchange in exchanges(file, name):

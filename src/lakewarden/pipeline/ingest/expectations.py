@@ -1,10 +1,10 @@
-"""What a steward expects of what comes in: bounds on the figures of a run's report, in a file.
+"""A steward's expectations of an ingestion: bounds on the figures of a run's report, in a file.
 
     [expect]
     "rows.entities" = { at_least = 1_000, shrinks_at_most = 0.1 }
     "quarantined_share" = { at_most = 0.01 }
 
-A run that breaks an expectation makes no version, unless its caller accepts it.
+A run that breaks an expectation makes no version, unless the caller accepts it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.service.source_row import COUNTED
 
 Table = Mapping[str, Any]
-"""A report as JSON has it."""
+"""A report as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a report: what it is, and how it is read; of a family, by the member's name."""
+    """A figure of a report: its meaning, and how to read it; a family is read by member name."""
 
     meaning: str
     read: Callable[[Table, str], float]
@@ -58,7 +58,7 @@ def _rows(report: Table, name: str) -> float:
 _SHRINKS: Final = "shrinks_at_most"
 
 TABLE, TYPE, NAME = "TABLE", "TYPE", "NAME"
-"""What the members of a family are: tables, types of the model, names of any kind."""
+"""The kinds of members of a family: tables, types of the model, any names."""
 
 FIGURES: Final[Mapping[str, Figure]] = {
     "rows": Figure("rows of a table that passed the checks", _rows, TABLE),
@@ -95,14 +95,14 @@ FIGURES: Final[Mapping[str, Figure]] = {
         "what has no counterpart in the model", lambda t, _: t["no_counterpart_count"]
     ),
 }
-"""The figures, by name; of a family `FIGURE.MEMBER`."""
+"""The figures by name; members of a family are named `FIGURE.MEMBER`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Bounds on one figure; None where there is none.
+    """Bounds on one figure; None means no bound.
 
-    `shrinks_at_most` and `grows_at_most` are shares of what the version before had.
+    `shrinks_at_most` and `grows_at_most` are shares of the value in the previous version.
     """
 
     name: str
@@ -117,9 +117,9 @@ class Expectation:
         return float(FIGURES[family].read(report, member))
 
     def broken(self, report: Table, before: Table | None) -> Iterator[Broken]:
-        """The bounds that a report breaks; `before` is that of the version before.
+        """The bounds that a report breaks; `before` is the report of the previous version.
 
-        Raises `BadInput` for one without the figure, such as of another release.
+        Raises `BadInput` if `before` lacks the figure, for example one of another release.
         """
         found = self.value(report)
         for bound, limit in (("at_least", self.at_least), ("at_most", self.at_most)):
@@ -142,7 +142,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A bound that a figure breaks; `before` is what it was in the version before."""
+    """A bound that a figure breaks; `before` is its value in the previous version."""
 
     figure: str
     bound: str
@@ -151,7 +151,7 @@ class Broken:
     before: float | None = None
 
     def __str__(self) -> str:
-        """In words.
+        """The sentence for messages.
 
         >>> str(Broken("rows.entities", "at_least", 10.0, 3.0))
         'rows.entities: expected at_least 10, found 3'
@@ -164,7 +164,7 @@ Expectations = Sequence[Expectation]
 
 
 def read_expectations(file: Location, model: Model) -> Expectations:
-    """The expectations of a file. Raises `BadInput` with the place of what is wrong."""
+    """The expectations of a file. Raises `BadInput` with the place of the error."""
     section = read_toml(file)
     named = section.named("expect")
     section.close()
@@ -176,9 +176,9 @@ def read_expectations(file: Location, model: Model) -> Expectations:
 def check(
     expectations: Expectations, report: Table, before: Table | None, *, accept: bool
 ) -> list[Broken]:
-    """What is broken. Raises `NotAccepted` with all of it unless it is accepted.
+    """The broken bounds. Raises `NotAccepted` with all of them unless `accept` is set.
 
-    If it is, a figure that the version before has not is not compared.
+    If it is set, a figure that the previous version lacks is not compared.
     """
     found: list[Broken] = []
     for each in expectations:
@@ -211,7 +211,7 @@ def _limit(bounds: Section, bound: str) -> float | None:
     if limit is not None and limit < 0:
         raise BadInput("expected a number that is not negative", where=bounds.at(bound))
     if bound == _SHRINKS and limit is not None and limit > 1:
-        # Such as 10 for a tenth: nothing shrinks by more than all of it.
+        # For example 10 for a tenth: nothing shrinks by more than its whole.
         raise BadInput("expected a share from 0 to 1, such as 0.1", where=bounds.at(bound))
     return limit
 

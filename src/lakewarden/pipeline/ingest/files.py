@@ -1,4 +1,4 @@
-"""Files as a source of rows: finding them, digesting them, and one Spark task for each."""
+"""Files as a source of rows: finds them, digests them, and reads each in one Spark task."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 _PACKED: Final = (".lz4", ".lzf", ".snappy", ".zst", ".zstd")
-"""Endings of files that programs pack as they write them."""
+"""Suffixes of files that were compressed on writing."""
 
 MAX_TASKS: Final = 1_024
-"""More files than this share tasks."""
+"""The most tasks; with more files, tasks read several."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read: where it is, and what it is called below the path that was given."""
+    """A file to read: its location, and its name below the given path."""
 
     path: Location
     name: str
 
 
 def find(path: Location, suffixes: Sequence[str]) -> list[File]:
-    """The file at `path`, or those in the folder and below it, by name.
+    """The file at `path`, or the files below the folder, by name.
 
-    Raises `BadInput`, also for a file that is not read and seems meant.
+    Raises `BadInput`, also for an unreadable file that seems to be meant as input.
     """
     if path.is_file():
         return [named(path, path.name)]
@@ -56,9 +56,9 @@ def find(path: Location, suffixes: Sequence[str]) -> list[File]:
 
 
 def _refuse_unread(files: Iterable[Location], suffixes: Collection[str]) -> None:
-    """Raises `BadInput` for a file that is packed, or whose name ends in other case.
+    """Raises `BadInput` for a file that is compressed, or whose suffix differs in case.
 
-    Passing over it would lose what it says, such as a DENY.
+    Ignoring it would lose its content, such as a DENY.
     """
     for file in files:
         if file.suffix not in suffixes and _seems_meant(file.name, suffixes):
@@ -68,7 +68,7 @@ def _refuse_unread(files: Iterable[Location], suffixes: Collection[str]) -> None
 
 
 def _refuse_links(folder: Path, suffixes: Collection[str]) -> None:
-    """Raises `BadInput` for a link to a folder elsewhere with files to read: none is followed."""
+    """Raises `BadInput` for a link to an outside folder with input files: none is followed."""
     for link in folder.rglob("*"):
         if link.name.startswith((".", "_")) or not (link.is_symlink() and link.is_dir()):
             continue
@@ -91,12 +91,12 @@ def named(path: Location, name: str) -> File:
 
 
 def inputs_of(files: Sequence[File]) -> list[Input]:
-    """The files as a manifest names them. Raises `BadInput` when one cannot be read."""
+    """The files as inputs of a manifest. Raises `BadInput` if one cannot be read."""
     return [Input(file.name, _sha256(file.path)) for file in files]
 
 
 def _sha256(file: Location) -> str:
-    """The digest of a file. Raises `BadInput` when it cannot be read."""
+    """The digest of a file. Raises `BadInput` if it cannot be read."""
     try:
         return sha256_of_file(file)
     except OSError as error:
@@ -104,7 +104,7 @@ def _sha256(file: Location) -> str:
 
 
 def bytes_of(files: Iterable[File]) -> int:
-    """How large the files are together. Raises `BadInput` for one that is gone."""
+    """The total size of the files. Raises `BadInput` if one is missing."""
     try:
         return sum(size_of(file.path) for file in files)
     except OSError as error:
@@ -114,7 +114,7 @@ def bytes_of(files: Iterable[File]) -> int:
 def per_file(
     spark: SparkSession, files: Sequence[File], function: Callable[[Batches], Batches], schema: str
 ) -> DataFrame:
-    """A frame of what `function` makes of file numbers, one file a task up to a bound."""
+    """A frame of the results of `function` for file numbers; one file per task, up to a limit."""
     numbers = spark.range(0, len(files), 1, min(len(files), MAX_TASKS))
     return numbers.mapInArrow(function, schema)
 

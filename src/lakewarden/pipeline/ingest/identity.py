@@ -1,8 +1,8 @@
-"""Who is in which group, from an identity provider: the replies of SCIM 2.0 (RFC 7644).
+"""Group members from an identity provider: the replies of SCIM 2.0 (RFC 7644).
 
-Systems that know groups by name alone get their members from here. The lists of users and
-of groups stand in one file, since members are named by the ids of users. Whoever is not
-active is left out of all groups.
+Systems that know groups only by name get their members from here. The lists of users and of groups
+are in one file, because members are given by the ids of users. Inactive users are left out of all
+groups.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Member(NamedTuple):
 
 @dataclass(slots=True)
 class People:
-    """The users and groups of one file, gathered reply by reply."""
+    """The users and groups of one file, collected reply by reply."""
 
     principals_by_id: dict[str, _Named] = field(default_factory=dict)
     members: list[_Member] = field(default_factory=list)
@@ -75,7 +75,7 @@ class People:
         self.principals_by_id[id] = named
 
     def rows(self, system: System) -> Iterator[Row]:
-        """The principals and the memberships. Raises `BadInput` where a page is missing."""
+        """The principals and the memberships. Raises `BadInput` if a page is missing."""
         self.lists.check()
         for named in self.principals_by_id.values():
             yield principal_row(named.principal, named.where)

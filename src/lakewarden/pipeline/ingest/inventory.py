@@ -1,13 +1,13 @@
-"""What there is, from directories that were ingested before, together with another source.
+"""Combines a source with directories that were ingested before, which supply the entities.
 
 Policies often come without the tables that they are about: an export of Ranger has patterns, and
 the database or the catalog has the names. An *inventory* is an ingested directory of the same
-model whose entities, placements, attributes and relations are taken; where asked also its owners,
-its people (principals, memberships, and the entities that they are) or its statements. So a realm
-is put together from several sources, each with its part.
+model. Its entities, placements, attributes and relations are always taken; its owners, its people
+(principals, memberships, and the entities that they are) or its statements on request. So a realm
+can combine several sources, each with its part.
 
-Nobody wins over another: what two of them say differently refuses the whole run, with every
-conflict. The rows of all are merged in this process.
+No source takes precedence: if two of them contradict each other, the whole run is rejected, with
+every conflict. The rows of all sources are merged in this process.
 """
 
 from __future__ import annotations
@@ -54,30 +54,30 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 INVENTORY: Final = "inventory"
-"""How the options of a directory that was put together begin to name its inventories."""
+"""Prefix of the options that name the inventories of a combined directory."""
 
 OWNERS: Final = "owners"
 PEOPLE: Final = "people"
 MEMBERSHIPS: Final = "memberships"
 PARTS: Final = (OWNERS, PEOPLE, STATEMENTS)
-"""What may be taken of an inventory beside what there is."""
+"""The optional parts of an inventory, beside its entities."""
 
 
 @runtime_checkable
 class Resolving(Protocol):
-    """A source with patterns, which stand for what is known to be there."""
+    """A source with patterns, which are resolved to known entities."""
 
     def knowing(self, entities: Sequence[Entity]) -> Source:
-        """The same source, its patterns standing for these too.
+        """The same source, with its patterns also matching these entities.
 
-        Raises `BadInput` where the source cannot tell two of them apart.
+        Raises `BadInput` if the source cannot distinguish two of them.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """An ingested directory, and the `parts` of it that are taken beside what there is."""
+    """An ingested directory, and the optional `parts` of it to take."""
 
     path: Location
     parts: frozenset[str] = frozenset()
@@ -93,18 +93,18 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class InventoryRows:
-    """The rows of an inventory that count."""
+    """The rows of an inventory that are used."""
 
     inventory: Inventory
     loaded: Loaded
 
     @property
     def place(self) -> str:
-        """How rows and messages call it."""
+        """Its name in rows and messages."""
         return f"inventory {self.inventory.path}"
 
     def entities(self) -> Iterator[Entity]:
-        """What there is."""
+        """Its entities."""
         return (row.entity for row in self.loaded.facts.entities if self._is_taken(row.entity))
 
     def _is_taken(self, entity: Entity) -> bool:
@@ -112,7 +112,7 @@ class InventoryRows:
         return PEOPLE in self.inventory.parts or not is_principal
 
     def rows(self) -> Iterator[Row]:
-        """All that is taken, as normalised rows."""
+        """All rows to take, normalised."""
         facts, place, parts = self.loaded.facts, self.place, self.inventory.parts
         for entity, parent in facts.entities:
             if self._is_taken(entity):
@@ -132,7 +132,7 @@ class InventoryRows:
             yield from self._statements()
 
     def _statements(self) -> Iterator[Row]:
-        """Those of its own: defaults are in every realm of the model, but for deleted ones."""
+        """Its own statements: defaults are in every realm of the model, except deleted ones."""
         shipped = {statement.id for statement in default_statements(self.loaded.system)}
         left = {*shipped, *self.loaded.manifest.deleted}
         for statement in self.loaded.facts.statements:
@@ -142,13 +142,13 @@ class InventoryRows:
         yield from (Row(DELETED, (id,), self.place) for id in sorted(left))
 
     def unstated(self) -> Iterator[Statement]:
-        """The defaults in force there that it says nothing of, if its statements are taken."""
+        """The defaults in force that it does not state itself, if its statements are taken."""
         if STATEMENTS in self.inventory.parts:
             unstated = self.loaded.unstated
             yield from (s for s in self.loaded.facts.statements if s.id in unstated)
 
     def left(self) -> Iterator[str]:
-        """What of it is not taken, for the report."""
+        """A description of the rows that are not taken, for the report."""
         for part, count in self._counts_left().items():
             yield f"{part} of the {self.place}: {count:,} rows (`={part}` takes them)"
 
@@ -168,7 +168,7 @@ class InventoryRows:
 
 @dataclass(slots=True)
 class Merged:
-    """A source together with inventories, see the module."""
+    """A source combined with inventories, see the module docstring."""
 
     source: Source
     inventories: Sequence[Inventory]
@@ -248,7 +248,7 @@ class Merged:
 
 
 def check_settings(rows: InventoryRows, model: Model) -> None:
-    """Refuses statements that were written for other settings: they mean other things there."""
+    """Rejects statements that were written under other settings, where they mean something else."""
     theirs = rows.loaded.system.model.settings
     if STATEMENTS in rows.inventory.parts and theirs != model.settings:
         differing = sorted(k for k in model.settings if theirs[k] != model.settings[k])
@@ -258,7 +258,7 @@ def check_settings(rows: InventoryRows, model: Model) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MergedDistant:
-    """A running system together with inventories."""
+    """A running system combined with inventories."""
 
     source: Distant
     inventories: Sequence[Inventory]
@@ -287,7 +287,7 @@ class MergedDistant:
 def with_inventories(
     source: Source | Distant, inventories: Sequence[Inventory]
 ) -> Source | Distant:
-    """The source together with the inventories, which may be none."""
+    """The source combined with the inventories, if there are any."""
     if not inventories:
         return source
     if isinstance(source, Distant):
@@ -299,12 +299,13 @@ def merged(
     parts: Iterable[tuple[str, Sequence[Row]]],
     unstated: Mapping[str, Sequence[Statement]] = MappingProxyType({}),
 ) -> Iterator[Row]:
-    """The rows of all parts, each once, and an error for all that two parts say differently.
+    """The rows of all parts without duplicates, and an error for each contradiction between parts.
 
-    What one part says in several ways is left to the checks of every run. A role with other members
-    in each of two parts is noted: it is one here, and each has what the other grants to it.
-    `unstated` are the defaults in force in a part that says nothing of them: one that only allows
-    is deleted, and noted, where another part has deleted it; any other is an error.
+    Contradictions within one part are left to the checks of every run. A role with different
+    members in two parts is noted: it is one role here, and the members of each part get the other's
+    grants to it. `unstated` are the defaults in force in a part that does not state them itself. If
+    another part has deleted such a default, one that only allows is deleted, with a note; any other
+    is an error.
     """
     yielded: set[tuple[str, tuple[str, ...]]] = set()
     values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
@@ -347,7 +348,7 @@ def merged(
 def _deleted_elsewhere(
     stated: Mapping[str, Mapping[str, bool]], unstated: Mapping[str, Sequence[Statement]]
 ) -> Iterator[Row]:
-    """Of defaults that some parts have deleted, and of which others that have them say nothing."""
+    """Handles defaults that some parts have deleted and the others have, but do not state."""
     keepers: dict[Statement, list[str]] = {}
     for name, defaults in unstated.items():
         for default in defaults:
@@ -355,7 +356,7 @@ def _deleted_elsewhere(
     for default, keeping in keepers.items():
         by_part = stated.get(default.id, {})
         if not by_part or any(by_part.values()):
-            continue  # nobody deleted it, or the one who did is in conflict with who states it
+            continue  # not deleted, or `merged` reports the conflict
         deleting = " and ".join(by_part)
         if default.effect is Effect.ALLOW:
             text = f"is a default deleted in {deleting}, and so deleted here"
@@ -366,7 +367,7 @@ def _deleted_elsewhere(
 
 
 def _exclusive(row: Row) -> tuple[tuple[str, ...], str] | None:
-    """Of what one source alone decides: what it is about, and what is said."""
+    """For a fact that only one source may decide: its subject, and its value."""
     cells = row.cells
     if row.table == PLACEMENTS:
         return ("in", *cells[:2]), ":".join(cells[2:])

@@ -1,8 +1,8 @@
-"""The records of a JSON file, one after the other: a list of objects, or objects in sequence.
+"""The records of a JSON file, one by one: a list of objects, or objects in sequence.
 
-A file is read in pieces, so its size does not matter; one record may have 64 MiB. Strict
-JSON: a repeated key, `NaN`, a lone surrogate or text behind the list refuse the file. Every
-refusal names line and column.
+A file is read in pieces, so its size does not matter; one record may have 64 MiB. Strict JSON: a
+repeated key, `NaN`, a lone surrogate or text after the list makes the file invalid. Every error
+names line and column.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Record(NamedTuple):
-    """One record and where it begins: `path` is its index in a list, empty in a sequence."""
+    """One record and its start: `path` is its index in a list, empty in a sequence."""
 
     line: int
     path: str
@@ -34,11 +34,11 @@ class Record(NamedTuple):
 
 
 class _Refused(ValueError):
-    """Something in a value that is no strict JSON."""
+    """A value contains something that is not strict JSON."""
 
 
 def _check_surrogates(text: str, value: object) -> None:
-    """Refuses half a character: `text` is what spelt `value`, in UTF-8, and only escapes can."""
+    """Rejects lone surrogates: `text`, in UTF-8, spells `value`; only escapes can contain them."""
     if _SURROGATE.search(text):
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -78,7 +78,7 @@ def parse(text: str, where: str) -> object:
 
 
 def records(file: Location, name: str) -> Iterator[Record]:
-    """The records of a file, which messages call `name`. Raises `BadInput`."""
+    """The records of a file, called `name` in messages. Raises `BadInput`."""
     try:
         with file.open(encoding="utf-8", newline="") as stream:
             yield from _records(_Text(stream, name))
@@ -118,21 +118,21 @@ def _listed(text: _Text) -> Iterator[Record]:
 
 
 class _Text:
-    """A text that is read in pieces, and a place in it."""
+    """A text that is read in pieces, and a position in it."""
 
     def __init__(self, stream: IO[str], name: str) -> None:
         self._stream = stream
         self._name = name
         self._text = ""
         self._at = 0
-        # Line and column are those of this place.
+        # Line and column are those of this position.
         self._known = 0
         self._line = 1
         self._column = 1
         self._ended = False
 
     def next(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """The next character that is not whitespace; empty at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
@@ -142,7 +142,7 @@ class _Text:
                 return ""
 
     def step(self) -> None:
-        """Goes one character on."""
+        """Advances by one character."""
         self._at += 1
 
     def record(self, path: str) -> Record:
@@ -179,7 +179,7 @@ class _Text:
         return not self._ended and (near or error.msg.startswith("Unterminated string"))
 
     def _more(self) -> bool:
-        """Reads the next piece, at least as long as what is held, and drops what was passed."""
+        """Reads the next piece, at least as long as the unread rest; drops what was read."""
         self._forget()
         unread = len(self._text) - self._at
         piece = self._stream.read(max(_PIECE, unread))
@@ -194,14 +194,14 @@ class _Text:
         self._known = self._at
 
     def _place(self, at: int) -> tuple[int, int]:
-        """Line and column of a place that is not before the last counted one."""
+        """Line and column of a position at or after the last counted one."""
         lines = self._text.count("\n", self._known, at)
         if not lines:
             return self._line, self._column + at - self._known
         return self._line + lines, at - self._text.rfind("\n", self._known, at)
 
     def refuse(self, message: str) -> NoReturn:
-        """Raises `BadInput` for what is at this place."""
+        """Raises `BadInput` at this position."""
         self._fail(*self._place(self._at), message)
 
     def _fail(self, line: int, column: int, message: str) -> NoReturn:
@@ -211,6 +211,6 @@ class _Text:
 def _message(error: ValueError | RecursionError) -> str:
     if isinstance(error, _Refused):
         return str(error)
-    # Python converts no number of thousands of digits.
+    # Python does not convert numbers of thousands of digits.
     is_deep = isinstance(error, RecursionError)
     return "nested too deeply" if is_deep else "a number has too many digits"

@@ -1,7 +1,7 @@
-"""Running systems as sources: read over their own API into files, which are then read as files.
+"""Running systems as sources: copied to files over their own API, then read from the files.
 
-There is no second reader: `lakewarden.pipeline.extract` copies, and the file sources understand.
-The report lists what the API did not show, and what it never shows, under `not_read`.
+There is no second reader: `lakewarden.pipeline.extract` copies, and the file sources interpret. The
+report lists, under `not_read`, what the API did not show and what it never shows.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _IDENTITY = "identity.json"
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The system of a kind at an address; `identity` and `principals` as `lakewarden import` has.
+    """A running system; `identity` and `principals` as in `lakewarden import`.
 
-    `edition` is the model where the system has several.
+    `edition` is the model, for a system with several.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Live:
 
     @property
     def place(self) -> str:
-        """The address, who asks, and the files that go with it; of the credential a digest."""
+        """The address, a digest of the credential, and digests of the accompanying files."""
         secret = "".join(self.credential.header().values())
         identity = [self.kind, self.address, hashlib.sha256(secret.encode()).hexdigest()]
         for file in (self.identity, self.principals):
@@ -93,7 +93,7 @@ class Live:
         return extractor
 
     def _principals(self) -> list[Principal]:
-        """The principals to query in a system that describes single principals only."""
+        """The principals to query in a system that only describes single principals."""
         read = self._extractor.read_principals
         if read is None:
             return []
@@ -117,7 +117,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The copy of a running system, read by the source of its files."""
+    """The copy of a running system, read by the file source."""
 
     kind: str
     address: str
@@ -134,7 +134,7 @@ class Copied:
         return {**self.files.options, "address": self.address}
 
     def inputs(self) -> Sequence[Input]:
-        """The files, whose lines count and not their order: a server owes none."""
+        """The files, digested without line order: a server does not guarantee one."""
         return [Input(file.name, _of_lines(file)) for file in find(self.folder, _SUFFIXES)]
 
     def read(
@@ -146,7 +146,7 @@ class Copied:
 
 
 def _of_lines(file: File) -> str:
-    """A digest of the lines of a file in any order."""
+    """A digest of the lines of a file, independent of their order."""
     try:
         with file.path.open("rb") as stream:
             lines = sorted(hashlib.sha256(line).digest() for line in stream)

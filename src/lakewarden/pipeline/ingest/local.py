@@ -1,4 +1,4 @@
-"""The normalised rows of a small run, in this process. What each method means: `rows.Rows`."""
+"""The normalised rows of a small run, in this process. For the methods, see `rows.Rows`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Local:
 
 
 def local(place: Location) -> Local:
-    """Rows that were written down here."""
+    """Rows that this process has written."""
     table = read_table(place / _FILE)
     names, places, reasons, details = (
         table.column(name).to_pylist() for name in ("table", "place", "reason", "detail")
@@ -135,7 +135,7 @@ def local(place: Location) -> Local:
 
 
 def as_json(cells: Sequence[str]) -> str:
-    r"""A list of texts as Spark writes it, where digits of escapes are upper case.
+    r"""A list of texts as Spark writes it, with upper-case digits in escapes.
 
     >>> as_json(["a", 'b"'])
     '["a","b\\""]'

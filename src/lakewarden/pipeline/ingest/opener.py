@@ -1,4 +1,4 @@
-"""How the files of a system are opened: what a system has for each kind of source."""
+"""Opens the files of a system: the sources that each system declares."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from lakewarden.pipeline.ingest.source import Source
 from lakewarden.registry import registry
 
 Options = Mapping[str, Any]
-"""Options of the command line by name (`_` for `-`), as far as they were given."""
+"""Options of the command line by name (`_` for `-`), if they were given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """A kind of source that a system brings.
+    """A kind of source that a system declares.
 
-    `open` takes where it is (a path, or with `is_url` a URL), one of the `models`, the usual one
-    first, and the options. `options` are the names of those that it takes; it cannot do without
-    those that are `required`. What `is_asked` is a running system: its options have
-    `credential`, `timeout` and `trusted`, too.
+    `open` takes the location (a path, or a URL with `is_url`), one of the `models` (the first is
+    the default), and the options. `options` are the names of supported options; those that are
+    `required` must be given. `is_asked` marks a running system: its options also include
+    `credential`, `timeout` and `trusted`.
     """
 
     models: tuple[str, ...]
@@ -33,7 +33,7 @@ class Opener:
 
 
 def openers() -> dict[str, str]:
-    """The kinds of files that systems bring, with the systems that bring them."""
+    """The kinds of files that systems declare, with the systems."""
     systems = registry().systems.values()
     return {kind: system.name for system in systems for kind in system.sources}
 

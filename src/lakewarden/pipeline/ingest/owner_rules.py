@@ -1,4 +1,4 @@
-"""Owners by pattern: rules of a file that say who owns what, for systems that have them."""
+"""Owners by pattern: rules in a file that assign owners, for systems that support them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OwnerRules(Protocol):
 
     @property
     def semantics(self) -> str:
-        """What becomes of the owners that are there already: a word of the system's own."""
+        """How existing owners are treated: a word that the system defines."""
         ...
 
     def apply(self, owners: DataFrame, entities: DataFrame) -> DataFrame:
@@ -35,7 +35,7 @@ class OwnerRulesReader(Protocol):
 
 
 def check_has_owner_rules(system: System, where: str) -> None:
-    """Raises `BadInput` for a realm of a system that has no owners by pattern."""
+    """Raises `BadInput` for a realm of a system without owners by pattern."""
     definition = registry().shipping(system.model.name)
     if definition is None or not definition.owner_rules:
         titles = " or ".join(system.title for system, _ in registry().having("owner_rules"))
@@ -46,7 +46,7 @@ def check_has_owner_rules(system: System, where: str) -> None:
 def read_owner_rules(
     system: System, file: Location, spark: SparkSession, semantics: str | None = None
 ) -> OwnerRules:
-    """The rules of a file; `semantics` counts instead of what it says."""
+    """The rules of a file; `semantics` overrides those of the file."""
     check_has_owner_rules(system, str(file))
     definition = registry().of_model(system.model.name)
     reader: OwnerRulesReader = definition.load(definition.owner_rules)

@@ -1,7 +1,7 @@
-"""Owners by pattern for a directory that is there already: its owners change, nothing else does.
+"""Applies owners by pattern to an existing directory: only its owners change.
 
-The other tables are taken over as they are, after comparing them with the manifest, so that only
-the owners are computed. What people wrote beside the tables goes along into a new directory.
+The other tables are compared with the manifest and copied unchanged; only the owners are computed.
+Statements that people wrote beside the tables are copied to a new directory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KIND = "ownership"
-"""What the manifest of such a directory calls its source."""
+"""The name of the source in the manifest of such a directory."""
 
 
 def own(
@@ -54,9 +54,9 @@ def own(
 ) -> Result:
     """Applies the rules to the datasets of a directory; `out` gets the result as next version.
 
-    `semantics` counts instead of what the file of rules says. Raises `BadInput` for rules that
-    are malformed or a directory that is damaged or holds no realm of DataHub, and `Conflict`
-    when another process works on `out`.
+    `semantics` overrides those of the rules file. Raises `BadInput` for malformed rules and for a
+    directory that is damaged or holds no realm of DataHub, and `Conflict` if another process works
+    on `out`.
     """
     before = read_manifest(directory)
     system = load_system(before.model, before.settings, before.model_text)
@@ -85,7 +85,8 @@ def own(
         written = stages.run("write", key, write, place=directory_draft.folder)
         manifest = _manifest(directory, before, written, options)
         report = _report(version, before, counts, stages)
-        # Before the version counts: it must never be seen without the denials of people.
+        # Before the version is current: readers must never see it without the denials that people
+        # wrote.
         _take_along(directory / STATEMENTS, out / STATEMENTS, directory_draft.previous)
         manifest, is_new = directory_draft.finish(manifest, report.table)
     steps = len(COLUMNS) + 1
@@ -118,7 +119,7 @@ def _write_owners(
     folder: Location,
     spark: SparkSession,
 ) -> dict[str, Any]:
-    """Computes the owners after the rules into the folder; how many, and how many differ."""
+    """Computes the owners by the rules into the folder; returns the counts, total and changed."""
 
     def table(name: str) -> DataFrame:
         _check(version, name, before)
@@ -166,7 +167,7 @@ def _written(
 
 def _report(version: Location, before: Manifest, counts: Counts, stages: Stages) -> Report:
     sizes = {name: content.rows for name, content in before.tables.items() if name in TABLES}
-    # Not left out, for the next ingestion is held against them (`expectations`).
+    # Not left out, because the next ingestion is compared with them (`expectations`).
     placed = count_values(version / "entities", "parent_type")
     sizes |= {STATED: before.statements.rows, PLACEMENTS: placed}
     rows = {name: Rows(size, size, 0) for name, size in sizes.items()}
@@ -200,11 +201,11 @@ def _copy_once(written: Location, out: RemotePath, previous: Manifest | None) ->
 
 
 def _take_along(written: Location, out: Location, previous: Manifest | None) -> None:
-    """What people wrote, into a directory where nobody wrote anything yet.
+    """Copies the statements that people wrote to a directory that has none yet.
 
-    On an object store only into a new one, since there it is not done in one step. Raises
-    `BadInput` there where a version counts that would be seen without them, `Conflict` where
-    others are there.
+    On an object store only to a new directory, because the copy is not atomic there. On such a
+    store, raises `BadInput` if a version is already current, which would be seen without them, and
+    `Conflict` if there are other statements.
     """
     if isinstance(out, RemotePath):
         _copy_once(written, out, previous)

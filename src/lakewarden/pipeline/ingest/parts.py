@@ -1,12 +1,13 @@
-"""A realm put together from parts: ingested directories, each with its keeper and what it gives.
+"""A realm combined from parts: ingested directories, each with its keeper and what it supplies.
 
     [parts.tables]
-    directory = "tables"             # what `lakewarden pipeline ingest` wrote; relative to the file
-    keeper = "group:platform"        # who answers for it: a user or group
+    directory = "tables"             # written by `lakewarden pipeline ingest`; relative to the file
+    keeper = "group:platform"        # the user or group that is responsible for it
     takes = ["entities", "owners"]   # of entities, owners, people, statements
 
-A part is renewed alone, by its own ingestion; the realm then takes its newest version. No part wins
-over another: what two of them say differently refuses the run, with the keepers to ask.
+A part is renewed separately, by its own ingestion; the realm then uses its newest version. No part
+takes precedence: if two parts contradict each other, the run is rejected, with the keepers to
+contact.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ if TYPE_CHECKING:
 
 ENTITIES: Final = "entities"
 TAKES: Final = (ENTITIES, OWNERS, PEOPLE, STATEMENTS)
-"""What may be taken of a part."""
+"""The values of `takes`."""
 
 _ABOUT_ENTITIES: Final = frozenset({ENTITIES, PLACEMENTS, "relations", "attributes"})
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An ingested directory, its keeper, and what is taken of it."""
+    """An ingested directory, its keeper, and what is taken from it."""
 
     name: str
     directory: Location
@@ -59,31 +60,31 @@ class Part:
 
     @property
     def label(self) -> str:
-        """How messages and the manifest call it."""
+        """Its name in messages and in the manifest."""
         return f"part {self.name} (keeper {self.keeper})"
 
     def load(self, model: str) -> PartRows:
-        """Its rows. Raises `BadInput` for a directory of another model, or none."""
+        """Its rows. Raises `BadInput` if the directory has another model, or is none."""
         inventory = Inventory(self.directory, self.takes - {ENTITIES})
         return PartRows(self, inventory.load(model))
 
 
 @dataclass(frozen=True, slots=True)
 class PartRows:
-    """The rows of a part that count."""
+    """The rows of a part that are used."""
 
     part: Part
     source: InventoryRows
 
     def rows(self) -> Iterator[Row]:
-        """All that is taken, as normalised rows."""
+        """All rows to take, normalised."""
         model = self.source.loaded.system.model
         for row in self.source.rows():
             if ENTITIES in self.part.takes or _is_of_people(row, model):
                 yield row._replace(place=self.part.label)
 
     def left_out(self) -> Iterator[str]:
-        """What of it is not taken, by what `takes` calls it."""
+        """The rows that are not taken, by the words of `takes`."""
         if ENTITIES not in self.part.takes:
             model = self.source.loaded.system.model
             count = sum(not _is_of_people(row, model) for row in self.source.rows())
@@ -93,7 +94,7 @@ class PartRows:
 
 
 def _is_of_people(row: Row, model: Model) -> bool:
-    """Whether a row is about no entity but one that is a principal."""
+    """Whether a row is about no entity, or only about one that is a principal."""
     if row.table not in _ABOUT_ENTITIES:
         return True
     return row.table != "relations" and model.principal_kind(Entity(*row.cells[:2])) is not None

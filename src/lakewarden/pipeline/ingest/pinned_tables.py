@@ -1,11 +1,11 @@
-"""Our own tables as tables of Delta or Iceberg, each pinned to one snapshot for the whole run.
+"""Our own tables in Delta or Iceberg, each pinned to one snapshot for the whole run.
 
-    DIR/entities  DIR/relations …            tables of Delta
-    NAMESPACE.entities  NAMESPACE.relations  tables of Iceberg, in a catalog
+    DIR/entities  DIR/relations …            Delta tables
+    NAMESPACE.entities  NAMESPACE.relations  Iceberg tables, in a catalog
 
-The files of a snapshot never change, so a table that others write meanwhile is read as it was.
-They are read as Parquet is (`tabular`). A table whose rows are not those of its files (deleted
-rows, columns renamed or kept in paths) is refused.
+The files of a snapshot never change, so concurrent writes to a table have no effect on the run.
+They are read like Parquet (`tabular`). A table is rejected if its rows are not exactly those of its
+files (deleted rows, columns renamed or kept in paths).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LOCAL: Final = "file"
 
 @dataclass(frozen=True, slots=True)
 class PinnedTables(Tabular):
-    """The files of the snapshots, by table; `snapshots` tells which they are."""
+    """The files of the snapshots, by table; `snapshots` identifies them."""
 
     source: str = DELTA
     files: Mapping[str, Sequence[File]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class PinnedTables(Tabular):
 
 
 def delta_tables(path: Location, model: str, model_text: ModelText | None = None) -> PinnedTables:
-    """The newest snapshots of the tables of Delta in a folder. Raises `BadInput`."""
+    """The newest snapshots of the Delta tables in a folder. Raises `BadInput`."""
     need(*LIBRARY, where="--source")
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
@@ -79,7 +79,7 @@ def delta_tables(path: Location, model: str, model_text: ModelText | None = None
                 raise _unfit("is partitioned", str(folder))
             columns = [column.name for column in table.schema().fields]
             version = table.version()
-            # Addresses have their special characters escaped, and paths of this machine have not.
+            # Addresses have their special characters escaped; local paths have not.
             uris = [unquote(uri) if "://" in uri else uri for uri in table.file_uris()]
         except DeltaError as error:
             reason = reason_of(error, folder)
@@ -122,7 +122,7 @@ def iceberg_tables(
 
 
 def _is_ours(name: str, where: str) -> bool:
-    """Whether a table is read. Raises `BadInput` for one that is misspelt."""
+    """Whether a table is read. Raises `BadInput` for a misspelt name."""
     if name not in TABLES and name != QUARANTINE:
         raise BadInput(f"is no table; expected {', '.join(TABLES)}", where=where)
     return name in TABLES
@@ -133,7 +133,7 @@ def _unfit(what: str, where: str) -> BadInput:
 
 
 def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[File]:
-    """The files of a snapshot, which hold just the columns of the table."""
+    """The files of a snapshot, which must have exactly the columns of the table."""
     files = []
     for uri in sorted(uris):
         path = _place(uri)
@@ -148,7 +148,7 @@ def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[Fi
 
 
 def _place(uri: str) -> Location:
-    """Where a file is: a path, an address, or a path as a URI. Raises `BadInput`."""
+    """The location of a file: a path, an address, or a path as a URI. Raises `BadInput`."""
     parts = urlsplit(uri)
     return Path(unquote(parts.path)) if parts.scheme == _LOCAL else location(uri)
 

@@ -1,4 +1,4 @@
-"""The report of a run of ingestion."""
+"""The report of an ingestion run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from lakewarden.pipeline.directory_manifest import Manifest
 
 MAX_NOTES: Final = 10_000
-"""How many things without a counterpart a report names; it counts all of them."""
+"""How many items without a counterpart a report names; all of them are counted."""
 
 
 class Rows(NamedTuple):
-    """How many rows of one table came in, passed the checks, and were set aside."""
+    """The number of rows of one table that were read, passed the checks, and were set aside."""
 
     came_in: int
     passed: int
@@ -21,31 +21,31 @@ class Rows(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something of the source that has no counterpart here."""
+    """An item of the source that has no counterpart here."""
 
     subject: str
     what: str
 
 
 class Share(NamedTuple):
-    """How many lack something, of how many."""
+    """How many of a number lack something."""
 
     lacking: int
     of: int
 
     def table(self) -> dict[str, object]:
-        """As JSON, with the share itself, which is 0 where there is nothing."""
+        """As JSON, with the share itself, which is 0 if the number is 0."""
         return {**self._asdict(), "share": round(self.lacking / self.of, 4) if self.of else 0.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What a steward would want to mend in the data that came in.
+    """Deficits of the ingested data that a steward would want to correct.
 
-    `ownerless` and `undescribed` are by type: of entities that can have an owner, and of those
-    whose descriptions the source knows. `dangling` counts names that nothing stored bears:
-    parents and targets by type, people by kind. `duplicates` are rows that came twice,
-    `unknown_types` entities of types that the model does not know.
+    `ownerless` is by type, of entities that can have an owner; `undescribed` is by type, of
+    entities whose descriptions the source knows. `dangling` counts names without a stored
+    counterpart: parents and targets by type, people by kind. `duplicates` are rows that occurred
+    again; `unknown_types` are entities of types that the model does not know.
     """
 
     ownerless: Mapping[str, Share] = field(default_factory=dict)
@@ -67,14 +67,13 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What happened; kept as `report.json` in the version that the run made.
+    """The run report, stored as `report.json` in the version that the run made.
 
-    `rows` is by table; the places of entities and statements count as tables. `quarantined`
-    is by reason. `named` counts by type what is named as a parent or a target and is not
-    stored. `ignored` counts what was read and means nothing here. `notes` are at most
-    `MAX_NOTES` of `note_count`. `seconds` are those of each stage; `reused` are the stages that
-    an earlier run had finished, whose seconds are of that run. `broken` are the expectations that
-    were broken and accepted.
+    `rows` is by table; the places of entities and statements count as tables. `quarantined` is by
+    reason. `named` counts by type the parents and targets that are not stored. `ignored` counts
+    items that were read and have no effect here. `notes` are at most `MAX_NOTES` of `note_count`.
+    `seconds` is by stage; `reused` are the stages that an earlier run had finished, with the
+    seconds of that run. `broken` are the expectations that were broken and accepted.
     """
 
     rows: Mapping[str, Rows]

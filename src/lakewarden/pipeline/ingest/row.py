@@ -1,4 +1,4 @@
-"""Normalised rows (`lakewarden.service.source_row`) as Arrow and Spark carry them."""
+"""Normalised rows (`lakewarden.service.source_row`) in Arrow and Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA: Final = pa.schema(
         pa.field("detail", pa.string()),
     ]
 )
-"""The Arrow schema of normalised rows: cells that a table has not, and no reason, are null."""
+"""The Arrow schema of normalised rows: unused cells, and a missing reason, are null."""
 
 SPARK_SCHEMA: Final = ", ".join(f"`{name}` string" for name in SCHEMA.names)
 """The same for Spark."""

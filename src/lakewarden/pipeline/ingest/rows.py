@@ -1,4 +1,4 @@
-"""The normalised rows of a run, wherever they are: in Spark, or few of them in this process."""
+"""The normalised rows of a run: in Spark, or a small number in this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """How many rows of a table passed (no reason), or were set aside for a reason."""
+    """The number of rows of a table that passed (no reason), or were set aside for a reason."""
 
     table: str
     reason: str | None
@@ -31,15 +31,15 @@ class Rows(Protocol):
     """Normalised rows, see `lakewarden.service.source_row`."""
 
     def written(self, place: Location) -> Rows:
-        """The same rows, written to a folder, so that they are computed once."""
+        """The same rows, written to a folder, to compute them only once."""
         ...
 
     def counts(self) -> dict[str, int]:
-        """How many rows each table has."""
+        """The number of rows of each table."""
         ...
 
     def errors(self) -> list[tuple[str, str]]:
-        """Place and message of what makes the whole input be refused."""
+        """Place and message of each error that makes the whole input invalid."""
         ...
 
     def checked(self, tables: Sequence[str], model: Model) -> Rows:
@@ -47,11 +47,11 @@ class Rows(Protocol):
         ...
 
     def outcomes(self) -> list[Outcome]:
-        """What the checks came to."""
+        """The outcomes of the checks."""
         ...
 
     def write(self, table: str, count: int, directory_draft: DirectoryDraft) -> Content:
-        """Writes a table of a version, which has so many rows, from checked rows."""
+        """Writes a table of a version from checked rows; `count` is the expected number of rows."""
         ...
 
     def statements(self) -> list[tuple[str, str]]:
@@ -59,7 +59,7 @@ class Rows(Protocol):
         ...
 
     def notes(self, limit: int) -> list[Note]:
-        """The first of what has no counterpart."""
+        """The first items without a counterpart."""
         ...
 
     def deleted(self) -> set[str]:
@@ -67,20 +67,20 @@ class Rows(Protocol):
         ...
 
     def named_only(self) -> dict[str, int]:
-        """By type: names that are a parent or a target, passed, and are not stored."""
+        """By type: parents and targets of rows that passed which are not stored."""
         ...
 
     def owned(self) -> dict[str, Share]:
-        """By type: how many entities have no owner of their own, of how many."""
+        """By type: the number of entities without an owner of their own, and of all."""
         ...
 
     def strangers(self) -> dict[str, int]:
-        """By kind: owners, and names in memberships, that are no stored principal."""
+        """By kind: owners, and names in memberships, that are not stored principals."""
         ...
 
 
 class Distributed:
-    """Rows in Spark. `owners` are those after rules about owners, where there are any."""
+    """Rows in Spark. `owners` replace those of the rows if there are rules for owners."""
 
     def __init__(self, frame: DataFrame, owners: DataFrame | None = None) -> None:
         self.frame = frame
@@ -111,21 +111,21 @@ class Distributed:
         return [Outcome(*row) for row in self.frame.groupBy("table", "reason").count().collect()]
 
     def with_owners(self, owners: DataFrame) -> Distributed:
-        """The same rows, but with these owners."""
+        """The same rows, with these owners."""
         return Distributed(self.frame, owners)
 
     @property
     def owners(self) -> DataFrame:
-        """The owners that passed, or that the rules made of them."""
+        """The owners that passed, or the result of the rules."""
         return self.table("owners") if self._owners is None else self._owners
 
     def table(self, name: str) -> DataFrame:
-        """The rows of one table that passed, under the names of its columns."""
+        """The rows of one table that passed, with the table's column names."""
         names = ["type", "name"] if name == "entities" else [c.name for c in COLUMNS[name]]
         return self.frame.filter(self._is(name)).select(*CELLS[: len(names)]).toDF(*names)
 
     def _is(self, name: str) -> Column:
-        """Whether a row is of the table and passed."""
+        """Whether a row belongs to the table and passed."""
         return (self.frame["table"] == name) & self.frame["reason"].isNull()
 
     def write(self, table: str, count: int, directory_draft: DirectoryDraft) -> Content:
@@ -141,7 +141,7 @@ class Distributed:
         return self.table("entities").join(named, ["type", "name"], "left")
 
     def _quarantine(self) -> DataFrame:
-        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+        from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
         return self.frame.filter("reason is not null").select(
             "table",
@@ -169,7 +169,7 @@ class Distributed:
 
     def named_only(self) -> dict[str, int]:
         """See `Rows`."""
-        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+        from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
         sound = self.frame.filter("reason is null")
         parents = sound.filter(F.col("table") == PLACEMENTS).select("c2", "c3")
@@ -181,7 +181,7 @@ class Distributed:
 
     def owned(self) -> dict[str, Share]:
         """See `Rows`."""
-        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+        from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
         having = self.owners.select("type", "name", F.lit(1).alias("has")).distinct()
         entities = self.table("entities").join(having, ["type", "name"], "left")
@@ -207,7 +207,7 @@ class Distributed:
 
 
 def distributed(spark: SparkSession, place: Location) -> Distributed:
-    """Rows that Spark wrote down."""
+    """Rows that Spark has written."""
     schema = spark.createDataFrame([], SPARK_SCHEMA).schema
     read = spark.read.schema(schema).parquet(read_from(place))
     return Distributed(read.select(*schema.names))

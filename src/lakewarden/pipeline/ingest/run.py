@@ -1,9 +1,9 @@
-"""A run of ingestion: read, check, own, write; whole or not at all.
+"""An ingestion run: read, check, own, write; all or nothing.
 
-A run that fails leaves the version before it in place, and the same input again makes no new
-one. Rows are counted when they come in, when they are checked and when they are written, and
-the counts are compared: what came in is in the version or in its quarantine. A run that was cut
-short leaves its finished stages behind, and the next one on the same input takes them over.
+A run that fails leaves the previous version in place, and equal input makes no new one. Rows are
+counted when they are read, checked and written, and the counts are compared: every row that was
+read is in the version or in its quarantine. An interrupted run leaves its finished stages behind,
+and the next one on the same input reuses them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Result = RunResult[Manifest, Report]
 
 
 class _Read(NamedTuple):
-    """Normalised rows, kept; how many of each table there are; what came with them.
+    """Normalised rows, stored; the number of rows of each table; and what came with them.
 
     `key` is the digest of everything that the rows depend on.
     """
@@ -61,7 +61,7 @@ class _Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What every stage of one run needs."""
+    """The data that every stage of one run needs."""
 
     spark: SparkSession
     system: System
@@ -85,16 +85,15 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
 ) -> Result:
     """Reads a source into the directory `out`, as its next version.
 
-    `realm` is the realm's name (default: the model's), `settings` those of the model,
-    `ownership` a file of rules (`owner_rules`). `expectations` is a file of bounds on the figures
-    of the report (`expectations`); `accept`: what breaks them is told, and counts. `fresh`: nothing
-    is taken over from a run that was cut short. Spark has to reach the files and `out` under the
-    paths that are valid here.
+    `realm` is the realm's name (default: the model's), `settings` those of the model, `ownership` a
+    file of rules (`owner_rules`). `expectations` is a file of bounds on the figures of the report
+    (`expectations`); with `accept`, broken ones are reported and the version still becomes current.
+    `fresh`: nothing is reused from an interrupted run. Spark must reach the files and `out` under
+    the same paths as this process.
 
-    Raises `BadInput` for any error in what is read or configured, with its place, `Conflict`
-    when another process works on `out` or the source changes while it is read, `NotAccepted` when
-    an expectation is broken, `Unavailable` when the source cannot be reached; `out` then holds what
-    it held.
+    Raises `BadInput` for any error in the input or the configuration, with its place; `Conflict` if
+    another process works on `out` or the source changes while it is read; `NotAccepted` if an
+    expectation is broken; `Unavailable` if the source cannot be reached. `out` is then unchanged.
     """
     system = system_of(source, settings)
     expected = read_expectations(expectations, system.model) if expectations is not None else ()
@@ -133,7 +132,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
 
 
 def _fetched(source: Source | Distant, run: _Run) -> Source:
-    """The source, copied into files first where it is a running system."""
+    """The source; a running system is first copied to files."""
     if not isinstance(source, Distant):
         return source
 
@@ -146,9 +145,9 @@ def _fetched(source: Source | Distant, run: _Run) -> Source:
 
 
 def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
-    """The source's rows, computed once and kept; raises `BadInput` when any is an error.
+    """The source's rows, computed once and stored; raises `BadInput` if any is an error.
 
-    `for_spark`: what follows needs them there, however few they are.
+    `for_spark`: later stages need the rows in Spark, even if they are few.
     """
     known = source.inputs()
 
@@ -190,7 +189,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
 
 
 def _refuse_changed(known: Sequence[Input] | None, source: Source) -> None:
-    """Raises `Conflict` for what was written between its digest and the end of reading."""
+    """Raises `Conflict` for an input that was written between its digest and the end of reading."""
     now = known if known is None else source.inputs()
     if now != known:
         changed = sorted({input.name for input in {*(known or ())} ^ {*(now or ())}})
@@ -204,7 +203,7 @@ def _key(source: Source, inputs: Sequence[Input], system: System) -> str:
 
 
 def _again(stage: str, run: _Run) -> str:
-    """What is said of a stage that an earlier run had finished."""
+    """A remark that an earlier run had finished the stage."""
     return ", from the run before" if stage in run.stages.reused else ""
 
 
@@ -215,7 +214,7 @@ def natural(error: tuple[str, str]) -> list[tuple[int, str]]:
 
 
 def _rows(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: bool) -> Rows:
-    """The rows of a source, where they are worked on."""
+    """The rows of a source, in Spark or in this process."""
     if not isinstance(rows, Sequence):
         return Distributed(rows)
     if local_mode.has_few(len(rows), spark) and not for_spark:
@@ -224,7 +223,7 @@ def _rows(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: bo
 
 
 def _reopened(run: _Run, stage: str, *, is_local: bool) -> Rows:
-    """What a stage kept."""
+    """The rows that a stage stored."""
     place = run.draft.scratch / stage / "rows"
     return local(place) if is_local else distributed(run.spark, place)
 
@@ -258,7 +257,7 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
         run.stages.seconds["own"] = 0.0
         return Owned(checked.rows, checked.passed.get("owners", 0))
     rows = checked.rows
-    assert isinstance(rows, Distributed)  # noqa: S101 — INVARIANT: `_read` got the rules
+    assert isinstance(rows, Distributed)  # noqa: S101 — INVARIANT: `_read` knew of the rules
     before, schema = rows.owners, spark_schema("owners")
     place = run.draft.scratch / "own" / "rows"
 
@@ -314,7 +313,7 @@ def _report(read: _Read, checked: Checked, owned: Owned, run: _Run) -> Report:
 def _broken(
     expected: Expectations, report: Report, manifest: Manifest, run: _Run, *, accept: bool
 ) -> list[str]:
-    """The expectations that what came in breaks, if they are accepted."""
+    """The expectations that the input breaks, if they are accepted."""
     if not expected:
         return []
     try:
@@ -327,7 +326,7 @@ def _broken(
 
 
 def _deleted(read: _Read, system: System) -> tuple[str, ...]:
-    """The default statements that the source deleted, as far as they can be."""
+    """The default statements that the source deleted, except those that cannot be deleted."""
     if not read.counts.get(DELETED):
         return ()
     model = system.model

@@ -1,6 +1,6 @@
-"""Replies of SCIM 2.0: names of attributes in any case, and lists that may come in pages.
+"""Replies of SCIM 2.0: attribute names in any case, and lists that may be split into pages.
 
-A page that is missing would leave users out of groups, and so out of what a group is denied.
+A missing page would leave users out of groups, and so exempt them from the groups' denials.
 
 SOURCE: RFC 7643, 2.1; RFC 7644, 3.4.2.
 """
@@ -29,7 +29,7 @@ _NAMES: Final = {
 
 
 def spelled(reply: Section) -> Section:
-    """The reply with names as the RFC spells them. Raises `BadInput` for one that is repeated.
+    """The reply with names spelled as in the RFC. Raises `BadInput` for a repeated name.
 
     >>> reply = spelled(Section({"ACTIVE": False, "members": [{"Value": "7"}]}, "x"))
     >>> reply.flag("active", default=True), reply.tables("members")[0].text("value")
@@ -54,25 +54,25 @@ def _spelled(value: object, where: str) -> object:
 
 
 class Lists:
-    """How many resources lists say that there are, and which of them came."""
+    """The number of resources that lists announce, and the resources received."""
 
     def __init__(self) -> None:
         self._ids: dict[str, set[str]] = {}
         self._totals: list[tuple[int, frozenset[str], str]] = []
 
     def add(self, kind: str, id: str) -> None:
-        """Adds a resource, in a list or by itself."""
+        """Adds a resource, from a list or a single reply."""
         self._ids.setdefault(kind, set()).add(id)
 
     def total(self, reply: Section, kinds: frozenset[str]) -> None:
-        """Adds what a list of these kinds says of all its pages. Raises `BadInput`."""
+        """Adds the total that a list of these kinds announces. Raises `BadInput`."""
         total = reply.take("totalResults")
         if isinstance(total, bool) or not isinstance(total, int):
             raise BadInput("expected a list response", where=reply.at("totalResults"))
         self._totals.append((total, kinds, reply.at("totalResults")))
 
     def check(self) -> None:
-        """Raises `BadInput` where a list has more resources than came."""
+        """Raises `BadInput` if fewer resources were received than a list announces."""
         for total, kinds, where in self._totals:
             count = sum(len(self._ids.get(kind, ())) for kind in kinds)
             if count < total:

@@ -1,4 +1,4 @@
-"""What a source of metadata is to the pipeline, and how the pipeline says how far it is."""
+"""The interface of a source of metadata, and how the pipeline reports progress."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Progress(Protocol):
 
 
 def silent(stage: str, done: int, total: int, message: str) -> None:
-    """A progress that nobody sees."""
+    """A progress that shows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a source gave.
+    """The result of reading a source.
 
-    `rows` are a frame of the schema of `lakewarden.pipeline.ingest.row`, which can be computed
-    again with the same result, or those that are in this process, since they are few or came so.
-    `inputs` is empty where the source's own `inputs` listed them before.
-    `ignored` counts what was read and means nothing here, by what it is. `not_read` says what
-    the source has and nobody looked at. `described` counts entities with and all entities that
-    could have a description, by type, where the source knows them.
+    `rows` are a frame with the schema of `lakewarden.pipeline.ingest.row`, which can be computed
+    again with the same result, or rows in this process, because they are few or were read here.
+    `inputs` is empty if the source's own `inputs` listed them before. `ignored` counts items that
+    were read and have no effect here, by kind. `not_read` names items of the source that were not
+    read. `described` is by type, if the source knows it: the number of entities with a description,
+    and of all that could have one.
     """
 
     rows: DataFrame | Sequence[Row]
@@ -51,7 +51,7 @@ class Reading:
 class Source(Protocol):
     """Metadata of one kind at one place, under one of our models.
 
-    `kind` is what the manifest calls it, `options` what the caller chose for it.
+    `kind` is its name in the manifest, `options` are the caller's options.
     """
 
     @property
@@ -64,26 +64,26 @@ class Source(Protocol):
     def options(self) -> Mapping[str, str]: ...
 
     def inputs(self) -> Sequence[Input] | None:
-        """What `read` would read now, by digest, or None where only reading it shows that.
+        """The inputs of `read` with their digests; None if only reading shows them.
 
-        Raises `BadInput` when it cannot be read.
+        Raises `BadInput` if an input cannot be read.
         """
         ...
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
-        """The normalised rows. `scratch` is a folder for what must be kept meanwhile.
+        """The normalised rows. `scratch` is a folder for temporary files.
 
-        Raises `BadInput` for an error in what is read, with file, line or path, field and
-        expectation, and `Unavailable` when it cannot be reached; nothing is then given.
+        Raises `BadInput` for an error in the input, with file, line or path, field and expectation,
+        and `Unavailable` if the source cannot be reached. No rows are returned then.
         """
         ...
 
 
 @runtime_checkable
 class OfModelText(Protocol):
-    """A source under a model that may be one's own; None for a shipped one."""
+    """A source whose model may be the user's own; None for a shipped one."""
 
     @property
     def model_text(self) -> ModelText | None: ...
@@ -97,10 +97,10 @@ def system_of(source: Source | Distant, settings: Mapping[str, str] | None = Non
 
 @runtime_checkable
 class Distant(Protocol):
-    """Metadata in a running system: copied into files first, which are then read.
+    """Metadata in a running system: copied to files first, which are then read.
 
-    `place` says where it is and who asks, without any secret: a copy that is at hand is taken
-    again only for the same place.
+    `place` identifies the address and the caller, without any secret: an existing copy is reused
+    only for the same place.
     """
 
     @property
@@ -113,12 +113,12 @@ class Distant(Protocol):
     def place(self) -> str: ...
 
     def fetch(self, folder: Location, progress: Progress) -> Sequence[str]:
-        """Copies everything into the folder, which is empty; says what could not be had.
+        """Copies everything to the folder, which is empty; returns what could not be read.
 
-        Raises `BadInput` when the system refuses, `Unavailable` when it does not answer.
+        Raises `BadInput` if the system refuses, `Unavailable` if it does not answer.
         """
         ...
 
     def copied(self, folder: Location, missing: Sequence[str]) -> Source:
-        """The copy as a source; `missing` is what `fetch` said."""
+        """The copy as a source; `missing` is the result of `fetch`."""
         ...

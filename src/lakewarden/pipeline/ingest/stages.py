@@ -1,13 +1,13 @@
-"""The stages of a run that are finished, kept so that a killed run need not repeat them.
+"""The finished stages of a run, stored to spare a run after a kill from repeating them.
 
-Each stage has a folder for what it writes and, beside it and written last, a marker:
+Each stage has a folder for its outputs and, beside it and written last, a marker:
 
-    SCRATCH/NAME/…       what the stage wrote
-    SCRATCH/NAME.json    the digest of what went in, the files with their sizes, its counts
+    SCRATCH/NAME/…       the outputs of the stage
+    SCRATCH/NAME.json    the digest of the input, the files with their sizes, the counts
 
-A stage counts as finished when its marker was made of the same input (the same files, options,
-model and release) and every file is still there in the same size. Whatever else lies around is
-removed before the stage begins.
+A stage counts as finished if its marker was made from the same input (the same files, options,
+model and release) and every file is still there with the same size. Everything else in the folder
+is removed before the stage begins.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FORMAT: Final = 1
-"""Raised when markers, or what stages write, change their meaning."""
+"""Increased when markers, or the outputs of stages, change their meaning."""
 
 FETCHED: Final = 3_600.0
-"""How long, in seconds, a copy of a running system may be taken again."""
+"""How long, in seconds, a copy of a running system may be reused."""
 
 Counts = Mapping[str, Any]
-"""What a stage found, as JSON has it."""
+"""The result of a stage, as a JSON object."""
 
 
 def digest(*parts: object) -> str:
@@ -53,9 +53,9 @@ def digest(*parts: object) -> str:
 
 @dataclass(slots=True)
 class Stages:
-    """The stages of one run in the folder `scratch`; `seconds` each took, when it was done.
+    """The stages of one run in the folder `scratch`; `seconds` is the duration of each.
 
-    `reused` are those that an earlier run had finished. What `spark` does bears their names.
+    `reused` are those that an earlier run had finished. Spark's work is labelled with their names.
     """
 
     scratch: Location
@@ -74,9 +74,9 @@ class Stages:
     ) -> Counts:
         """The counts of the stage, from this run or an earlier one on the same input.
 
-        `key` is the digest of the input, None where it is not known beforehand; `work` is
-        given the empty folder, `place` if it is not the usual one. `lasts`: how many seconds
-        an earlier result may be taken.
+        `key` is the digest of the input, None if it is not known beforehand. `work` gets the empty
+        folder, or `place` if it is given. `lasts`: for how many seconds an earlier result may be
+        reused.
         """
         with stage_span(name) as span:
             span.counts = self._run(name, key, work, place, lasts)
@@ -137,5 +137,5 @@ class Stages:
 
 
 def _files(folder: Location) -> dict[str, int]:
-    """The size of every file in the folder and below it."""
+    """The size of every file below the folder."""
     return {name_below(folder, file): size_of(file) for file in files_below(folder)}

@@ -1,9 +1,9 @@
 """A realm of our own store, as it is now or as it was at a revision.
 
-What decides is read: rows, statements, and the people of the realm's directory, spelt as the
-realm spells them. An older revision is what the change feed adds up to until then, so it is
-known for as long as the feed reaches back to the beginning. Defaults that cannot be changed are
-left out, for a directory has them anyway; deleted ones stay deleted.
+Reads everything that decides: rows, statements, and the people of the realm's directory, spelt in
+the realm's form. An older revision is the sum of the change feed up to it, so it is known as long
+as the feed reaches back to the beginning. Defaults that cannot be changed are left out, because
+every directory has them; deleted ones stay deleted.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Snapshot(NamedTuple):
 
 
 def snapshot(reading: Reading, name: str = "", revision: int | None = None) -> Snapshot:
-    """A realm of a store, the only one where no name is given, at the newest revision or another.
+    """A realm of a store, at the newest revision or another; without a name, the only realm.
 
-    Raises `BadInput` where no name is given and there are several, or the revision is not known
-    (any more), and `Unknown` for a realm that is not there.
+    Raises `BadInput` if no name is given and there are several, or if the revision is not known
+    (any more), and `Unknown` for a realm that does not exist.
     """
     newest = reading.revision
     if revision is not None and not 0 < revision <= newest:
@@ -94,7 +94,7 @@ def _with(own: Facts, people: Facts) -> Facts:
 
 
 def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
-    """What the change feed adds up to until the revision."""
+    """The sum of the change feed up to the revision."""
     try:
         feed = reading.feed(0)
     except FeedGone:
@@ -126,17 +126,17 @@ class Stored:
 
     @property
     def model_text(self) -> ModelText | None:
-        """The text of the realm's model, where it is not shipped."""
+        """The text of the realm's model, if it is not a shipped one."""
         return self.snapshot.realm.text
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Those of the realm, which its rows are read under."""
+        """The settings of the realm, under which its rows are read."""
         return self.snapshot.realm.settings
 
     @property
     def options(self) -> Mapping[str, str]:
-        """From where an index that is made of the directory goes on in the store."""
+        """The point in the store from which an index of the directory catches up."""
         snapshot = self.snapshot
         return {
             "realm": snapshot.realm.name,
@@ -146,11 +146,11 @@ class Stored:
 
     @property
     def name(self) -> str:
-        """The store and the realm, as reports call them."""
+        """The store and the realm, as named in reports."""
         return f"{self.place}#{self.snapshot.realm.name}"
 
     def inputs(self) -> Sequence[Input]:
-        """The realm's rows in any order."""
+        """The digest of the realm's rows, independent of their order."""
         lines = sorted(json.dumps((row.table, *row.cells)) for row in self._all())
         return [Input(self.name, hashlib.sha256("\n".join(lines).encode()).hexdigest())]
 
@@ -171,7 +171,7 @@ class Stored:
 
 
 def rows(snapshot: Snapshot, system: System, place: str) -> Iterator[Row]:
-    """The snapshot as normalised rows, people as the realm's system spells them."""
+    """The snapshot as normalised rows, with people spelled in the form of the realm's system."""
     facts = snapshot.facts
     for entity, parent in facts.entities:
         yield entity_row(entity, place)

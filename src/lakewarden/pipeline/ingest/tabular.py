@@ -3,14 +3,14 @@
     DIR/entities.csv  DIR/relations.csv  DIR/attributes.csv
     DIR/owners.csv  DIR/principals.csv  DIR/memberships.csv  DIR/statements.jsonl
 
-The columns are those of `lakewarden.kernel.relations.TABLES`. A table that is missing is
-empty; a file of any other name is refused, so that a misspelt one is never taken for an empty
-table. CSV is UTF-8 with a header, in any order of columns; an empty cell is null where null is
-allowed. A folder `versions/N` of an ingested directory can be read as Parquet, too.
+The columns are those of `lakewarden.kernel.relations.TABLES`. A missing table is empty; a file with
+any other name is an error, because a misspelt one must not pass for an empty table. CSV is UTF-8
+with a header, with columns in any order; an empty cell is null where null is allowed. A folder
+`versions/N` of an ingested directory can be read as Parquet, too.
 
-Columns may be left out where null is allowed. A parent that is not given is the one that the
-name spells. A word of our own that is not known (type, kind, relation) or a cell that must
-not be empty refuses the whole input; a name that the system could not have is set aside.
+Columns that allow null may be left out. A parent that is not given is the one that the name spells.
+An unknown word of our own (type, kind, relation), or an empty cell that must not be empty, makes
+the whole input invalid; a name that the system could not have is set aside.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _PASSED_OVER = frozenset({STATEMENT_LINES, "report.json", QUARANTINE})
 
 @dataclass(frozen=True, slots=True)
 class Tabular:
-    """The tables in a folder, in one of the two formats, under a shipped model or one's own."""
+    """The tables in a folder, in one of the two formats, under a shipped or custom model."""
 
     path: Location
     format: str
@@ -94,7 +94,7 @@ class Tabular:
         return self.format
 
     def tables(self) -> dict[str, list[File]]:
-        """The files of each table, by name. Raises `BadInput` for what is of no table."""
+        """The files of each table, by name. Raises `BadInput` for a file of no table."""
         return _tables(self.path, self.format)
 
     def inputs(self) -> Sequence[Input]:
@@ -146,7 +146,7 @@ class Tabular:
 
 
 def _tables(path: Location, format: str) -> dict[str, list[File]]:
-    """The files of each table, by name. Raises `BadInput` for what is of no table."""
+    """The files of each table, by name. Raises `BadInput` for a file of no table."""
     suffix = f".{format}"
     if not path.is_dir():
         raise BadInput("expected a folder", where=str(path))
@@ -195,7 +195,7 @@ def _system(key: Key) -> System:
 
 
 def csv_reader(files: Sequence[tuple[str, File]], key: Key) -> Callable[[Batches], Batches]:
-    """A function from numbers of CSV files to their rows; runs where the tasks run."""
+    """A function from numbers of CSV files to their rows; runs in the tasks."""
 
     def read(numbers: Batches) -> Batches:
         for batch in numbers:
@@ -207,7 +207,7 @@ def csv_reader(files: Sequence[tuple[str, File]], key: Key) -> Callable[[Batches
 
 
 def _csv_rows(table: str, file: File, system: System) -> Iterator[Row]:
-    """The rows of one file, ended by an error if there is one."""
+    """The rows of one file; an error ends them."""
     try:
         for line, cells in _csv_cells(table, file):
             yield from normalised(table, cells, f"{file.name}: line {line}", system)
@@ -253,8 +253,8 @@ def _check_header(table: str, header: Sequence[str], where: str) -> None:
 
 
 def _parquet_frame(spark: SparkSession, table: str, files: Sequence[File], key: Key) -> DataFrame:
-    """The rows of a table's files; their schemas are looked at first, on the driver."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    """The rows of a table's files; the driver reads their schemas first."""
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     header = _common_header(table, files)
     frame = spark.read.parquet(*(read_from(file.path) for file in files))
@@ -287,7 +287,7 @@ def _parquet_header(table: str, file: File) -> tuple[str, ...]:
 
 
 def parquet_reader(table: str, key: Key) -> Callable[[Batches], Batches]:
-    """A function from cells to rows; runs where the tasks run."""
+    """A function from cells to rows; runs in the tasks."""
 
     def read(tables: Batches) -> Batches:
         system = _system(key)
@@ -307,7 +307,7 @@ def _parquet_rows(table: str, records: Iterable[dict[str, Any]], system: System)
 
 
 def _statements(file: Location, system: System) -> list[Row]:
-    """The statements in a file of lines; malformed ones refuse the input."""
+    """The statements in a JSON Lines file; malformed ones make the input invalid."""
     try:
         lines = file.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
@@ -339,21 +339,21 @@ def frame_of(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
 def normalised(table: str, cells: Cells, place: str, system: System) -> Iterator[Row]:
     """The rows of one line of a table, some of them rejected.
 
-    Raises `BadInput` with the column for a word that is not known and for an empty cell.
+    Raises `BadInput` with the column for an unknown word and for an empty cell.
     """
     return _NORMALISERS[table](_Line(cells, place, system))
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The cells of one line, and what they may hold."""
+    """The cells of one line, with checks of their values."""
 
     cells: Cells
     place: str
     system: System
 
     def text(self, column: str) -> str:
-        """A cell that must be there."""
+        """A cell that must not be empty."""
         value = self.cells.get(column)
         if value is None or not (value or column in _EMPTY_ALLOWED):
             raise BadInput("expected a value", where=f"{self.place}.{column}")
@@ -368,7 +368,7 @@ class _Line:
         return value
 
     def entity(self, type_column: str, name_column: str) -> tuple[Entity, str]:
-        """An entity, and why the system could not have it."""
+        """An entity, and the reason if the system could not have it."""
         type = self.text(type_column)
         try:
             self.system.model.check_type(type)
@@ -382,7 +382,7 @@ class _Line:
         return entity, ""
 
     def principal(self, kinds: Sequence[str], prefix: str) -> tuple[Principal, str]:
-        """A principal, and why the system could not have it."""
+        """A principal, and the reason if the system could not have it."""
         kind = self.choice(f"{prefix}kind", kinds)
         principal = Principal(kind, self.text(f"{prefix}name"))
         try:
@@ -428,7 +428,7 @@ def _entity(line: _Line) -> Iterator[Row]:
 
 
 def _misplaced(entity: Entity, parent: Entity, system: System) -> str:
-    """Why the entity cannot be there; empty when it can."""
+    """Why the entity cannot be there; empty if it can."""
     spelled = system.spelling.parent(entity)
     if spelled is not None:
         expected = f"`{spelled.type}:{spelled.name}`"

@@ -1,6 +1,6 @@
-"""Names of users and groups that a directory knows by ids: each is of one id, and each id of one.
+"""Names of users and groups in a directory with ids: one name for each id, one id for each name.
 
-Grants are by name. Where two have one name, each would get what the other was granted.
+Grants are by name. If two principals had one name, each would get the other's grants.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from lakewarden.names.canonical import quoted
 
 
 class UniqueNames:
-    """Users and groups by kind and name, each with the id or the entry that has it."""
+    """Users and groups by kind and name, each with its id or entry."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str], str] = {}
         self._named: dict[str, tuple[str, str]] = {}
 
     def add(self, kind: str, name: str, id: str, where: str) -> None:
-        """Adds one; it may be added again. Raises `BadInput` for a name or an id of two."""
+        """Adds a name; repeats are allowed. Raises `BadInput` if a name or an id has two."""
         first = self._ids.setdefault((kind, name), id)
         if first != id:
             message = f"the {kind.lower()} {quoted(name)} is both {quoted(first)} and {quoted(id)}"

@@ -1,9 +1,9 @@
 """A version of a directory while it is being written.
 
-Everything goes into folders that no reader looks at; a rename and the switch of the manifest
-make it count. One process at a time works on a directory. What a killed or failing one left
-behind is there for the next, which takes what is finished of it (see `stages`) and sweeps all;
-a refused input leaves nothing.
+All files go to folders that no reader looks at; a rename and the switch of the manifest make the
+version current. One process at a time works on a directory. Files that a killed or failed process
+left behind stay for the next one, which reuses finished stages (see `stages`) and sweeps the rest.
+A rejected input leaves nothing.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 _SCRATCH: Final = ".scratch"
 TAKEN_ALONG: Final = f"{NEW}-{STATEMENTS}"
-"""Where statements of another directory are while they are taken along."""
+"""Temporary folder for statements that are copied from another directory."""
 _OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, TAKEN_ALONG, CURRENT, LOCK, _SCRATCH, NEW})
 _GLOB = re.compile(r"([{}\[\]*?\\])")
 
 
 class NotAccepted(BadInput):
-    """The version is whole and does not count: something in it is not as expected."""
+    """The version is complete but does not become current: it breaks an expectation."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryDraft:
-    """The next version of the directory `out`; `previous` is the manifest that counts now."""
+    """The next version of the directory `out`; `previous` is the current manifest."""
 
     out: Location
     previous: Manifest | None
@@ -61,22 +61,22 @@ class DirectoryDraft:
 
     @property
     def scratch(self) -> Location:
-        """A folder for its owner alone, gone after a run that was not cut short."""
+        """A private folder, removed at the end of a run that was not interrupted."""
         return self.new.scratch(_SCRATCH)
 
     @property
     def folder(self) -> Location:
-        """Where the version is written."""
+        """The folder that the version is written to."""
         return self.new.folder
 
     def check_model(self, model: str) -> None:
-        """Raises `BadInput` where the version that counts now is of another model."""
+        """Raises `BadInput` if the current version has another model."""
         if self.previous is not None and self.previous.model != model:
             message = f"holds a realm of the model `{self.previous.model}`"
             raise BadInput(message, where=str(self.out))
 
     def report_before(self) -> Mapping[str, Any] | None:
-        """The report of the version that counts now. Raises `BadInput` where it cannot be read."""
+        """The report of the current version. Raises `BadInput` if it cannot be read."""
         if self.previous is None:
             return None
         file = folder_of(self.out, self.previous) / REPORT
@@ -89,7 +89,7 @@ class DirectoryDraft:
         return report
 
     def write(self, table: str, frame: DataFrame, rows: int) -> Content:
-        """Writes the `rows` rows of a table in ascending order, and digests what was written."""
+        """Writes the `rows` rows of a table in ascending order, and digests the written files."""
         place = self.folder / table
         columns = arrow_schema(table).names
         if rows:
@@ -105,7 +105,7 @@ class DirectoryDraft:
         return content_of(place, table)
 
     def put(self, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
-        """As `write`, from this process: the order of texts is that of their bytes, nulls first."""
+        """Like `write`, from this process: texts are ordered by their bytes, nulls first."""
         place = self.folder / table
         place.mkdir(parents=True)
         schema = arrow_schema(table)
@@ -117,16 +117,16 @@ class DirectoryDraft:
         return content_of(place, table)
 
     def write_statements(self, text: str) -> Content:
-        """Writes the statements, one JSON object a line."""
+        """Writes the statements, one JSON object per line."""
         (self.folder / STATEMENT_LINES).write_text(text, "utf-8")
         return lines_content(text)
 
     def finish(
         self, manifest: Manifest, report: Callable[[Manifest], dict[str, object]]
     ) -> tuple[Manifest, bool]:
-        """The manifest that counts now, and whether it is a new one.
+        """The current manifest, and whether it is a new one.
 
-        A version that differs from the previous one in nothing but its number is dropped.
+        A version that differs from the previous one only in its number is dropped.
         """
         before = self.previous
         if before is not None and before == replace(manifest, version=before.version):
@@ -141,12 +141,12 @@ class DirectoryDraft:
 
 @contextmanager
 def draft(out: Location, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
-    """A draft of the next version of the directory, which is made if it is not there.
+    """A draft of the next version of the directory, which is created if missing.
 
-    `fresh`: nothing is taken of what an earlier process left behind.
+    `fresh`: nothing is reused of what an earlier process left behind.
 
-    Raises `BadInput` when the folder is somebody else's or its manifest cannot be read, and
-    `Conflict` when another process works on it.
+    Raises `BadInput` if the folder holds something else or its manifest cannot be read, and
+    `Conflict` if another process works on it.
     """
     if out.exists() and not out.is_dir():
         raise BadInput("expected a folder", where=str(out))
@@ -164,8 +164,8 @@ def draft(out: Location, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
         try:
             yield directory_draft
         except WardenError as error:
-            # The same input would be refused again; a cluster that went away comes back, and
-            # what was not accepted may be.
+            # The same input would be rejected again. But an unavailable cluster may come back, and
+            # a version that was not accepted may be accepted later.
             if not isinstance(error, (Unavailable, NotAccepted)):
                 _sweep(directory_draft)
             raise
@@ -174,5 +174,5 @@ def draft(out: Location, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
 
 def _sweep(directory_draft: DirectoryDraft) -> None:
     remove_tree(directory_draft.scratch, ignore_errors=True)
-    if not isinstance(directory_draft.out, RemotePath):  # there the version is written in place
+    if not isinstance(directory_draft.out, RemotePath):  # a remote version is written in place
         remove_tree(directory_draft.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""From checked rows to the tables of a version, and whether what was written adds up."""
+"""Writes the tables of a version from checked rows, and compares the counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lakewarden.service.source_row import PLACEMENTS, STATEMENTS
 
 
 class Checked(NamedTuple):
-    """Rows with their reasons, kept; how many of each table passed and not, and why not."""
+    """Checked rows, stored; how many of each table passed and failed, and the reasons."""
 
     rows: Rows
     passed: Mapping[str, int]
@@ -39,7 +39,7 @@ class Owned(NamedTuple):
 
 
 def expect(label: str, actual: int, expected: int) -> None:
-    """INVARIANT: no row is lost on the way, and none appears."""
+    """INVARIANT: no row is lost or added on the way."""
     if actual != expected:
         raise WardenError(f"rows do not add up: {label}: expected {expected}, found {actual}")
 
@@ -47,7 +47,7 @@ def expect(label: str, actual: int, expected: int) -> None:
 def write(
     checked: Checked, owned: Owned, directory_draft: DirectoryDraft, progress: Progress
 ) -> tuple[dict[str, Content], Content]:
-    """Writes every table and the statements; what each holds. Raises when a row is missing."""
+    """Writes every table and the statements; returns their contents. Raises if a row is missing."""
     counts = {
         **checked.passed,
         "owners": owned.total,
@@ -63,7 +63,7 @@ def write(
 
 
 def _statements(checked: Checked) -> str:
-    """The statements that passed, one JSON object a line, by id."""
+    """The statements that passed, one JSON object per line, by id."""
     if not checked.passed.get(STATEMENTS):
         return ""
     statements = checked.rows.statements()
@@ -80,7 +80,7 @@ def _compare(
     statements: Content,
     directory_draft: DirectoryDraft,
 ) -> None:
-    """Compares what was written with what was counted on the way."""
+    """Compares the written rows with the counts of earlier stages."""
     passed = checked.passed
     for name in TABLES:
         grown = owned.added - owned.removed if name == "owners" else 0
@@ -92,7 +92,7 @@ def _compare(
 
 
 def named_only(checked: Checked) -> dict[str, int]:
-    """How many names of each type are a parent or a target and not stored."""
+    """By type: the number of parents and targets that are not stored."""
     if not (checked.passed.get(PLACEMENTS) or checked.passed.get("relations")):
         return {}
     return checked.rows.named_only()
@@ -105,7 +105,7 @@ def quality(
     named: Mapping[str, int],
     described: Mapping[str, tuple[int, int]],
 ) -> Quality:
-    """The summary; `named` is the result of `named_only`, `described` the source's shares."""
+    """The data quality; `named` is the result of `named_only`, `described` the source's shares."""
     owners = owned.rows.owned() if checked.passed.get("entities") else {}
     has_people = owned.total or checked.passed.get("memberships")
     dangling = {**named, **(owned.rows.strangers() if has_people else {})}

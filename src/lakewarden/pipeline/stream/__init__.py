@@ -1,1 +1,1 @@
-"""An access index that follows the change feed, micro-batch by micro-batch."""
+"""Keeps an access index up to date with the change feed, by micro-batch."""

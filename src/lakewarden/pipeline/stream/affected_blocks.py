@@ -1,7 +1,7 @@
-"""Which blocks a change reaches: what each has as guests now, and whose judgement may differ.
+"""The blocks that a change affects: their new guests, and whether their matches may differ.
 
-An entity is judged by what leads upwards from it, and by what relations lead to, all of which is
-in its block. So a block whose own entities and guests are as they were is judged as it was.
+The result for an entity depends on its ancestors, and on the targets of relations; its block
+contains all of them. So a block whose own entities and guests have not changed keeps its result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakewarden.pipeline.stream.skeleton import Ints, Skeleton
 def guests_now(
     nodes: Nodes, changed: Changed, shift: Shift, edges: CurrentRows[Edge], common: Ints, bits: int
 ) -> Ints:
-    """The pairs of blocks and guests, as `gathering.guests_of` has them; ascending."""
+    """The new pairs of blocks and guests, as in `gathering.guests_of`; ascending."""
     parents = _parents(nodes.skeleton, changed, shift)
     sources, targets = _looked_at(nodes, shift, edges)
     everyone = np.arange(shift.count, dtype=np.int64)
@@ -50,7 +50,7 @@ def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
 
 
 def _looked_at(nodes: Nodes, shift: Shift, edges: CurrentRows[Edge]) -> tuple[Ints, Ints]:
-    """The relations that anything looks at, between the ids of now, ascending."""
+    """The relations that fields and rules read, between new ids, ascending."""
     kinds = guests.looked_at(nodes.system.model)
     rows = nodes.skeleton.edges
     rest = edges.rest[rows.of_word(kinds)[edges.rest]]
@@ -63,7 +63,7 @@ def _looked_at(nodes: Nodes, shift: Shift, edges: CurrentRows[Edge]) -> tuple[In
 
 
 def described_subjects(nodes: Nodes, shift: Shift) -> set[int]:
-    """The subjects, by the ids of now, of whom something is stored that rules read."""
+    """The new ids of subjects with stored attributes that rules read."""
     model, rows = nodes.system.model, nodes.skeleton.attributes
     keys = guests.subject_attributes(model)
     if not keys:
@@ -90,7 +90,7 @@ def touched(
     current: tuple[CurrentRows[Edge], CurrentRows[Owner]],
     shift: Shift,
 ) -> Ints:
-    """The ids of now of all nodes of which anything changed."""
+    """The new ids of all nodes that changed in any way."""
     changed_nodes = {*changed.moved, *changed.fresh, *changed.restated, *nodes.emptied}
     changed_nodes.update(node for node, _ in nodes.attributes)
     edges, owners = current
@@ -102,9 +102,9 @@ def touched(
 def dirty(
     touched: Ints, pairs: Ints, bones: Skeleton, removed: Iterable[int], shift: Shift, bits: int
 ) -> frozenset[int]:
-    """The blocks that have to be judged again.
+    """The blocks that must be judged again.
 
-    Those of which an own entity or a guest changed, and those of which a guest is no more.
+    Those with a changed entity or guest, and those that lost a guest.
     """
     blocks, ids = guests.parts(pairs)
     block_numbers = {*(touched >> bits).tolist(), *blocks[np.isin(ids, touched)].tolist()}
@@ -120,9 +120,9 @@ def dirty(
 def rewritten(
     dirty: frozenset[int], pairs: Ints, bones: Skeleton, owners: Ints, bits: int
 ) -> frozenset[int]:
-    """Where ids stay: the blocks of which any row changes, with those in the same files.
+    """If ids stay: the blocks with any changed row, and those in the same files.
 
-    `owners` gives the principals their numbers of now.
+    `owners` maps numbers of principals to their new numbers.
     """
     differing, _ = guests.parts(np.setxor1d(pairs, bones.guests))
     renumbered = bones.owners.ids[owners[bones.owners.to] != bones.owners.to]
@@ -136,5 +136,5 @@ def rewritten(
 
 
 def untouched(bones: Skeleton, rewritten: frozenset[int]) -> list[Location]:
-    """The files of which no block is rewritten."""
+    """The files without rewritten blocks."""
     return [file for file, blocks in bones.files.items() if blocks.isdisjoint(rewritten)]

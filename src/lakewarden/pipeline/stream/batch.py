@@ -1,10 +1,10 @@
-"""The next version of an index from the newest one and a batch of events, stage by stage.
+"""The next version of an index from the current one and a batch of events, stage by stage.
 
-read      the newest version agrees with its manifest; which events it does not have yet
-plan      what the events make of it: ids, guests, which blocks they reach
-gather    rows of the blocks that change; the files of the others stay
-match     the blocks that are reached are judged again, the matches of the others carried over
-publish   the version counts
+read      check the current version against its manifest; find the events that it lacks
+plan      compute the effect of the events: ids, guests, affected blocks
+gather    write the rows of changed blocks; the files of the others stay
+match     judge affected blocks again; reuse the matches of the others
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.errors import Conflict
 from lakewarden.pipeline import local_mode, parquet_output
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 class Applied(NamedTuple):
-    """What a batch came to: the manifest that counts now, its report, lines that have to wait.
+    """The result of a batch: the current manifest, the report, and the lines that must wait.
 
-    `report` is None where the index had everything already.
+    `report` is None if the index already had all events.
     """
 
     manifest: Manifest
@@ -63,15 +63,14 @@ def apply(
     keep: int | None = None,
     progress: Progress = silent,
 ) -> Applied:
-    """Makes the next version of the index in the folder `out`, with what the lines tell.
+    """Makes the next version of the index in the folder `out`, from the events in the lines.
 
-    One that holds no longer gets a next version without anything new, too: other statements are in
-    force. `whole`: lines that belong together have come together; otherwise some may have to wait.
-    Statements are in force as of `now` (default: the clock). The tables of the last `keep`
-    versions stay, of all by default. Raises `BadInput` for a damaged
-    index, and for events that are malformed, do not follow on it or do not fit it; `LimitExceeded`
-    for more entities than there are ids; `Conflict` when another process works on `out`. `out` then
-    holds what it held.
+    An expired index gets a next version even without new events, because other statements are in
+    force. `whole`: all lines of a stretch arrive together; otherwise some may have to wait.
+    Statements are in force as of `now` (default: the clock). The tables of the last `keep` versions
+    are kept, by default all. Raises `BadInput` for a damaged index, and for events that are
+    malformed, do not follow the index or do not fit it; `LimitExceeded` for more entities than
+    there are ids; `Conflict` if another process works on `out`. `out` is then unchanged.
     """
     progress("read", 0, 1, "")
     known = open_index(out, spark=spark)
@@ -152,14 +151,14 @@ def _reuse_report(executed: Plan) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What the stages share: the index that they start from, and what becomes of it."""
+    """What the stages share: the index that they start from, and the plan."""
 
     job: Job
     known: Index
     plan: Plan
 
     def stages(self) -> Iterator[Stage[_Batch]]:
-        """The stages, if the index is still the one that the plan is of."""
+        """The stages, if the plan was made for the index that is still current."""
         if self.job.draft.previous != self.known.manifest:
             raise Conflict(f"another process made a version of `{self.known.out}`; run again")
         yield from STAGES
@@ -176,7 +175,7 @@ class _Batch:
         return {"blocks": len(executed.rewritten), "kept": len(executed.untouched)}
 
     def _rows(self) -> DataFrame:
-        """The rows of the blocks that are written, as `gathering.rows` has them."""
+        """The rows of the blocks to write, as in `gathering.rows`."""
         executed, bits = self.plan, self.plan.context.bits
         blocks, ids = guests.parts(executed.pairs)
         pairs = pa.table({"block": pa.array(blocks, pa.int32()), "id": pa.array(ids, pa.int32())})
@@ -235,7 +234,7 @@ class _Batch:
             yield each_block(blocks, context, reused_matches.only(executed.anew), MATCHES)
 
     def publish(self, folder: Location) -> None:
-        """Writes what no stage does."""
+        """Writes the files that no stage writes."""
         (folder / index.STATEMENTS).write_text(text_of(self.plan.policy.stated()), "utf-8")
         index.write_people(self.plan.context.memberships, folder)
 
@@ -250,4 +249,4 @@ STAGES: Final = (
     ),
     Stage("match", ("gather",), _Batch.match, (index.MATCHES,), "{judged:,} blocks judged"),
 )
-"""What comes behind reading and planning, which say whether there is anything to do."""
+"""The stages after reading and planning, which determine whether there is anything to do."""

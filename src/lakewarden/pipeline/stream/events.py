@@ -1,9 +1,9 @@
-"""Lines of the change feed, read back: what is malformed is refused with its place.
+"""Parses lines of the change feed; rejects malformed ones with their place.
 
-The events between two revisions belong together (a *stretch*, see
-`lakewarden.pipeline.stream.feed`): they are applied together or not at all, for what came with
-the last of them holds at its end. Of a file all lines come at once; of a queue some may come
-later, and those that are there have to wait.
+The events between two revisions form a *stretch* (see `lakewarden.pipeline.stream.feed`). A stretch
+is applied as a whole or not at all, because the mark in its last line is only valid at its end. The
+lines of a file arrive together; some lines of a queue may arrive later, and the others have to
+wait.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _ENTITY_OPS = {PUT, DROP, MOVE, RENAME}
 
 
 class Line(NamedTuple):
-    """A line of the feed and where it came from, for errors."""
+    """A line of the feed and its origin, for errors."""
 
     place: str
     text: str
 
 
 class Event(NamedTuple):
-    """What happened, in the order of `revision` and `seq`."""
+    """A change; events are ordered by `revision` and `seq`."""
 
     revision: int
     seq: int
@@ -43,9 +43,9 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """All that happened behind one revision up to another, and the store's mark then.
+    """All events after one revision up to another, and the store's mark at the end.
 
-    `sha256` is that of its lines.
+    `sha256` is the digest of its lines.
     """
 
     after: int
@@ -56,13 +56,13 @@ class Stretch:
 
 
 def nothing_after(index: Index) -> Stretch:
-    """That nothing happened behind the revision of the index."""
+    """A stretch without events after the revision of the index."""
     revision = int(index.manifest.facts["revision"])
     return Stretch(revision, revision, index.store, (), "")
 
 
 class EventBatch(NamedTuple):
-    """The stretches that follow the index, in order; lines to wait; how many lines were passed."""
+    """The stretches that follow the index, in order; the waiting lines; the number skipped."""
 
     stretches: Sequence[Stretch]
     waiting: Sequence[Line]
@@ -71,7 +71,7 @@ class EventBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _FeedLine:
-    """What a line says; `seq` is -1 for the last one of a stretch."""
+    """A parsed line; `seq` is -1 for the last one of a stretch."""
 
     line: Line
     realm: str
@@ -115,12 +115,12 @@ _Lines = dict[tuple[int, int], _FeedLine]
 
 
 def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBatch:
-    """What the lines have for an index. The same line twice counts once.
+    """The events in the lines that an index lacks. Repeated lines count once.
 
-    Passed over are lines of other realms and of revisions that the index has. With `whole` every
-    stretch has to be complete, and to follow on what is known; otherwise it waits. Raises
-    `BadInput` for a line that is malformed or of an unknown kind, for two lines of one event that
-    differ, for a realm that was dropped or got other settings, and for a gap.
+    Lines of other realms, and of revisions that the index has, are skipped. With `whole`, every
+    stretch must be complete and must follow a known revision; otherwise it waits. Raises `BadInput`
+    for a line that is malformed or of an unknown kind, for two different lines of one event, for a
+    realm that was dropped or got other settings, and for a gap.
     """
     if index.revision is None:
         message = "knows no revision; ingest a realm with the source `store` and index that"
@@ -154,14 +154,14 @@ def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBa
     for together in incomplete:
         lines_of_stretch = [event.line for event in together.values()]
         if next(iter(together.values())).until <= reached:
-            passed += len(lines_of_stretch)  # a later stretch has all of it
+            passed += len(lines_of_stretch)  # a later stretch contains it
         else:
             waiting += lines_of_stretch
     return EventBatch(stretches, waiting, passed)
 
 
 def check_begun(waiting: Sequence[Line], index: Index) -> None:
-    """Raises `BadInput` where none of the lines that wait follows on the index: there is a gap."""
+    """Raises `BadInput` if no waiting line follows the index: there is a gap."""
     lines = sorted(map(_FeedLine.of, waiting), key=lambda line: (line.after, line.revision))
     if lines and index.revision is not None and lines[0].after > index.revision:
         raise _gap(lines[0], index.revision)
@@ -183,7 +183,7 @@ def _is_complete(lines: _Lines, until: int) -> bool:
     last = lines.get((until, -1))
     if last is None:
         return False
-    # Taken from a copy, for lines that have to wait are asked again.
+    # Parsed from a copy, because waiting lines are parsed again later.
     count = _number(Section(json.loads(last.line.text), last.line.place), "events")
     return count == len(lines) - 1
 
@@ -243,5 +243,5 @@ def _effect(event: _FeedLine, system: System) -> Effect:
 
 
 def _is_text(key: object) -> bool:
-    """Whether it is a text, or a list of such."""
+    """Whether it is a text, or a list of texts."""
     return isinstance(key, str) or (isinstance(key, list) and bool(key) and all(map(_is_text, key)))

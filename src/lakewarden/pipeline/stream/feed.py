@@ -1,14 +1,14 @@
-"""The change feed of a realm as files of JSON lines, for a stream to read. Needs no Spark.
+"""The change feed of a realm as files of JSON lines, for a stream. Needs no Spark.
 
-    FOLDER/REALM-REVISION.jsonl        named by the newest revision in it
+    FOLDER/REALM-REVISION.jsonl        named after its newest revision
 
-A line is one event: realm, revision, seq, kind, key, op and row are those of the feed, `after`
-and `until` the revisions that the file lies between. The last line, of the kind `until`, counts
-the events and has what the store says of itself at that revision. Left out is what decides
-nothing, so no secret gets into a file.
+A line is one event: realm, revision, seq, kind, key, op and row are those of the feed, `after` and
+`until` the revisions that bound the file. The last line, of the kind `until`, has the number of
+events and the store's mark at that revision. Rows that do not affect decisions are left out, so no
+secret is written to a file.
 
-People are written as the realm sees them at the end of the file: spelled its way, its own and its
-directory's together. Somebody who leaves one and is in the other is still there.
+People are written as the realm sees them at the end of the file: spelled in its form, its own and
+its directory's together. A person who leaves one of the two but is in the other is still there.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ UNTIL: Final = "until"
 """The kind of the last line of a file."""
 
 REALM: Final = "realm"
-"""The kind of a line that says that the realm was dropped."""
+"""The kind of a line for a dropped realm."""
 
 PEOPLE: Final = ("principal", "membership")
 KINDS: Final = ("entity", "relation", "attribute", "owner", "statement", *PEOPLE, REALM)
-"""What decides, or makes the index one of something else."""
+"""The kinds that affect decisions, or mean that the index no longer has its realm."""
 
 
 class Written(NamedTuple):
-    """A file that was written: its events are behind `after`, up to `until`."""
+    """A written file: its events are after revision `after`, up to `until`."""
 
     file: Location
     after: int
@@ -54,11 +54,11 @@ class Written(NamedTuple):
 def write_feed(
     reading: Reading, realm: str, folder: Location, after: int | None = None
 ) -> Written | None:
-    """Writes what happened to a realm behind the revision `after` (default: the newest file's).
+    """Writes the events of a realm after the revision `after` (default: the newest file's).
 
-    None where nothing happened. The file is there whole, or not at all. Raises `Unknown` for a
-    realm that is not there, `BadInput` for a revision that the store does not have yet, or to
-    which its feed does not reach back.
+    None if there are no events. The file is written atomically. Raises `Unknown` for a realm that
+    does not exist, `BadInput` for a revision that the store has not reached, or that its feed no
+    longer covers.
     """
     realms = {realm_row.name: realm_row for realm_row in reading.realms()}
     if realm not in realms:
@@ -83,7 +83,7 @@ def write_feed(
 
 
 def newest(folder: Location, realm: str) -> int:
-    """The revision that the newest file of the folder reaches; 0 where there is none."""
+    """The revision that the newest file of the folder reaches; 0 if there is none."""
     named = re.compile(re.escape(realm) + r"-(\d{15})\.jsonl")
     matches = (named.fullmatch(file.name) for file in folder.glob("*.jsonl"))
     return max((int(match[1]) for match in matches if match), default=0)
@@ -107,7 +107,7 @@ def _lines(
 
 
 def _events(reading: Reading, realm: Realm, rows: Iterable[FeedRow]) -> Iterator[dict[str, Any]]:
-    """The events of the realm, in order; those of people at the end, as they are then."""
+    """The events of the realm, in order; those of people at the end, in their final state."""
     people: dict[Principal | MembershipRow, FeedRow] = {}
     system = load_system(realm.model, realm.settings, realm.text)
     for row in rows:

@@ -1,8 +1,8 @@
-"""Where every id of an index comes to lie when entities come, go and move: pieces that shift.
+"""Maps old ids of an index to new ids when entities are added, removed or moved.
 
-Ids are in preorder, members by name and type. So an entity that moves takes what lies below it
-along in one piece, one that goes leaves a hole, one that comes makes room. The new order is a
-sequence of pieces of the old one with new entities in between, and as many pieces as changes.
+Ids are in preorder, members by name and type. So a moved entity takes its subtree along as one
+piece, a removed one leaves a hole, and an added one makes room. The new order is a sequence of
+pieces of the old one with new entities in between; there are about as many pieces as changes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from lakewarden.pipeline.stream.skeleton import Ints, upwards
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """The ids afterwards: those from `starts[i]` to before `stops[i]` begin at `to[i]`, ascending.
+    """The new ids: the old ones from `starts[i]` to before `stops[i]` begin at `to[i]`, ascending.
 
-    An id in no piece is no more. `fresh` are the ids of new nodes, `grown` how many more entities
-    than before lie below an id of before (or fewer), `count` how many ids there are.
+    An id in no piece was removed. `fresh` are the ids of new nodes, `grown` is by old id the change
+    of the number of its descendants (may be negative), `count` is the number of new ids.
     """
 
     starts: Ints
@@ -34,7 +34,7 @@ class Shift:
     count: int
 
     def ids(self, ids: Ints) -> Ints:
-        """The ids afterwards; -1 for what is no more, and for -1."""
+        """The new ids; -1 for removed ids, and for -1."""
         place = np.searchsorted(self.starts, ids, side="right") - 1
         place = np.maximum(place, 0)
         is_inside = (ids >= self.starts[place]) & (ids < self.stops[place])
@@ -42,12 +42,12 @@ class Shift:
         return new_ids
 
     def id(self, node: int) -> int:
-        """The id of a node afterwards; -1 for none."""
+        """The new id of a node; -1 if it was removed."""
         known = self.fresh.get(node)
         return int(self.ids(np.array([node], np.int64))[0]) if known is None else known
 
     def ends(self, ids: Ints, ends: Ints) -> Ints:
-        """The ids behind what lies below those `ids` of before, which ended at `ends`."""
+        """The new ends of the subtrees of the old `ids`, whose old ends are `ends`."""
         size = ends - ids
         if self.grown:
             grown = np.array(sorted(self.grown), np.int64)
@@ -57,19 +57,19 @@ class Shift:
         return self.ids(ids) + size
 
     def size(self, node: int, ends: Ints) -> int:
-        """How many entities the subtree of a node of before has, itself counted."""
+        """The new size of the subtree of an old node, including itself."""
         return int(ends[node]) - node + self.grown.get(node, 0)
 
 
 def still(count: int) -> Shift:
-    """Nothing moves."""
+    """The shift that moves nothing."""
     start, stop = np.zeros(1, np.int64), np.array([count], np.int64)
     return Shift(start, stop, start, {}, {}, count)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a node comes to lie: before the id `at` of the old order, `depth` levels down."""
+    """The place of an inserted node: before the id `at` of the old order, at level `depth`."""
 
     at: int
     depth: int
@@ -79,13 +79,13 @@ class _Place:
 
     @property
     def key(self) -> tuple[int, int, str, str]:
-        # What goes to the end of a container that ends here comes before what follows on that
-        # container: the deepest first.
+        # Nodes at the end of a container precede those that follow the container: the deepest
+        # first.
         return self.at, -self.depth, self.name, self.type
 
 
 class _Pieces:
-    """Puts the pieces in order. The tree of before is in `parents` and `ends`."""
+    """Orders the pieces. The old tree is in `parents` and `ends`."""
 
     def __init__(
         self,
@@ -124,11 +124,11 @@ class _Pieces:
             self._cuts.setdefault(piece, []).append((node, stop))
 
     def _piece_of(self, node: int) -> int:
-        """The innermost moved node that the node lies in or is; `TOP` for none."""
+        """The innermost moved node that is the node or contains it; `TOP` if there is none."""
         return next((at for at in upwards(self._parents, node) if at in self._moved), TOP)
 
     def lay(self, piece: int) -> int:
-        """Lays out a moved node with what goes along, or (`TOP`) all that stays; its size."""
+        """Appends a moved node and its subtree, or (`TOP`) all that stays; returns the size."""
         at = 0 if piece == TOP else piece
         stop = self._count if piece == TOP else int(self._ends[piece])
         size = 0
@@ -145,7 +145,7 @@ class _Pieces:
         return size + self._keep(at, stop)
 
     def _events(self, piece: int) -> Iterator[tuple[int, int, int]]:
-        """What comes in (0, before, node) and is cut out (1, from, to), in order of place."""
+        """Insertions (0, before, node) and cuts (1, from, to), in order of place."""
         cuts = sorted(self._cuts.get(piece, ()))
         for place in sorted(self._inserts.get(piece, ()), key=lambda place: place.key):
             while cuts and cuts[0][0] < place.at:
@@ -161,7 +161,7 @@ class _Pieces:
         return stop - start
 
     def _put(self, node: int) -> int:
-        """Lays out a node where it comes to lie; how many entities that are."""
+        """Appends an inserted node with its members; returns the number of entities."""
         if node in self._moved:
             return self.lay(node)
         self.order.append(node)
@@ -183,11 +183,11 @@ def shifted(
     names: Mapping[int, Entity],
     before: Mapping[int, int],
 ) -> Shift:
-    """The ids after the changes to a tree.
+    """The new ids after changes to a tree.
 
-    `names` are those of the nodes that moved or are new; `before` says before which member of
-    their container, of those that stay there, they come; of the last ones nothing. Raises
-    `LimitExceeded` for more ids than there may be.
+    `names` are those of the moved and new nodes. `before[node]` is the first remaining member of
+    its container that the node precedes; the last ones have none. Raises `LimitExceeded` for more
+    ids than there may be.
     """
     if not changed.is_any:
         return still(len(parents))
@@ -209,7 +209,7 @@ def shifted(
 
 
 def fresh_sizes(changed: Changed, shift: Shift, ends: Ints) -> dict[int, int]:
-    """How many entities the subtree of each new node has, itself counted."""
+    """The size of the subtree of each new node, including itself."""
     sizes: dict[int, int] = {}
     inner: dict[int, list[int]] = {}
     for node, parent in (*changed.moved.items(), *changed.fresh.items()):

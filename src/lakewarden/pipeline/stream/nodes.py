@@ -1,7 +1,7 @@
-"""What events make of the entities of an index: of those concerned, which are there, and where.
+"""Applies events to the entities of an index: which of the affected ones exist, and where.
 
-A *node* is an entity that keeps its number while its name and its place change: its id in the
-index, or a number behind those for one that is new. So what was said of it goes with it.
+A *node* is an entity that keeps its number when its name or its place changes: its id in the index,
+or a number after those for a new one. Changes recorded for a node therefore survive a rename.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Attribute = tuple[int, str]
 
 @dataclass(slots=True)
 class Nodes:
-    """The nodes that events speak of, while these happen one after the other.
+    """The nodes that events mention, while the events are applied in order.
 
-    `names` are known names by node, `at` its inverse; every entity that an event names, and all
-    that its name spells above it, has to be there if the index has it, and so have all that are
-    not stored. `emptied` lost all their rows. Of the others, `edges`, `owners` and `attributes`
-    say what came (True) and went.
+    `names` are known names by node, `at` is its inverse. If the index has them, it must contain
+    every entity that an event names, all ancestors according to its name, and all entities that are
+    not stored. `emptied` lost all their rows. For the others, `edges`, `owners` and `attributes`
+    record additions (True) and removals.
     """
 
     skeleton: Skeleton
@@ -61,7 +61,7 @@ class Nodes:
         self._next = self.skeleton.count
 
     def take(self, event: Event) -> None:
-        """One event. Raises `BadInput` for one that the entities do not fit."""
+        """Applies one event. Raises `BadInput` if it does not fit the entities."""
         try:
             self._take(event.effect)
         except BadInput as error:
@@ -101,7 +101,7 @@ class Nodes:
         return node
 
     def _spell(self, node: int) -> None:
-        """What is not stored lies where its name says."""
+        """Places an entity that is not stored where its name says."""
         entity = self.names[node]
         above = None if entity == NO_RESOURCE else spelled_parent(self.system.spelling, entity)
         self.parents[node] = TOP if above is None else self._mentioned(above)
@@ -123,7 +123,7 @@ class Nodes:
         if taken is not None and (self.is_stored(taken) or taken in self.targets()):
             raise BadInput(f"`{entity.type}:{entity.name}` has its name already")
         old = self.names[node]
-        # Also what lay below one that was dropped before, and whose name is given on.
+        # Includes members of an entity that was dropped before and whose name is reused.
         below = [n for n, above in self._not_stored() if above in (node, taken)]
         del self.at[old]
         self.names[node], self.at[entity] = entity, node
@@ -136,7 +136,7 @@ class Nodes:
             if not self.is_stored(node):
                 yield node, self.parent(node)
 
-    # As things are after the events
+    # The state after the events
 
     def is_stored(self, node: int) -> bool:
         """Whether the entity is stored now."""
@@ -144,12 +144,12 @@ class Nodes:
         return bool(self.skeleton.stored[node]) if known is None else known
 
     def parent(self, node: int) -> int:
-        """What the node lies in now, or `TOP`."""
+        """The node's current container, or `TOP`."""
         known = self.parents.get(node)
         return int(self.skeleton.parents[node]) if known is None else known
 
     def targets(self) -> set[int]:
-        """The nodes that are not stored to which a relation leads."""
+        """The nodes that are not stored and are targets of a relation."""
         known, rows = self.names, self.skeleton.edges
         removed = {key for key, present in self.edges.items() if not present}
         not_stored = np.array(
@@ -164,7 +164,7 @@ class Nodes:
         return {node for node in target_nodes if not self.is_stored(node)}
 
     def holding(self) -> set[int]:
-        """The nodes that are not stored in which something stored lies."""
+        """The nodes that are not stored and contain stored entities."""
         bones = self.skeleton
         count = bones.count
         changed = np.array(
@@ -178,7 +178,7 @@ class Nodes:
         return {node for node in containers if node != TOP and not self.is_stored(node)}
 
     def types(self) -> set[str]:
-        """The types of what is stored."""
+        """The types of stored entities."""
         bones = self.skeleton
         changed = np.array([n for n in self.stored if n < bones.count], dtype=np.int64)
         stored = bones.stored.copy()
@@ -187,7 +187,7 @@ class Nodes:
         return names | {self.names[node].type for node, is_there in self.stored.items() if is_there}
 
     def only_named(self) -> set[int]:
-        """The nodes that are there without being stored, as `numbering.placed` has them."""
+        """The nodes that exist without being stored, as in `numbering.placed`."""
         model = self.system.model
         types = (type for type in {*model.types, *self.types()} if model.judged(type))
         alone = {self._mentioned(Entity(type, "")) for type in types}
@@ -203,7 +203,7 @@ class Nodes:
         return unstored
 
     def _refuse_denied(self, named: set[int]) -> None:
-        """`ingest` would set aside what names them."""
+        """Raises for denied names: `ingest` would set aside the rows that refer to them."""
         for node in named:
             entity = self.names[node]
             if not self.system.model.judged(entity.type):
@@ -213,11 +213,11 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """How the tree of the nodes differs from that of the index.
+    """The differences between the tree of the nodes and that of the index.
 
-    `moved` and `fresh` are nodes of the index that have another place or name, and new ones, with
-    what they lie in now; `removed` no longer exist. `restated` are others that came to be stored or
-    only named.
+    `moved` are nodes of the index with another place or name, `fresh` are new ones, both with their
+    new container; `removed` no longer exist. `restated` are other nodes that became stored or only
+    named.
     """
 
     moved: Mapping[int, int]
@@ -232,7 +232,7 @@ class Changed:
 
 
 def changed(nodes: Nodes) -> Changed:
-    """What of the tree is another now. Raises `BadInput` for what would lie below itself."""
+    """The changes of the tree. Raises `BadInput` for an entity that would lie below itself."""
     named = nodes.only_named()
     bones, count = nodes.skeleton, nodes.skeleton.count
     present_nodes = {node for node in nodes.names if nodes.is_stored(node) or node in named}

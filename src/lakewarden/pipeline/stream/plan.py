@@ -1,4 +1,4 @@
-"""What a batch of events makes of an index, worked out on the driver in numbers.
+"""The effect of a batch of events on an index, computed on the driver in numbers.
 
 Nothing is written here: see `lakewarden.pipeline.stream.batch`.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.change import (
     AttributeChanged,
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the next version is made of.
+    """The contents of the next version.
 
-    `dirty` blocks are judged again, and of the others those `rewritten` get other rows; `untouched`
-    are files that stay. `reused_scopes` are matched as before, `anew` are matched everywhere:
-    those of `stated_anew`. It `loses` scopes that nothing states any more.
+    `dirty` blocks are judged again. The other blocks in `rewritten` get new rows; `untouched` are
+    files that stay. `reused_scopes` keep their matches; `anew` are matched in all blocks: those of
+    `stated_anew`. `loses`: some scopes are no longer used by any statement.
     """
 
     context: TaskContext
@@ -82,7 +82,7 @@ class Plan:
 
 
 def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: float) -> Plan:
-    """The next version, once the events happened. Raises `BadInput` for one that does not fit."""
+    """The next version after the events. Raises `BadInput` for one that does not fit."""
     bits = int(known.manifest.facts["bits"])
     before = task_context_of(known)
     old = prepared(before).table
@@ -201,7 +201,7 @@ def _nodes(
 
 
 def _named_by(effect: Effect, system: System) -> set[Entity]:
-    """All entities that an effect names, and what their names spell above them."""
+    """All entities that an effect names, and their ancestors according to their names."""
     named: list[Entity | None]
     match effect:
         case EntityAdded(entity, parent) | EntityMoved(entity, parent):
@@ -226,7 +226,7 @@ def _named_by(effect: Effect, system: System) -> set[Entity]:
 
 
 def _looked_up(blocks: DataFrame, selected: Iterable[Entity], bits: int) -> dict[int, Entity]:
-    """The names of the wanted entities, and of all that are not stored, by id."""
+    """The names of the selected entities, and of all that are not stored, by id."""
     names = sorted(selected)
     table = pa.table({"s": [e.type for e in names], "t": [e.name for e in names]})
     wanted_entities = F.broadcast(
@@ -261,7 +261,7 @@ def _before(
     leaving: set[int],
     bits: int,
 ) -> dict[int, int]:
-    """Before which member of its container a node comes, of those that stay there."""
+    """By node: the first remaining member of its container that follows it."""
     if not placed:
         return {}
     spark = blocks.sparkSession
@@ -303,7 +303,7 @@ def _ownerships(bones: Skeleton, owners: CurrentRows[Owner]) -> tuple[str, ...]:
 
 
 def _common(nodes: Nodes, shift: Shift, anchors: Iterable[Entity]) -> Ints:
-    """The guests of every block, as `gathering.everywhere` has them."""
+    """The guests of every block, as in `gathering.everywhere`."""
     types = {node for node, entity in nodes.names.items() if not entity.name}
     named = {nodes.at[entity] for entity in anchors if entity in nodes.at}
     ids = {shift.id(node) for node in types | named} | affected_blocks.described_subjects(
@@ -335,7 +335,7 @@ def _translation(
 
 
 def _stating(table: Table, scopes: frozenset[int]) -> tuple[Statement, ...]:
-    """The statements that use one of these scopes, filters and masks among them."""
+    """The statements that use one of these scopes, including filters and masks."""
     sides = [grouped for side in table.sides.values() for grouped in side.values()]
     statement_ids = {g.statement.id for side in sides for g in side.every if g.scope in scopes}
     return tuple(table.statements[id] for id in table.statements if id in statement_ids)

@@ -1,4 +1,4 @@
-"""What of a realm is few: its statements, people, and containers with members of their own."""
+"""The small part of a realm: its statements, people, and containers with members of their own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NESTED = (GROUP, ROLE)
 
 @dataclass(slots=True)
 class Policy:
-    """All of it, while events happen one after the other."""
+    """The policy of a realm, while events are applied in order."""
 
     system: System
     statements: dict[str, Statement]
@@ -46,7 +46,7 @@ class Policy:
 
     @staticmethod
     def of(index: Index, memberships: Memberships) -> Policy:
-        """As it is in an index, whose people have these memberships."""
+        """The policy of an index with these memberships."""
         everyone = memberships.principals
         edges = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
         return Policy(
@@ -59,7 +59,7 @@ class Policy:
         )
 
     def take(self, effects: Iterable[Effect]) -> None:
-        """Effects in order. What is about nothing of this is passed over."""
+        """Applies effects in order; ignores those on other data."""
         for effect in effects:
             match effect:
                 case StatementAdded(statement) if statement.id not in self._fixed:
@@ -84,26 +84,26 @@ class Policy:
         return frozenset(self.system.model.membership_types)
 
     def stated(self) -> tuple[Statement, ...]:
-        """The statements as `lakewarden.pipeline.directory` orders them."""
+        """The statements in the order of `lakewarden.pipeline.directory`."""
         known = self.statements
         defaults = [s.id for s in default_statements(self.system) if s.id in known]
         others = sorted(known.keys() - set(defaults))
         return tuple(known[id] for id in (*defaults, *others))
 
     def everything(self) -> tuple[Statement, ...]:
-        """The statements, and those that are implied."""
+        """The statements, including implied ones."""
         return (*self.stated(), *(membership(entity) for entity in sorted(self.members)))
 
     def table(self, now: float) -> Table:
-        """What is in force: its scopes and their numbers; of principals only the names count."""
+        """The table in force: scopes with their numbers; of principals only the names matter."""
         statements = {statement.id: statement for statement in self.everything()}
         named = {p for statement in statements.values() for p in statement.named}
         return table(statements, self.system.model, Memberships.build((), (), named), now)
 
     def closed_memberships(self, owners: Iterable[Principal]) -> Memberships:
-        """Who acts as whom, as the index job makes it out; `owners` are all that own anything.
+        """The memberships, computed as in the index job; `owners` are all principals that own.
 
-        Raises `BadInput` for memberships that lead back, which `ingest` would set aside.
+        Raises `BadInput` for cyclic memberships, which `ingest` would set aside.
         """
         mentioned = {SERVICE_ADMINS, *owners}
         mentioned.update(p for statement in self.everything() for p in statement.named)
@@ -122,10 +122,10 @@ class Policy:
 
 
 def text_of(stated: Iterable[Statement]) -> str:
-    """The statements as an index keeps them."""
+    """The statements in the format of an index."""
     return "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
 
 
 def effects(events: Iterable[Event]) -> Iterable[Effect]:
-    """What happened, in order."""
+    """The effects of the events, in order."""
     return (event.effect for event in events)

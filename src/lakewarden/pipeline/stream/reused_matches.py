@@ -1,4 +1,4 @@
-"""Matches of blocks that are judged as before: the same entities, by the ids and scopes of now."""
+"""Reuses matches of unchanged blocks: the same entities, under new ids and scope numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.grants import Table
 from lakewarden.kernel.scopes import Reaching
@@ -27,15 +27,15 @@ _ARROW: Final = pa.schema(
     [("scope", pa.int32()), ("block", pa.int32()), ("n", pa.int64()), ("bits", pa.binary())]
 )
 _MOST: Final = 4096
-"""How many rows of matches go into a batch."""
+"""How many rows of matches a batch holds."""
 
 Row = tuple[int, int, BitMap]
 
 
 def reused_scopes(before: Table, after: Table, *, regrouped: bool) -> Mapping[int, int]:
-    """The scopes that are matched as before, by their numbers of before and of now.
+    """The scopes whose matches stay valid, as old number to new number.
 
-    `regrouped`: who is in which group is not what it was, so what asks for that is matched anew.
+    `regrouped`: group memberships changed, so scopes that depend on them are matched again.
     """
     fields = {name for name, f in after.model.fields.items() if f.origin == ("groups",)}
     return {
@@ -53,7 +53,7 @@ def _asks(reaching: Reaching, fields: set[str]) -> bool:
 
 
 def renumbered(rows: DataFrame, scopes: Mapping[int, int]) -> DataFrame:
-    """Matches whose ids stay, by the scopes of now; others are left out."""
+    """Matches with unchanged ids, under the new scope numbers; other scopes are left out."""
 
     def number(batches: Batches) -> Batches:
         for batch in batches:
@@ -72,7 +72,7 @@ def moved(
     clean: frozenset[int],
     context: TaskContext,
 ) -> DataFrame:
-    """Matches of the blocks that are `clean` now, from those of the one or two that they were."""
+    """Matches of the blocks that are now `clean`, from the one or two old blocks of each."""
     bits = context.bits
 
     def split(batches: Batches) -> Batches:
@@ -92,7 +92,7 @@ def moved(
 
 
 def parts(ids: BitMap, shift: Shift, bits: int) -> Iterator[tuple[int, BitMap]]:
-    """The ids of now of some ids of before, block by block; a block may come more than once."""
+    """The new ids of some old ids, by block; a block may occur more than once."""
     if not ids:
         return
     first = max(int(np.searchsorted(shift.starts, ids.min(), side="right")) - 1, 0)
@@ -111,7 +111,7 @@ def parts(ids: BitMap, shift: Shift, bits: int) -> Iterator[tuple[int, BitMap]]:
 
 
 def _joined(batches: Batches) -> Batches:
-    """Rows of one scope and block, which follow on one another, as one."""
+    """Merges adjacent rows of one scope and block."""
 
     def rows() -> Iterator[Row]:
         for batch in batches:
@@ -145,7 +145,7 @@ def _batch(rows: list[Row]) -> pa.RecordBatch:
 
 
 def only(numbers: Mapping[Reaching, int]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
-    """Judges blocks of these scopes alone, which get these numbers."""
+    """Judges blocks by these scopes only, under the given numbers."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         scopes = judged.table.scopes

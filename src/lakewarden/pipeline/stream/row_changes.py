@@ -1,4 +1,4 @@
-"""The rows that an index keeps of nodes that changed, and those of before that no longer hold."""
+"""The index rows of changed nodes, and the old rows that are no longer valid."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _ARROW = pa.schema(
     ]
 )
 Edge = tuple[int, str, int]
-"""A node, the kind of a relation, and the node it leads to."""
+"""A node, the kind of a relation, and the target node."""
 
 Owner = tuple[int, Principal, str]
-"""A node, an owner of it, and the ownership type."""
+"""A node, its owner, and the ownership type."""
 
 K = TypeVar("K", Edge, Owner)
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentRows(Generic[K]):
-    """Of relations or owners: all rows of the nodes that any of them changed of, and those nodes.
+    """For relations or owners: the nodes with any change, and all current rows of these nodes.
 
-    `rest` says which rows of the index are of other nodes.
+    `rest` are the places of index rows that belong to other nodes.
     """
 
     nodes: frozenset[int]
@@ -66,7 +66,7 @@ def current_edges(nodes: Nodes) -> CurrentRows[Edge]:
 
 
 def current_owners(nodes: Nodes, principals: tuple[Principal, ...]) -> CurrentRows[Owner]:
-    """The owners of nodes; `principals` are those of before by their numbers."""
+    """The owners of nodes; `principals` are the old ones by their numbers."""
     rows = nodes.skeleton.owners
 
     def read(at: int) -> Owner:
@@ -89,10 +89,10 @@ def _current(
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """How rows of before become rows of now, wherever the task runs.
+    """Translates old rows to new rows; runs in the tasks.
 
-    Left out are rows of `entities`, relations of `sources`, owners of `owned`, attributes of
-    `emptied` and the pairs of `attributes`. `owners` gives the principals their numbers.
+    Omits rows of `entities`, relations of `sources`, owners of `owned`, attributes of `emptied` and
+    the pairs of `attributes`. `owners` maps numbers of principals to their new numbers.
     """
 
     shift: Shift
@@ -104,7 +104,7 @@ class Translation:
     owners: Ints
 
     def moved(self, batches: Batches) -> Batches:
-        """Rows as an index has them, as `MOVED`."""
+        """Rows of an index as `MOVED`."""
         for batch in batches:
             table = pa.Table.from_batches([batch])
             for kind, move in _MOVES.items():
@@ -113,7 +113,7 @@ class Translation:
                     yield from move(self, rows).to_batches()
 
     def _of(self, rows: pa.Table, dropped: Ints) -> tuple[pa.Table, Ints, Ints]:
-        """The rows that stay, whose they were, and whose they are."""
+        """The rows that stay, with the old and the new id of each."""
         ids = ints(rows.column("id")).astype(np.int64)
         now = self.shift.ids(ids)
         stay = (now >= 0) & ~np.isin(ids, dropped)
@@ -170,7 +170,7 @@ def new_rows(
     current: tuple[CurrentRows[Edge], CurrentRows[Owner]],
     ids: Mapping[Principal, int],
 ) -> pa.Table:
-    """The rows of nodes that changed, with the ids of now, as `MOVED`.
+    """The rows of changed nodes, with new ids, as `MOVED`.
 
     `current` are their relations and their owners.
     """

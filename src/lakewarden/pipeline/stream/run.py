@@ -1,8 +1,8 @@
-"""The job that lets an index follow the change feed, by Spark's Structured Streaming.
+"""The job that makes an index follow the change feed, with Spark's Structured Streaming.
 
 Each micro-batch makes one version of the index (`lakewarden.pipeline.stream.batch`). Spark's
-checkpoint says which files, or offsets, were read; which revisions the index has says its own
-manifest, so that what comes again changes nothing. Events of which others are still under way
+checkpoint records which files, or offsets, were read. The manifest of the index records which
+revisions it has, so repeated events change nothing. Events that wait for others of their stretch
 are kept beside the checkpoint.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 CHECKPOINT: Final = ".stream"
-"""The folder of an index where the checkpoint is, unless another is named."""
+"""The default checkpoint folder, inside the folder of the index."""
 
 _SPARKS, _WAITING, _REFUSED = "spark", "waiting.json", "refused.json"
 _OTHERS: Final = {error.__name__: error for error in (Conflict, Unavailable)}
@@ -58,25 +58,25 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     keep: int | None = None,
     progress: Progress = silent,
 ) -> Result:
-    """Lets the index in the folder `out` follow the feed.
+    """Makes the index in the folder `out` follow the feed.
 
-    It takes what is there, or with `every` looks again after so many seconds until it is
-    interrupted. An index that holds no longer is renewed, also when nothing happened.
-    `checkpoint` is a folder (default: in `out`), `now` and `keep` as `apply` has them.
-    Raises `BadInput` for what cannot be applied, with its place, and for a queue whose events begin
-    after the index, `Conflict` when another process works on `out`, `Unavailable` where Spark lacks
-    the source. What counted before, or was applied before that, still counts then.
+    Reads the available events, or with `every` polls after so many seconds until it is interrupted.
+    An expired index is renewed, even without events. `checkpoint` is a folder (default: in `out`),
+    `now` and `keep` are as in `apply`. Raises `BadInput` for input that cannot be applied, with its
+    place, and for a queue whose events begin after the index; `Conflict` if another process works
+    on `out`; `Unavailable` if Spark lacks the source. Versions that were already current, or were
+    applied before the error, stay current.
     """
     before = open_index(out)
     if before.manifest.facts.get("relations") != sorted(looked_at(before.system.model)):
-        # Its blocks lack what the relations lead to, which statements of today may look at.
+        # Its blocks lack the targets of relations that today's statements may read.
         raise BadInput("was made by an earlier release; rebuild the index", where=str(out))
     place = checkpoint or out / CHECKPOINT
     place.mkdir(parents=True, exist_ok=True)
     _forget_refused(feed, place)
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
-    # What draws the progress cannot be sent to a Connect server, where the steps run then.
+    # The progress display cannot be sent to a Connect server, which then runs the steps.
     handler = step.portable(_shared(place)) if is_remote(spark) else step.telling(progress)
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
@@ -92,9 +92,9 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
 
 
 def _is_to_renew(query: StreamingQuery, step: _Step, every: float | None) -> bool:
-    """Whether the query ended, or paused, with an index that holds no longer.
+    """Whether the query ended, or paused, with an expired index.
 
-    With `every` it is stopped for that, between two micro-batches: those come with events alone.
+    With `every`, the query is then stopped between two micro-batches, which only events start.
     """
     try:
         if every is None:
@@ -114,10 +114,10 @@ def _is_to_renew(query: StreamingQuery, step: _Step, every: float | None) -> boo
 
 
 def _forget_refused(feed: Feed, place: Location) -> None:
-    """Lets files that a run refused be read again, with those that have come since.
+    """Lets files that a run rejected be read again, with those that were added since.
 
-    Spark would take the same files once more, and never what its caller wrote to fill a gap. What
-    the index has already is passed over. Of a queue, offsets go on as they are.
+    Spark would otherwise retry the same files, without those the caller wrote to fill a gap. Events
+    that the index already has are skipped. For a queue, the offsets are kept.
     """
     refused = place / _REFUSED
     if feed.is_whole and refused.exists():
@@ -127,7 +127,7 @@ def _forget_refused(feed: Feed, place: Location) -> None:
 
 @contextmanager
 def _without_py4j_log() -> Iterator[None]:
-    """Keeps py4j from showing what a step raises, which comes with the end of the query, too."""
+    """Keeps py4j from printing a step's exception, which the end of the query reports, too."""
     logger = logging.getLogger("py4j.clientserver")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -138,7 +138,7 @@ def _without_py4j_log() -> Iterator[None]:
 
 
 def _raise_refusal(place: Location) -> None:
-    """The original error of a step: Spark wraps it in a message of its own."""
+    """Raises the original error of a step, which Spark wraps in a message of its own."""
     try:
         refusal = json.loads((place / _REFUSED).read_text("utf-8"))
     except OSError:
@@ -149,7 +149,7 @@ def _raise_refusal(place: Location) -> None:
 
 
 def _reports(out: Location, before: Manifest, after: Manifest) -> list[Mapping[str, Any]]:
-    """The reports of the versions behind one up to another, in order."""
+    """The reports of the versions after one up to another, in order."""
     newest_last: list[Mapping[str, Any]] = []
     number = after.version
     while number > before.version:
@@ -157,14 +157,14 @@ def _reports(out: Location, before: Manifest, after: Manifest) -> list[Mapping[s
         report = json.loads(file.read_text("utf-8"))
         made_of = report["inputs"][0]
         if made_of["name"] != index.KIND:
-            break  # made by the index job meanwhile
+            break  # the index job made this one meanwhile
         newest_last.insert(0, report)
         number = made_of["version"]
     return newest_last
 
 
 def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """All versions together: rows and blocks of the last one, events and seconds added up."""
+    """All versions together: rows and blocks of the last one, sums of events and seconds."""
     seconds: dict[str, float] = {}
     events: dict[str, int] = {}
     for version in versions:
@@ -187,7 +187,7 @@ def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mappin
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What is done with a micro-batch; can be sent to where that is done."""
+    """The step for a micro-batch; can be sent to another process."""
 
     out: Location
     place: Location
@@ -196,19 +196,19 @@ class _Step:
     keep: int | None
 
     def telling(self, progress: Progress) -> Callable[[DataFrame, int], None]:
-        """The step, with its progress."""
+        """The step, with a progress display."""
         return lambda batch, _: self.take(batch, progress)
 
     def portable(self, archive: Path) -> Callable[[DataFrame, int], None]:
-        """The step by itself, for a process that has this package from the archive only.
+        """The step as plain code, for a process that has this package only in the archive.
 
-        A Connect server gives what a session was sent to the tasks, but not to this process.
+        A Connect server sends a session's artifacts to the tasks, but not to this process.
         """
-        # The process there works in another folder.
+        # That process runs in another working folder.
         path, out, place = (str(one.resolve()) for one in (archive, self.out, self.place))
         whole, now, keep = self.whole, self.now, self.keep
 
-        # It travels as its code and these values: so it must not name anything of this module.
+        # It is sent as code with these values: it must not refer to any name of this module.
         def take(batch: DataFrame, _: int) -> None:
             import sys
 
@@ -221,7 +221,7 @@ class _Step:
         return take
 
     def take(self, batch: DataFrame, progress: Progress) -> None:
-        """Applies the events of a micro-batch, and of those before that had to wait."""
+        """Applies the events of a micro-batch, and earlier ones that had to wait."""
         try:
             all_lines = [*self.waiting(), *lines(batch, numbered=self.whole)]
             if all_lines:
@@ -231,12 +231,12 @@ class _Step:
             raise
 
     def is_over(self) -> bool:
-        """Whether the index holds no longer, as statements start or end."""
+        """Whether the index has expired, because statements started or ended."""
         now = time.time() if self.now is None else self.now
         return bool(outside(interval_of(read_manifest(self.out, index.KIND).facts), now))
 
     def renew(self, spark: SparkSession, progress: Progress) -> None:
-        """Makes a version of the index that holds now, though nothing happened."""
+        """Makes a version of the index that is valid now, without new events."""
         self._apply(self.waiting(), spark, progress)
 
     def _apply(self, lines: Sequence[Line], spark: SparkSession, progress: Progress) -> None:
@@ -252,7 +252,7 @@ class _Step:
         self._wait(applied.waiting)
 
     def waiting(self) -> list[Line]:
-        """The lines that others have to come to first."""
+        """The lines that wait for others."""
         try:
             return [Line(*line) for line in json.loads((self.place / _WAITING).read_text("utf-8"))]
         except OSError:
@@ -269,13 +269,13 @@ class _Step:
 def take_there(
     batch: DataFrame, out: str, place: str, *, whole: bool, now: float | None, keep: int | None
 ) -> None:
-    """Takes a micro-batch in a process of a Connect server."""
+    """Applies a micro-batch in a process of a Connect server."""
     _Step(location(out), location(place), whole, now, keep).take(batch, silent)
 
 
 def _shared(checkpoint: Location) -> Path:
-    """An archive of this package beside the checkpoint, where a Connect server sees it, too."""
-    place = on_this_machine(checkpoint)  # Python imports from no object store
+    """An archive of this package beside the checkpoint, where a Connect server can read it."""
+    place = on_this_machine(checkpoint)  # Python cannot import from an object store
     with TemporaryDirectory(prefix=".package-", dir=place) as folder:
         archive = package.archived(Path(folder))
         for older in set(place.glob("lakewarden-*.zip")) - {place / archive.name}:

@@ -1,7 +1,7 @@
-"""An index without its names, on the driver: what is where, and what refers to what, in numbers.
+"""An index without its names, on the driver: the places and references of entities, as numbers.
 
-About twenty bytes for an entity and twelve for a relation or owner. Read from the files, so that
-no task has to send them.
+Takes about twenty bytes per entity and twelve per relation or owner. Read directly from the files,
+without tasks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COLUMNS = ("block", "what", "id", "a", "b", "s", "flag")
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of one kind: whose, what they lead to (relations, owners), and codes of `texts`."""
+    """Rows of one kind: their entities, targets (relations, owners), and indexes into `texts`."""
 
     ids: Ints
     to: Ints
@@ -36,17 +36,17 @@ class Rows:
     texts: tuple[str, ...]
 
     def of_word(self, selected: frozenset[str]) -> NDArray[np.bool_]:
-        """Which rows have one of these words."""
+        """A mask of the rows that have one of these words."""
         matching_codes = [code for code, text in enumerate(self.texts) if text in selected]
         return np.isin(self.codes, matching_codes)
 
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Of every id its parent (-1: none), the id behind the last below it, its type, is it stored.
+    """For every id: its parent (-1: none), its end, its type, and whether it is stored.
 
-    `guests` are pairs of blocks and ids (see `guests.pair`), ascending. `files` says which blocks
-    have rows in which file.
+    The end is the id after the last descendant. `guests` are pairs of blocks and ids (see
+    `guests.pair`), ascending. `files` lists the blocks with rows in each file.
     """
 
     parents: Ints
@@ -62,12 +62,12 @@ class Skeleton:
 
     @property
     def count(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return len(self.parents)
 
 
 def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
-    """The skeleton of the blocks in a folder. Raises `BadInput` where a part is missing."""
+    """The skeleton of the blocks in a folder. Raises `BadInput` if a part is missing."""
     parts: dict[int, list[pa.Table]] = {kind: [] for kind in (ENTITY, EDGE, OWNER, ATTRIBUTE)}
     pairs = [np.zeros(0, np.int64)]
     files = {}
@@ -115,7 +115,7 @@ def _rows(table: pa.Table, to: str | None) -> Rows:
 
 
 def upwards(parents: Ints, id: int) -> Iterator[int]:
-    """The entity, and all above it, nearest first."""
+    """The entity and all its ancestors, nearest first."""
     while id >= 0:
         yield id
         id = int(parents[id])

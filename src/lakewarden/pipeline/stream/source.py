@@ -1,4 +1,4 @@
-"""Where change events come from: a folder of files, or a queue such as Kafka."""
+"""The source of change events: a folder of files, or a queue such as Kafka."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pipeline.storage.location import Location, read_from
@@ -19,11 +19,11 @@ FILES: Final = "files"
 KAFKA: Final = "kafka"
 
 _AT_ONCE: Final = 1_000
-"""How many files a micro-batch takes at most."""
+"""How many files a micro-batch reads at most."""
 
 _AGE: Final = "36500d"
-"""By how much a file may be older than the newest one. Spark passes over what is older, by default
-than a week, and says nothing: clocks that disagree, or a copied file, would lose events."""
+"""How much older than the newest file a file may be. By default, Spark silently ignores files that
+are more than a week older: wrong clocks, or a copied file, would lose events."""
 
 _PACKAGES: Final = {KAFKA: "org.apache.spark:spark-sql-kafka-0-10_2.13"}
 _OURS: Final = {KAFKA: {"subscribe", "subscribePattern", "assign"}}
@@ -31,7 +31,7 @@ _OURS: Final = {KAFKA: {"subscribe", "subscribePattern", "assign"}}
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What is read: `kind` is `FILES`, in the folder `place`, or `KAFKA`, as its `options` say."""
+    """The source to read: `kind` is `FILES`, in the folder `place`, or `KAFKA`, with `options`."""
 
     kind: str = FILES
     place: Location | None = None
@@ -39,13 +39,13 @@ class Feed:
 
     @property
     def is_whole(self) -> bool:
-        """Whether lines that belong together come together."""
+        """Whether all lines of a stretch arrive together."""
         return self.kind == FILES
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """A stream of `place` and `text`, in bytes: of files a row each, of a queue one per event.
+        """A stream of `place` and `text`, in bytes: one row per file, or per event of a queue.
 
-        Raises `BadInput` where an option is missing, `Unavailable` where Spark lacks the source.
+        Raises `BadInput` if an option is missing, `Unavailable` if Spark lacks the source.
         """
         return self._files(spark) if self.kind == FILES else self._kafka(spark)
 
@@ -57,7 +57,7 @@ class Feed:
         options = {"maxFilesPerTrigger": str(_AT_ONCE), "maxFileAge": _AGE, "wholetext": "true"}
         stream = spark.readStream.options(**options)
         files = stream.option("pathGlobFilter", "*.jsonl").text(read_from(self.place))
-        # As bytes: what is no UTF-8 is refused with its place.
+        # As bytes: text that is not UTF-8 is rejected with its place.
         text = F.col("value").cast("binary").alias("text")
         return files.select(F.col("_metadata.file_name").alias("place"), text)
 
@@ -77,11 +77,11 @@ class Feed:
 
 
 def check_source(spark: SparkSession, kind: str) -> None:
-    """Raises `Unavailable` where this Spark has no source of that kind, and says what to add."""
+    """Raises `Unavailable`, with the missing package, if this Spark lacks a source of that kind."""
     from pyspark.errors import AnalysisException
 
-    # A stream that names no server is refused by a source that is there, for another reason, and
-    # not found where there is none: so nobody has to know what Spark was started with.
+    # A stream without a server address fails either way: an existing source rejects its options, a
+    # missing one is not found. So there is no need to know how Spark was started.
     try:
         _ = spark.readStream.format(kind).load().schema
     except AnalysisException as error:
@@ -95,15 +95,15 @@ def check_source(spark: SparkSession, kind: str) -> None:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether it says that a source was not found."""
+    """Whether the error says that a source was not found."""
     message = str(error).lower()
     return "data source" in message and ("not found" in message or "failed to find" in message)
 
 
 def lines(batch: DataFrame, *, numbered: bool) -> list[Line]:
-    """The lines of a micro-batch with their places, in no order; `numbered`: it is of files.
+    """The lines of a micro-batch with their places, in any order; `numbered`: it is from files.
 
-    Raises `BadInput` for one that is not UTF-8.
+    Raises `BadInput` for a line that is not UTF-8.
     """
     numbered_lines = []
     table = batch.select("place", "text").toArrow()

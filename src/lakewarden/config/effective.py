@@ -3,7 +3,7 @@
 | source     | place                                                              |
 |------------|--------------------------------------------------------------------|
 | `option`   | the command line of `lakewarden serve`                             |
-| `variable` | an environment variable: `where` is its name, where it is the usual|
+| `variable` | an environment variable: `where` is its name, if it has that form  |
 | `file`     | the settings file: `where` is its path                             |
 | `store`    | the stored value, which the setting adopts                         |
 | `default`  | not set                                                            |

@@ -1,4 +1,4 @@
-"""Who is calling, once the credentials were believed."""
+"""The authenticated caller."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.system import System
 
 ANONYMOUS = "anonymous"
-"""The user without credentials, where a system lets one in."""
+"""The user without credentials, if a system allows one."""
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """A caller: a person of a directory, by the person's name there.
+    """A caller: a person of a directory, by their name there.
 
-    COST: made anew for every request; so it is not a frozen dataclass, which takes 1 µs more.
+    COST: created for every request, so not a frozen dataclass, which takes 1 µs more.
 
-    `realm`: the only realm in which the credential is good; None: in every realm of the
-    directory. `groups` are names that the identity provider asserts in this request.
-    `credential` says how the caller was believed (`simple`, `root`, `token:ID`, `session:ID`,
-    `oidc`, `anonymous`), `wire` and `request_id` where and in which request. `unproven` says
-    where callers need not prove who they are: `simple` (the mode of authentication), `open` (a
-    dialect whose authentication is off); tokens that such a caller makes bear it. `account` is who
-    really acts, for the audit trail, where somebody acts with the rights of `user`.
+    `realm`: the only realm in which the credential is valid; None: all realms of the directory.
+    `groups` are names that the identity provider asserts in this request. `credential` is how the
+    caller was authenticated (`simple`, `root`, `token:ID`, `session:ID`, `oidc`, `anonymous`),
+    `wire` and `request_id` are the protocol and the id of the request. `unproven` is set if callers
+    need not prove who they are: `simple` (the mode of authentication), `open` (a dialect whose
+    authentication is off); tokens that such a caller creates inherit it. `account` is the real
+    actor, for the audit trail, if the caller acts with the rights of `user`.
     """
 
     user: str
@@ -42,21 +42,21 @@ class Actor(msgspec.Struct, frozen=True):
 
     @property
     def recorded(self) -> str:
-        """Who acts, as the audit trail names them."""
+        """The name of the actor in the audit trail."""
         return self.account or self.user
 
     @property
     def proof(self) -> dict[str, str]:
-        """How the actor came by the rights, for the audit trail."""
+        """How the actor got these rights, for the audit trail."""
         proof = {"credential": self.credential}
         return {**proof, "rights_of": self.user} if self.account else proof
 
     def is_good_in(self, realm: Realm) -> bool:
-        """Whether the credential may be used in the realm at all."""
+        """Whether the credential is valid in the realm."""
         return self.directory == realm.directory and self.realm in (None, realm.name)
 
     def principal(self, realm: Realm, system: System) -> Principal:
-        """The caller as the realm spells it."""
+        """The caller in the realm's spelling."""
         name = realm.spellings.get(self.user, self.user)
         return system.spelled(Principal(USER, name))
 
@@ -69,11 +69,11 @@ class Actor(msgspec.Struct, frozen=True):
         *,
         now: float,
     ) -> Request:
-        """The caller's own question, with the groups that came with the request."""
+        """The caller's own request, with the groups that came with it."""
         groups = tuple(system.spelled(Principal(GROUP, name)) for name in self.groups)
         question_request = Request(self.principal(realm, system), operation, target, now)
         return replace(question_request, groups=groups) if groups else question_request
 
 
 SYSTEM = Actor("system", credential="system")
-"""What acts when nobody calls: first start, moves in time. It asks nothing and is audited."""
+"""The actor when there is no caller: first start, moves in time. It asks nothing, is audited."""

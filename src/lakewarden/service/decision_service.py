@@ -1,10 +1,9 @@
-"""The decision service of one process: the newest state, and the one way to write.
+"""The decision service of one process: the newest state, and the only way to write.
 
-Rule of every read: either the state is proven to be the newest, or it is brought up to date
-before anything is decided. Rule of every write: it is worked out on the newest state without
-holding anybody up, and committed under the store's lock if nothing was committed meanwhile, else
-worked out again; it has been seen by this process when it returns. A write that is refused never
-takes the lock.
+Rule for every read: the state is proven to be the newest, or brought up to date before anything is
+decided. Rule for every write: it is prepared on the newest state without blocking anyone. It is
+committed under the store's lock if nothing was committed meanwhile; otherwise it is prepared again.
+When it returns, this process has seen it. A refused write never takes the lock.
 """
 
 from __future__ import annotations
@@ -29,27 +28,27 @@ from lakewarden.service.write_transaction import WriteTransaction
 T = TypeVar("T")
 
 MANY = 50_000
-"""Behind by more effects than this, a process loads everything: that takes less time."""
+"""A process that is behind by more effects reloads everything, which is faster."""
 
 _TRIES: Final = 3
-"""So often is a large write worked out, before it is done under the lock."""
+"""How often a large write is prepared before it runs under the lock."""
 
 
 class SharedRevision(Protocol):
-    """The newest revision, as all processes of a host see it without asking the store."""
+    """The newest revision, visible to all processes of a host without a query to the store."""
 
     @property
     def cells(self) -> Sequence[int]:
-        """The first one is the revision. The sequence stays the same object."""
+        """The first cell is the revision. The sequence stays the same object."""
         ...
 
     def raise_to(self, revision: int) -> None:
-        """Makes it at least this."""
+        """Raises it to at least this revision."""
         ...
 
 
 class StaleRevision(WardenError):
-    """A revision was asked for that is not known here: it is newer than everything stored."""
+    """The requested revision is unknown: it is newer than everything stored."""
 
 
 class _PreparedWrite(NamedTuple, Generic[T]):
@@ -63,8 +62,8 @@ class _PreparedWrite(NamedTuple, Generic[T]):
 class DecisionService:
     """One process's view of a store. Every method but `state` and `current` may block.
 
-    With a `shared_revision`, which every process that writes to the store must share, a read
-    needs no query to know that it is up to date.
+    With a `shared_revision`, which all processes that write to the store must share, a read needs
+    no query to prove that it is up to date.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class DecisionService:
         self.store = store
         self.clock = clock
         self._shared_revision = shared_revision
-        # COST: every request reads it; a cell is read without a call.
+        # COST: every request reads this; reading a cell needs no call.
         self._shared_cells = None if shared_revision is None else shared_revision.cells
         self._state = State()
         self._advancing = threading.Lock()
@@ -89,12 +88,12 @@ class DecisionService:
         return self._state
 
     def open(self, starts: Mapping[str, Start] = NO_STARTS) -> None:
-        """Loads everything that is stored, some realms as `starts` do. Raises `Unavailable`."""
+        """Loads everything in the store, some realms by `starts`. Raises `Unavailable`."""
         with self._advancing, self.store.reading() as reading:
             self._adopt(load(reading, self.clock(), starts))
 
     def current(self, now: float) -> State | None:
-        """The state, if it is certainly the newest and compiled for `now`; no input or output."""
+        """The state, if it is proven to be the newest and compiled for `now`; without I/O."""
         state = self._state
         if (
             self._shared_cells is not None
@@ -105,17 +104,18 @@ class DecisionService:
         return None
 
     def catch_up(self, at_least: int = 0) -> State:
-        """The newest state there is, for the present moment.
+        """The newest state, for the present time.
 
-        Raises `StaleRevision` where that is older than `at_least`, and `Unavailable`.
+        Raises `StaleRevision` if it is older than `at_least`, and `Unavailable`.
         """
         newest = 0 if self._shared_cells is None else self._shared_cells[0]
         if self._shared_cells is None or newest < at_least:
-            # A writer tells what it wrote after that; who has read it from the store knows before.
+            # A writer raises the shared revision after its commit; readers of the store may be
+            # ahead of it.
             newest = self.store.revision()
         state = self._state
         if newest != state.revision or not state.covers(self.clock()):
-            # What is caught up here is for all, not for the request that happened to need it.
+            # Catching up serves all requests, so cancelling this one must not stop it.
             with self._advancing, shielded():
                 if newest != self._state.revision:
                     with self.store.reading() as reading:
@@ -146,14 +146,14 @@ class DecisionService:
         effects: list[Scoped] = []
         for row in rows:
             realm = state.realms.get(row.scope)
-            # Statements of a realm whose model is not yet, or no longer, the one known here.
+            # A statement of a realm whose model differs from the one known here.
             if row.kind == "statement" and (realm is None or row.scope in declared):
                 return load(reading, self.clock())
             effects.append((row.scope, decode(row, None if realm is None else realm.system)))
         try:
             return after_effects(state, effects, reading.facts, self.clock(), reading.revision)
         except (BadInput, Conflict, LimitExceeded, Unknown):
-            # It is stored, whatever it is. Not to get past it would be to answer no more.
+            # It is stored, so it must be loaded: failing here would block all further requests.
             return load(reading, self.clock())
 
     def write(
@@ -164,14 +164,13 @@ class DecisionService:
         late: bool = False,
         large: bool = False,
     ) -> T:
-        """Does the job, commits under the store's lock, and returns what the job returned.
+        """Runs the job, commits under the store's lock, and returns the job's result.
 
-        A job that raises leaves nothing behind and takes no lock. It may run more than once, so
-        it must do nothing but what it does on its transaction. A `large` one is worked out again
-        outside of the lock where others committed meanwhile. A job is stopped where its request
-        was given up; a commit that has begun is finished. With `late`, for long imports, the lock
-        is taken only at the end, the job's changes are not seen on its transaction, and it is
-        not stopped.
+        A job that raises changes nothing and takes no lock. It may run more than once, so its only
+        effects must be those on its transaction. A `large` job is prepared again outside the lock
+        if others committed meanwhile. A job stops when its request is cancelled; a commit that has
+        begun is finished. With `late`, for long imports, the lock is taken only at the end, the job
+        does not see its own changes on its transaction, and it is not stopped.
         """
         if late:
             with shielded():
@@ -188,7 +187,7 @@ class DecisionService:
     def _prepared(
         self, actor: Actor, job: Callable[[WriteTransaction], T]
     ) -> _PreparedWrite[T] | None:
-        """The job done on the newest state; None: it has to be done under the lock."""
+        """Runs the job on the newest state; returns None if it must run under the lock."""
         for _ in range(_TRIES):
             with self.store.reading() as reading:
                 state = self._newest(reading)
@@ -215,7 +214,7 @@ class DecisionService:
         return None if store.is_bound else _PreparedWrite(transaction, store, result)
 
     def _committed(self, prepared: _PreparedWrite[T]) -> bool:
-        """Commits what was prepared; False: others committed meanwhile, and nothing was written."""
+        """Commits a prepared write; False: others committed meanwhile, and nothing was written."""
         transaction, store, _ = prepared
         if not store.changes and not transaction.events:
             return True
@@ -231,7 +230,7 @@ class DecisionService:
         return True
 
     def _written(self, actor: Actor, job: Callable[[WriteTransaction], T], *, late: bool) -> T:
-        # What a write that locks late reads is not of one moment, so no state is made of it.
+        # The reads of a late-locking write are not a consistent snapshot, so it yields no state.
         state = self.catch_up() if late else None
         with self.store.writing(late=late) as writing:
             if state is None:
@@ -252,13 +251,13 @@ class DecisionService:
         return result
 
     def _advance(self, state: State, revision: int) -> None:
-        """Adopts what was committed as a revision, unless others have come further."""
+        """Adopts the committed state at its revision, unless a later one is already adopted."""
         with self._advancing:
             if self._state.revision < revision:
                 self._adopt(state)
 
     def _newest(self, reading: Reading, *, locked: bool = False) -> State:
-        """The newest state for the present moment: what is read, or a newer one if not `locked`."""
+        """The newest state for the present: that of `reading`, or a newer one if not `locked`."""
         with self._advancing:
             revision = self._state.revision
             if reading.revision > revision or (locked and reading.revision != revision):
@@ -267,10 +266,10 @@ class DecisionService:
             return self._state
 
     def _adopt(self, state: State) -> None:
-        """Makes the state the one that answers; only while `_advancing`.
+        """Makes this state the current one; only while `_advancing`.
 
-        The shared revision comes first: what one process has shown, no other may miss afterwards,
-        not even where the writer was slow to say it or died before.
+        The shared revision is raised first: what one process has shown, no other process may miss
+        afterwards, even if the writer was slow to raise it or died before.
         """
         self._raise(state.revision)
         self._state = state
@@ -280,5 +279,5 @@ class DecisionService:
             self._shared_revision.raise_to(revision)
 
     def reading(self) -> AbstractContextManager[Reading]:
-        """A consistent view of the store."""
+        """A consistent snapshot of the store."""
         return self.store.reading()

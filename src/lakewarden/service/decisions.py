@@ -1,7 +1,7 @@
-"""Denials that engines showed, found again by their ids, and explained as things are now.
+"""Denials that engines showed: found by their ids, and explained by the present state.
 
-They are rows of the audit trail (`service.denials`). Whoever may explain decisions about a
-principal may read them: one's own everybody who may ask about oneself.
+They are rows of the audit trail (`service.denials`). A caller who may explain decisions about a
+principal may read them; anyone who may ask about themselves may read their own.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from lakewarden.service.questions import AuthorizedQuestion
 from lakewarden.service.state import State
 
 MOST_LISTED: Final = 50
-"""Denials that a list has."""
+"""The most denials in a list."""
 
 _LOOKED_AT: Final = 100_000
-"""Rows at the end of the trail among which denials are looked for."""
+"""The number of rows at the end of the trail that are searched for denials."""
 
 _PIECE: Final = 2_000
 _ID: Final = re.compile("d[0-9a-f]{16}")
@@ -37,9 +37,9 @@ _MARK: Final = f'"{DECISION}":"'
 
 @dataclass(frozen=True, slots=True)
 class RecordedDenial:
-    """A denial: when it was shown last, in seconds since the epoch, and at which revision.
+    """A denial: when it was last shown, in seconds since the epoch, and at which revision.
 
-    `said` is what the engine's user was told, or why; `wire` is the protocol of the engine.
+    `said` is the message to the engine's user, or the reason; `wire` is the protocol of the engine.
     """
 
     decision: DeniedDecision
@@ -52,7 +52,7 @@ class RecordedDenial:
 def latest(
     reading: Reading, state: State, actor: Actor, realm: str, principal: str | None, now: float
 ) -> list[RecordedDenial] | Denied:
-    """The latest denials of a principal, or of the caller: each once, the newest first."""
+    """The latest denials of a principal, or of the caller: each once, newest first."""
     asked = _authorized_question(
         state, actor, realm, QuestionText(principal=principal, operation=""), now
     )
@@ -74,10 +74,10 @@ def latest(
 def find(
     reading: Reading, state: State, actor: Actor, realm: str, id: str, now: float
 ) -> tuple[RecordedDenial, AuthorizedQuestion] | Denied:
-    """The decision of that id in the realm, and its question, for whoever may explain it.
+    """The decision with that id in the realm, and its question, if the caller may explain it.
 
-    Whoever may explain decisions about oneself alone is refused one that is not there as one about
-    another. Raises `Unknown` for one that is not there.
+    A caller who may explain only their own decisions gets the same refusal for an unknown id as for
+    another user's decision. Otherwise raises `Unknown` for an unknown id.
     """
     denial = _recorded_denial(reading, realm, id)
     if denial is not None:
@@ -97,7 +97,7 @@ def find(
 
 
 def _with_groups(asked: AuthorizedQuestion, text: QuestionText, now: float) -> AuthorizedQuestion:
-    """The question with the groups that the engine sent, whatever those of the caller are."""
+    """The question with the groups that the engine sent, not with those of the caller."""
     request = question_text.read(text, asked.realm.system, asked.realm.matrix, now)
     return replace(asked, text=text, request=request)
 
@@ -119,7 +119,7 @@ def _authorized_question(
 
 
 def _backwards(reading: Reading) -> Iterator[AuditRow]:
-    """The last rows of the trail, the newest first."""
+    """The last rows of the trail, newest first."""
     head = reading.audit_head().seq
     least = max(0, head - _LOOKED_AT)
     for end in range(head, least, -_PIECE):
@@ -128,7 +128,7 @@ def _backwards(reading: Reading) -> Iterator[AuditRow]:
 
 
 def _read(row: AuditRow) -> RecordedDenial | None:
-    """The denial of a row; None where the row only has such a text in it."""
+    """The denial in a row; None if the row only contains similar text."""
     event = json.loads(row.body)
     details = event.get("details", {})
     if DECISION not in details:

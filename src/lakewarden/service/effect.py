@@ -1,7 +1,7 @@
-"""Effects of a write: changes of facts, and of the data that is stored with them.
+"""Effects of a write: changes of facts, and of the data stored with them.
 
 An effect belongs to a *scope*: a realm by its name, or a directory as `@name`. The change feed
-carries each effect as one row, from which it can be read back without anything else.
+carries each effect as one row, which can be decoded on its own.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from lakewarden.service.realm import Realm, Token
 from lakewarden.service.system import System
 
 Document = Mapping[str, object]
-"""A JSON object: what is kept about something beside what decides."""
+"""A JSON object: stored data about a subject that decisions do not need."""
 
 About = Entity | str
-"""What a document is about: an entity, or the statement with this id."""
+"""The subject of a document: an entity, or the statement with this id."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanged:
-    """A document is stored; None: it is removed.
+    """Stores a document; None removes it.
 
-    The document of an entity goes with the entity and follows its name; that of a statement
-    goes with the statement.
+    The document of an entity is dropped and renamed with the entity; that of a statement is removed
+    with the statement.
     """
 
     about: About
@@ -57,10 +57,10 @@ class DocumentChanged:
 
 @dataclass(frozen=True, slots=True)
 class ValueChanged:
-    """One of an aspect's values in time, of an entity; None: there is none of this mark any more.
+    """Stores a value in time of an entity's aspect; None removes the value with this mark.
 
     `time` is in milliseconds since the epoch; values of the same time differ by their `mark`.
-    Values go with the entity and follow its name.
+    Values are dropped and renamed with the entity.
     """
 
     entity: Entity
@@ -72,7 +72,7 @@ class ValueChanged:
 
 @dataclass(frozen=True, slots=True)
 class SecretChanged:
-    """A secret of an entity, encrypted (`sealed`); None: it has it no more."""
+    """Stores an entity's secret, encrypted (`sealed`); None removes it."""
 
     entity: Entity
     key: str
@@ -81,7 +81,7 @@ class SecretChanged:
 
 @dataclass(frozen=True, slots=True)
 class TokenChanged:
-    """A token becomes valid, or (with `token` None) invalid. In the scope of a directory."""
+    """Makes a token valid, or (with `token` None) invalid. In the scope of a directory."""
 
     id: str
     token: Token | None
@@ -89,7 +89,7 @@ class TokenChanged:
 
 @dataclass(frozen=True, slots=True)
 class RealmChanged:
-    """A realm is stored with these settings; None: it is dropped with its contents."""
+    """Stores a realm with these settings; None drops it with its contents."""
 
     name: str
     realm: Realm | None
@@ -97,9 +97,9 @@ class RealmChanged:
 
 @dataclass(frozen=True, slots=True)
 class LinkChanged:
-    """Two entities are linked by `keeper`; None: the link is removed. In the scope of a directory.
+    """Links two entities for `keeper`; None removes the link. In the scope of a directory.
 
-    A link goes with either entity, and with its realm, and follows the entity's name.
+    A link is dropped with either entity or its realm, and renamed with an entity.
     """
 
     link: Link
@@ -118,7 +118,7 @@ Effect = (
 
 
 class ValuePlace(NamedTuple):
-    """What the values in time of an aspect are in order of."""
+    """The sort key of the values in time of an aspect."""
 
     time: int
     name: str
@@ -135,7 +135,7 @@ class ValueRow(NamedTuple):
 
 
 class ValueSize(NamedTuple):
-    """How many values in time there are of an aspect of a type, and their characters."""
+    """The number of values in time of an aspect of a type, and of their characters."""
 
     type: str
     aspect: str
@@ -144,10 +144,9 @@ class ValueSize(NamedTuple):
 
 
 class FeedRow(NamedTuple):
-    """One effect as the change feed keeps it; `row` is JSON text, None where nothing is after.
+    """One effect in the change feed; `row` is JSON text, None if nothing remains.
 
-    Rows of one revision belong together; `seq` numbers them from 0 in the order in which they
-    took place.
+    Rows of one revision belong together; `seq` numbers them from 0 in their order.
     """
 
     revision: int
@@ -160,7 +159,7 @@ class FeedRow(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """What an effect puts into its row of the feed."""
+    """The columns of an effect's row in the feed."""
 
     kind: str
     key: str
@@ -175,12 +174,12 @@ RENAME: Final = "rename"
 
 
 def canonical(value: object) -> str:
-    """JSON text in one form: members in order, no spaces."""
+    """JSON text in canonical form: sorted members, no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def encode(effect: Effect) -> Encoded:
-    """The effect as the feed keeps it."""
+    """The effect in the form of the feed."""
     kind, key, op, row = _encoded(effect)
     return Encoded(kind, canonical(key), op, None if row is None else canonical(row))
 
@@ -245,7 +244,7 @@ def _stored_of(row: object) -> tuple[str, object]:
 
 def _realm_row(realm: Realm) -> dict[str, object]:
     row = {**asdict(replace(realm, lookups={})), "deleted": sorted(realm.deleted)}
-    if realm.text is None:  # as releases write it that know no text
+    if realm.text is None:  # the form that releases without texts write
         del row["text"]
     del row["lookups"]
     if realm.lookups:
@@ -254,7 +253,7 @@ def _realm_row(realm: Realm) -> dict[str, object]:
 
 
 def decode(feed_row: FeedRow, system: System | None) -> Effect:
-    """The effect of a row of the feed.
+    """The effect of a feed row.
 
     `system` is that of the row's realm; None for a directory's scope or the server's. Raises
     `BadInput` for a kind that this release does not know.

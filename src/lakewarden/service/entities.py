@@ -34,12 +34,12 @@ from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
 
 DROP: Final = "drop"
-"""The effect of operations that take along what anybody holds on what is deleted."""
+"""The effect of operations that also remove grants on the dropped entity."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityRecord:
-    """One stored entity and what it carries: owners, attributes, related entities by kind."""
+    """A stored entity with its owners, attributes, and related entities by kind."""
 
     entity: Entity
     parent: Entity | None
@@ -48,7 +48,7 @@ class EntityRecord:
     relations: dict[str, tuple[Entity, ...]]
 
 
-def listed(  # noqa: PLR0913 — what is listed, from where, for whom
+def listed(  # noqa: PLR0913 — filters, position and caller
     state: State,
     actor: Actor,
     realm: str,
@@ -61,9 +61,9 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
     after: str | None = None,
     skip: int = 0,
 ) -> Page | Denied:
-    """A page of what is stored in a realm, in the order of places.
+    """A page of the stored entities of a realm, ordered by place.
 
-    `text` keeps those whose label holds it, in any case; `skip` leaves out so many at first.
+    `text` filters by a part of the label, ignoring case; `skip` is the number of skipped entities.
     """
     refused = control.denied_in(state, actor, "entity.list", realm, now)
     if refused is not None:
@@ -91,7 +91,7 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
 
 
 def load(state: State, actor: Actor, realm: str, text: str, now: float) -> EntityRecord | Denied:
-    """One stored entity; raises `Unknown` where the caller may see that there is none."""
+    """One stored entity; raises `Unknown` if it is not stored and the caller may know that."""
     refused = control.denied_in(state, actor, "entity.load", realm, now)
     if refused is not None:
         return refused
@@ -141,11 +141,11 @@ def put(
     parent: str | None = None,
     owners: Sequence[tuple[str, str]] | None = None,
 ) -> EntityRecord | Denied:
-    """Stores an entity, or moves one that is stored; with `owners`, these and no others own it.
+    """Stores a new entity, or moves a stored one; `owners`, if given, replace its owners.
 
-    Without a parent it lies where its name says, and nowhere else if its name says it. Owners are a
-    principal and an ownership type, empty for none. Raises `BadInput`, `Unknown`, `Conflict` as
-    the kernel's changes do.
+    Without `parent` a new entity is placed by its name. If the name determines the parent, no other
+    one is accepted. Owners are pairs of a principal and an ownership type, empty for none. Raises
+    `BadInput`, `Unknown`, `Conflict` like the kernel's changes.
     """
     refused = control.refused_in(transaction, "entity.put", realm, entity=text)
     if refused is not None:
@@ -183,10 +183,10 @@ def _owner_effects(
 
 
 def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
-    """Removes an entity with its dependent rows, and what lies in it by its name.
+    """Removes an entity with its dependent rows, and the entities inside it by name.
 
-    Where entities have members, users, groups and roles among them lose what they hold: another one
-    of the name starts without. Does nothing if it is not stored.
+    If entities have members, the removed users, groups and roles lose their grants: a new one with
+    the same name starts without any. Does nothing if the entity is not stored.
     """
     refused = control.refused_in(transaction, "entity.drop", realm, entity=text)
     if refused is not None:
@@ -207,9 +207,9 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
 
 
 def _falling(realm_state: RealmState, entity: Entity) -> list[str]:
-    """The grants that go with an entity, and with the names in it, where deletions take them along.
+    """The grants on an entity and on the names in it, if the model's deletions remove grants.
 
-    Where statements bind to identity they have gone with the drop. What the system ships stays.
+    If statements bind to identity, the drop has already removed them. Shipped statements stay.
     """
     system = realm_state.system
     operations = system.model.operations.values()
@@ -225,7 +225,7 @@ def _falling(realm_state: RealmState, entity: Entity) -> list[str]:
 
 
 def _inside(realm_state: RealmState, entity: Entity) -> list[Entity]:
-    """What is stored in the entity by its name and does not go with it anyway, deepest first."""
+    """The stored entities inside the entity by name that are not dropped with it, deepest first."""
     tree, system = realm_state.matrix.snapshot.coded.tree, realm_state.system
     id = tree.find(entity)
     if id is None or not system.model.judged(entity.type):
@@ -237,7 +237,7 @@ def _inside(realm_state: RealmState, entity: Entity) -> list[Entity]:
 
 
 def _spelled_above(system: System, entity: Entity) -> Iterator[Entity]:
-    """What the entity lies in by its name, nearest first."""
+    """The ancestors of the entity by its name, nearest first."""
     at = system.spelling.parent(entity)
     while at is not None:
         yield at

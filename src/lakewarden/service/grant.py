@@ -1,9 +1,9 @@
-"""Privileges of a principal on an entity: what it holds there, giving more, taking some away.
+"""Privileges of a principal on an entity: reads, grants and revokes them.
 
-What one principal was given on one entity is kept in up to two statements, one that allows and
-one that denies, with ids such as `lake:readers/schema:lake.sales/allow`: as an ingested estate
-has them. Privileges are kept as they were spelt. Statements of other makes (several principals
-at once, made elsewhere) count as well: taking something away takes it out of those too.
+The grants to one principal on one entity are stored in up to two statements, one that allows and
+one that denies, with ids such as `lake:readers/schema:lake.sales/allow`: the form of an ingested
+estate. Privileges keep their spelling. Statements of other forms (several principals at once,
+created elsewhere) count as well: a revocation also removes privileges from them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 class GrantedPrivilege(NamedTuple):
-    """A privilege, in any spelling, that is allowed or denied."""
+    """An allowed or denied privilege, in any spelling."""
 
     privilege: str
     effect: Effect
 
 
 Grants = Mapping[Entity, frozenset[GrantedPrivilege]]
-"""What somebody was given, by the entity on which."""
+"""The grants to a principal, by entity."""
 
 
 def grants_of(state: RealmState, to: Principal) -> Grants:
-    """What was given to the principal itself and is in force, by entity, in canonical order."""
+    """The grants in force to the principal itself, by entity, in canonical order."""
     grants: dict[Entity, set[GrantedPrivilege]] = {}
     for statement in _in_force(state, to):
         if isinstance(statement.scope, On) and statement.constraint is None:
@@ -45,7 +45,7 @@ def grants_of(state: RealmState, to: Principal) -> Grants:
 
 
 def privileges_on(state: RealmState, to: Principal, on: Entity) -> frozenset[GrantedPrivilege]:
-    """What was given to the principal itself on exactly this entity, in force or not."""
+    """The grants to the principal itself on exactly this entity, in force or not."""
     return frozenset(
         GrantedPrivilege(privilege, statement.effect)
         for statement in _naming(state, to)
@@ -68,15 +68,15 @@ def grantees(state: RealmState, on: Entity) -> frozenset[Principal]:
 def grant_privileges(
     transaction: WriteTransaction, realm: str, to: Principal, grants: Grants
 ) -> None:
-    """Gives the principal privileges on entities; what it has already it has once.
+    """Grants the principal privileges on entities; existing grants are not duplicated.
 
-    That nothing is both allowed and denied at once is the caller's to see to.
+    The caller must ensure that nothing is both allowed and denied.
     """
     transaction.change(realm, *grant_changes(transaction.realm(realm), to, grants))
 
 
 def grant_changes(state: RealmState, to: Principal, grants: Grants) -> Iterator[Change]:
-    """The changes by which the principal gets these privileges besides what it has."""
+    """The changes that grant the principal these privileges in addition to its own."""
     for on, granted in grants.items():
         for effect in GRANTING:
             privileges = frozenset(one.privilege for one in granted if one.effect is effect)
@@ -97,7 +97,7 @@ def revoke_privileges(
 ) -> None:
     """Revokes privileges on an entity from the principal, in any spelling.
 
-    What it has not been given stays so.
+    Privileges that it does not have are ignored.
     """
     state = transaction.realm(realm)
     spelling = spelling_of(state.system.model)
@@ -116,14 +116,14 @@ def revoke_privileges(
 
 
 def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
-    """The changes after which no statement names any of the principals any more."""
+    """The changes that remove the principals from all statements."""
     yield from changes_without(state.matrix.snapshot.table.statements.values(), holders)
 
 
 def changes_without(
     statements: Iterable[Statement], gone: frozenset[Principal]
 ) -> Iterator[StatementAdded | StatementRemoved]:
-    """The changes after which none of the statements names any of the principals, by id."""
+    """The changes that remove the principals from these statements, by id."""
     naming = [one for one in statements if not gone.isdisjoint(one.named)]
     for statement in sorted(naming, key=lambda statement: statement.id):
         yield _without_principals(statement, gone)
@@ -132,9 +132,10 @@ def changes_without(
 def _without_principals(
     statement: Statement, gone: frozenset[Principal]
 ) -> StatementAdded | StatementRemoved:
-    """The change after which the statement names none of the principals, also not as an exception.
+    """The change that removes the principals from the statement, including from its exceptions.
 
-    A statement about nobody else is removed; so is a filter or a mask, which would bind everybody.
+    A statement about no other principal is removed; so is a filter or a mask, which would otherwise
+    apply to everybody.
     """
     others = statement.principals - gone
     if statement.principals and not others and statement.owners is None:
@@ -146,14 +147,14 @@ def _without_principals(
 def replace_grants(
     transaction: WriteTransaction, realm: str, holder: Principal, grants: Grants
 ) -> None:
-    """Makes `grants` all that the principal has been given; filters and masks stay as they are."""
+    """Replaces all grants to the principal by `grants`; filters and masks stay as they are."""
     given = _naming(transaction.realm(realm), holder)
     transaction.change(realm, *(_without_principals(one, frozenset({holder})) for one in given))
     grant_privileges(transaction, realm, holder, grants)
 
 
 def spelling_of(model: Model) -> Callable[[str], str]:
-    """What turns any spelling of a privilege into its present name."""
+    """A function that maps any spelling of a privilege to its present name."""
     return lambda name: model.spelled.get(name, name)
 
 
@@ -166,7 +167,7 @@ def _reduced(
 ) -> Iterator[Change]:
     """The changes that reduce the statement to `remaining` for `holder` alone.
 
-    `used_ids` are in use besides those stored.
+    `used_ids` are additional ids in use, besides the stored ones.
     """
     others = statement.principals - {holder}
     if others or statement.owners is not None:
@@ -200,7 +201,7 @@ def _in_force(state: RealmState, to: Principal) -> list[Statement]:
 
 
 def _naming(state: RealmState, to: Principal) -> list[Statement]:
-    """All statements that name the principal, also those not in force, by id."""
+    """All statements that name the principal, in force or not, by id."""
     statements = state.matrix.snapshot.table.statements
     naming = (
         statement
@@ -211,7 +212,7 @@ def _naming(state: RealmState, to: Principal) -> list[Statement]:
 
 
 def _own(state: RealmState, to: Principal, on: Entity, effect: Effect) -> Statement | None:
-    """The statement that keeps what the principal was given here, and nothing else."""
+    """The statement that contains exactly the grants of the principal here."""
     for statement in _in_force(state, to):
         plain = _plain(statement.id, to, on, effect, statement.privileges)
         if statement == replace(plain, title=statement.title):
@@ -222,7 +223,7 @@ def _own(state: RealmState, to: Principal, on: Entity, effect: Effect) -> Statem
 def _plain(
     id: str, to: Principal, on: Entity, effect: Effect, privileges: frozenset[str]
 ) -> Statement:
-    """A statement that gives one principal privileges on one entity, and does nothing else."""
+    """A statement that only grants one principal privileges on one entity."""
     return Statement(
         id=id,
         effect=effect,
@@ -236,9 +237,9 @@ def _plain(
 def _free_id(
     state: RealmState, to: Principal, on: Entity, effect: Effect, used_ids: Collection[str]
 ) -> str:
-    """The id by which such a statement is known.
+    """An unused id for such a statement.
 
-    A renamed entity keeps its statements under their ids; one that took the old name then
+    A renamed entity keeps its statements under their old ids, so a new entity with the old name
     needs another id.
     """
     statements = state.matrix.snapshot.table.statements
@@ -251,5 +252,5 @@ def _free_id(
 
 
 def _local(name: str) -> str:
-    """A name without the container in front of it."""
+    """The name without its container prefix."""
     return name.partition(":")[2] or name

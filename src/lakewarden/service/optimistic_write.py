@@ -1,9 +1,9 @@
-"""A write before it is locked: it reads what is committed, and what it leaves is collected.
+"""A write before it takes the lock: reads committed data, and collects its own changes.
 
-A job that runs on an optimistic write holds nobody up, however much it does. What it left is
-written by `replay`, under the lock, if nothing was committed meanwhile. A job reads what it has
-changed itself where that can be told from the changes: documents, and values in time. It gives up
-(`NeedsLock`) where only the store could tell.
+A job on an optimistic write blocks nobody, however long it runs. Its collected effects are written
+by `replay`, under the lock, if nothing was committed meanwhile. A job sees its own changes to
+documents and values in time, which can be derived from the effects. It gives up (`NeedsLock`) for
+reads that only the store could answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 _MOST: Final = 2**31 - 1
 
 _Place = tuple[int, str]
-"""A value's time and mark."""
+"""The time and mark of a value."""
 
 
 class NeedsLock(Exception):
@@ -49,10 +49,10 @@ class NeedsLock(Exception):
 
 
 class OptimisticWrite:
-    """What one job reads, and what it leaves. See `Writing`, all of which it has but `commit`.
+    """The reads and the collected effects of one job. See `Writing`: all of it except `commit`.
 
-    Credentials may change without a new revision, so a job that reads one and leaves anything
-    has to run under the lock (`is_bound`).
+    Credentials may change without a new revision, so a job that reads one and changes anything must
+    run under the lock (`is_bound`).
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -68,20 +68,20 @@ class OptimisticWrite:
 
     @property
     def changes(self) -> bool:
-        """Whether anything is left to be written."""
+        """Whether there are effects to write."""
         return bool(self._left)
 
     @property
     def is_bound(self) -> bool:
-        """Whether the job has to run under the lock."""
+        """Whether the job must run under the lock."""
         return self._gave_up or (self.changes and self._reads_credentials)
 
     def replay(self, writing: Writing) -> None:
-        """Writes what was left, in order."""
+        """Writes the collected effects, in order."""
         for scope, effects in self._left:
             writing.apply(scope, effects)
 
-    # What is written.
+    # Writing
 
     def lock(self) -> None:
         self._give_up()
@@ -128,12 +128,12 @@ class OptimisticWrite:
         raise NeedsLock
 
     def _committed(self) -> Reading:
-        """What is committed, for as long as the job has changed nothing."""
+        """The committed data, as long as the job has changed nothing."""
         if self._left:
             self._give_up()
         return self._reading
 
-    # What is read.
+    # Reading
 
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
         if scope in self._opaque:
@@ -144,7 +144,7 @@ class OptimisticWrite:
         for id in changed:
             body = self._documents[scope, id]
             if body is not None:
-                documents[id] = json.loads(json.dumps(body))  # as the store would give it back
+                documents[id] = json.loads(json.dumps(body))  # the form that the store would return
         return documents
 
     def values(
@@ -175,7 +175,7 @@ class OptimisticWrite:
             ),
             key=_order,
         )
-        # COST: what is skipped is not read, but for the rows that were changed.
+        # COST: skipped rows are not read, except near the changed ones.
         times = [time for time, _ in changed]
         old = read(min(times), max(times), _MOST)
         hidden = sorted(_order(row) for row in old if (row.time, row.mark) in changed)
@@ -285,5 +285,5 @@ class OptimisticWrite:
 
 
 def _order(row: ValueRow) -> tuple[int, str]:
-    """The newest first, those of one time by their marks."""
+    """The sort key: newest first, those of one time by mark."""
     return -row.time, row.mark

@@ -1,6 +1,6 @@
-"""A realm as it was at earlier revisions, rebuilt from the change feed.
+"""A realm at earlier revisions, rebuilt from the change feed.
 
-The feed is read from its beginning: once it is pruned, or too long, earlier revisions are unknown.
+The feed is read from its beginning: if it is pruned or too long, earlier revisions are unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakewarden.service.replay import Replay, ScopeTables
 from lakewarden.service.state import People, RealmState, State, compiled_realm
 
 MAX_ROWS: Final = 200_000
-"""A longer feed than this is not replayed for one question."""
+"""A longer feed is not replayed for one query."""
 
 _DECIDING: Final = frozenset(
     ("realm", "entity", "relation", "attribute", "owner", "principal", "membership", "statement")
@@ -32,14 +32,14 @@ _DECIDING: Final = frozenset(
 
 @dataclass(frozen=True)
 class PastRealm:
-    """The rows of the feed that decide in one realm: its own, and those about people."""
+    """The feed rows that affect decisions in one realm: its own, and those about people."""
 
     name: str
     rows: Sequence[FeedRow]
 
     @staticmethod
     def read(reading: Reading, name: str) -> PastRealm:
-        """Raises `Conflict` where the feed was pruned, `LimitExceeded` where it is too long."""
+        """Raises `Conflict` if the feed was pruned, `LimitExceeded` if it is too long."""
         try:
             feed = reading.feed(0, MAX_ROWS + 1)
         except FeedGone as error:
@@ -54,15 +54,14 @@ class PastRealm:
         return sorted({row.revision for row in self.rows})
 
     def revision_at(self, reading: Reading, moment: float) -> int:
-        """The newest revision that was there at a moment (seconds since the epoch); 0 for none."""
+        """The newest revision at a time (seconds since the epoch); 0 if there was none."""
         earlier = takewhile(lambda made: made[1] <= moment, self.times(reading))
         return max((revision for revision, _ in earlier), default=0)
 
     def times(self, reading: Reading) -> Iterator[tuple[int, float]]:
-        """The revisions and when they were made (seconds since the epoch), oldest first.
+        """The revisions and their times (seconds since the epoch), oldest first.
 
-        A revision that the audit trail does not know is of the time of the one before it, and none
-        is older than that.
+        A revision without an audit record gets the time of the one before it. Times never decrease.
         """
         acts = audit_events_of(reading, self.revisions)
         time = -math.inf
@@ -72,11 +71,11 @@ class PastRealm:
             yield revision, time
 
     def at(self, revision: int, now: float) -> RealmState | None:
-        """The realm as it was then, compiled for the moment `now`; None where it did not exist."""
+        """The realm at that revision, compiled for the time `now`; None if it did not exist."""
         return next(self.states([(revision, now)]))
 
     def states(self, points: Iterable[tuple[int, float]]) -> Iterator[RealmState | None]:
-        """As `at`, of several revisions and moments; the revisions ascend."""
+        """Like `at`, for several revisions and times; the revisions must ascend."""
         replay, taken = Replay(), 0
         for revision, now in points:
             end = bisect_right(self.rows, revision, key=lambda row: row.revision)
@@ -99,9 +98,9 @@ class PastRealm:
 
 
 def earlier(reading: Reading, realm: RealmState, at: int | float, now: float) -> RealmState:
-    """The realm as it was at a revision, or at a moment (a float), as `PastRealm.at` has it.
+    """The realm at a revision, or at a time (a float), as by `PastRealm.at`.
 
-    Raises `BadInput` where it did not exist then, and what `PastRealm.read` raises.
+    Raises `BadInput` if it did not exist then, and the errors of `PastRealm.read`.
     """
     past = PastRealm.read(reading, realm.realm.name)
     revision = past.revision_at(reading, at) if isinstance(at, float) else at

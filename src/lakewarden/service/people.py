@@ -1,7 +1,7 @@
-"""Users, groups and who belongs to what: of a directory, or those that a realm has of its own.
+"""Users, groups and memberships, of a directory or of a single realm.
 
-The people of a directory are shared by its realms. A realm's own are its roles, and users,
-groups and memberships that its dialect set; they say nothing in any other realm.
+The people of a directory are shared by its realms. A realm's own people are its roles, and the
+users, groups and memberships that its dialect set; they have no effect in other realms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 _URN = "urn:li:"
 _CONTAINERS = {GROUP: frozenset({USER, GROUP}), ROLE: frozenset({USER, GROUP, ROLE})}
-"""Which kinds may be members of which."""
+"""The kinds that may be members of groups and roles."""
 
 
 # People of a directory
@@ -46,7 +46,7 @@ def people(state: State, actor: Actor, directory: str, now: float) -> People | D
 def add(transaction: WriteTransaction, directory: str, person: Principal) -> Denied | None:
     """Adds a user or a group to a directory; an existing one stays unchanged.
 
-    Raises `BadInput` for a name that no new user may have.
+    Raises `BadInput` for a name that a new user must not have.
     """
     check_realm_name(directory)
     _check_person(person)
@@ -60,8 +60,8 @@ def add(transaction: WriteTransaction, directory: str, person: Principal) -> Den
 def remove(transaction: WriteTransaction, directory: str, person: Principal) -> Denied | None:
     """Removes a user or a group, with its memberships, statements, ownerships and tokens.
 
-    Of somebody who is only named, what names them goes as well. Raises `Conflict` for the last
-    administrator and for the only owner of something.
+    For a person who is only named but not stored, the rows that name them are removed. Raises
+    `Conflict` for the last administrator and for the only owner of an entity.
     """
     check_realm_name(directory)
     powerful = control.is_powerful(transaction.state, directory, person)
@@ -90,7 +90,7 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
 
 
 def _spelled(realm_state: RealmState, directory: str, person: Principal) -> Principal:
-    """What the realm calls somebody of the directory; the control realm knows all directories."""
+    """The realm's name for a person of the directory; the control realm knows all directories."""
     if realm_state.realm.name == CONTROL:
         return Principal(person.kind, person_name(directory, person.name))
     return realm_state.system.spelled(person)
@@ -99,9 +99,9 @@ def _spelled(realm_state: RealmState, directory: str, person: Principal) -> Prin
 def add_member(
     transaction: WriteTransaction, directory: str, member: Principal, group: Principal
 ) -> Denied | None:
-    """Makes the user or group a member of the group; both become known, if they were not.
+    """Makes the user or group a member of the group; adds both if they are missing.
 
-    Raises `BadInput` for what cannot be a member, and where a group would contain itself.
+    Raises `BadInput` for an invalid member, and if a group would contain itself.
     """
     row = MembershipRow(member, group)
     check_realm_name(directory)
@@ -125,7 +125,7 @@ def add_member(
 def remove_member(
     transaction: WriteTransaction, directory: str, member: Principal, group: Principal
 ) -> Denied | None:
-    """Ends the membership, if there is one. Raises `Conflict` for the last administrator."""
+    """Removes the membership, if it exists. Raises `Conflict` for the last administrator."""
     row = MembershipRow(member, group)
     check_realm_name(directory)
     refused = _refused_membership(transaction, "membership.remove", directory, row)
@@ -174,7 +174,7 @@ def principals(
 def memberships(
     state: State, actor: Actor, realm: str, now: float
 ) -> tuple[MembershipRow, ...] | Denied:
-    """Who belongs to what in a realm, by its directory or its own doing; in order."""
+    """The memberships in a realm, from its directory and its own; sorted."""
     refused = control.denied_in(state, actor, "membership.list", realm, now)
     if refused is not None:
         return refused
@@ -184,7 +184,7 @@ def memberships(
 
 
 def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
-    """Adds a user, group or role (`kind:name`) to what a realm has of its own."""
+    """Adds a user, group or role (`kind:name`) to a realm's own people."""
     refused = control.refused_in(transaction, "person.add", realm, person=text)
     if refused is not None:
         return refused
@@ -198,9 +198,9 @@ def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | No
 def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Removes the realm's own rows of a person: record, memberships, statements, ownership.
 
-    Of somebody who is in the realm's directory only the realm's own record and memberships go; of
-    somebody who is only named, what names them goes.
-    Raises `Conflict` for the only owner of something, and the last administrator.
+    For a person in the realm's directory, only the realm's own record and memberships are removed.
+    For a person who is only named but not stored, the rows that name them are removed. Raises
+    `Conflict` for the only owner of an entity, and for the last administrator.
     """
     refused = control.refused_in(transaction, "person.remove", realm, person=text)
     if refused is not None:
@@ -223,7 +223,7 @@ def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied |
 def add_own_member(
     transaction: WriteTransaction, realm: str, member: str, of: str
 ) -> Denied | None:
-    """Makes a member of a group, a role or an implied set, in this realm only."""
+    """Adds a member to a group, a role or an implied set, in this realm only."""
     refused = control.refused_in(transaction, "membership.add", realm, member=member, of=of)
     if refused is not None:
         return refused
@@ -243,7 +243,7 @@ def add_own_member(
 def remove_own_member(
     transaction: WriteTransaction, realm: str, member: str, of: str
 ) -> Denied | None:
-    """Ends a membership that the realm has of its own, if there is one."""
+    """Removes one of the realm's own memberships, if it exists."""
     refused = control.refused_in(transaction, "membership.remove", realm, member=member, of=of)
     if refused is not None:
         return refused
@@ -256,7 +256,7 @@ def remove_own_member(
     return None
 
 
-# What both share
+# Shared by both
 
 
 def _check_person(person: Principal) -> None:
@@ -266,7 +266,7 @@ def _check_person(person: Principal) -> None:
 
 
 def _own(realm_state: RealmState, text: str) -> Principal:
-    """A user, group or role of a realm by its text, fit to be stored."""
+    """The user, group or role of a realm that a text names, in storable form."""
     person = realm_state.system.principal(text)
     if person.kind in (USER, GROUP) and not person.name.startswith(_URN):
         if realm_state.realm.name == CONTROL:
@@ -321,7 +321,7 @@ def _membership_removals(directory_people: People, person: Principal) -> Iterato
 def _removal_effects(
     realm_state: RealmState, person: Principal, *, stays: bool
 ) -> Sequence[Effect]:
-    """The removal of the realm's own rows that name the person.
+    """The effects that remove the realm's own rows that name the person.
 
     With `stays`, the person remains in the directory: statements and ownerships stay too.
     """
@@ -345,7 +345,7 @@ def _forget_credentials(
 
 
 def ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[OwnerChanged]:
-    """The end of all that the person owns itself; raises `Conflict` for the only owner."""
+    """The effects that remove a person's own ownerships; raises `Conflict` for the only owner."""
     snapshot = realm_state.matrix.snapshot
     coded = snapshot.coded
     number = coded.memberships.ids.get(person)
@@ -364,7 +364,7 @@ def ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[O
 
 
 def read_person(text: str) -> Principal:
-    """The user or group of a directory that `user:NAME` or `group:NAME` spells; `BadInput`."""
+    """The user or group of a directory in `user:NAME` or `group:NAME`; raises `BadInput`."""
     person = read_principal(text)
     _check_person(person)
     return person

@@ -1,4 +1,4 @@
-"""A realm's policy as people keep it in files: statements, roles, and who belongs to what.
+"""A realm's policy in the form of files: statements, roles and memberships.
 
     roles = ["lake:readers"]
     [members]
@@ -19,9 +19,9 @@
     columns = [{ name = "region", type = "string" }, { name = "manager", type = "string" }]
     rows = [["eu", "ana"]]
 
-Statements have the form of `lakewarden.kernel.statement_file`, filters and masks too; the
-expression of a filter may be called `where`, that of a mask `with`. What the system ships and
-nobody may change is no part of it, nor is whom the configuration makes an administrator.
+Statements have the form of `lakewarden.kernel.statement_file`, and so do filters and masks; the
+expression of a filter may be called `where`, that of a mask `with`. The policy excludes shipped
+statements that nobody may change, and administrators from the configuration.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ from lakewarden.service.statements import check_storable, stored
 from lakewarden.service.system import System
 
 CONFIGURED: Final = frozenset({SERVICE_ADMINS, MASTER})
-"""Whose members the configuration names."""
+"""The sets whose members the configuration names."""
 
 Part = tuple[str, object]
-"""A file's name, and what was read from it."""
+"""A file's name, and its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
-    """What files are held against: a realm's name, its system, and which entities it stores.
+    """The context for validating files: a realm's name, its system, and its stored entities.
 
-    `limited` are those on which the realm has filters and masks, which stay where one is dropped.
+    `limited` are the entities with filters and masks of the realm, which remain after a drop.
     """
 
     realm: str
@@ -93,9 +93,9 @@ class PolicyContext:
 
 
 def read(parts: Iterable[Part], realm: RealmState, reading: Reading | None = None) -> Policy:
-    """The combined policy of the files; filters and masks are held against what `reading` has.
+    """The combined policy of the files; filters and masks are validated against `reading`.
 
-    Raises as `read_policy`.
+    Raises the errors of `read_policy`.
     """
     snapshot = realm.matrix.snapshot
     limited = limited_names(snapshot.table.statements.values())
@@ -103,14 +103,14 @@ def read(parts: Iterable[Part], realm: RealmState, reading: Reading | None = Non
     policy = read_policy(parts, about)
     lookups = types_of({**realm.realm.lookups, **policy.lookups})
     for id, statement in policy.statements.items():
-        # What is stored may stay, though a column is gone since: lint says so.
+        # A stored statement is accepted even if its column no longer exists: lint reports that.
         if snapshot.table.statements.get(id) != statement:
             check_in_realm(statement, realm, lookups, f"`{id}`", reading)
     return policy
 
 
 def limited_names(statements: Iterable[Statement]) -> frozenset[Entity]:
-    """The entities on which some of the statements, filters or masks, lie; stored or not."""
+    """The entities with some of the filters or masks among the statements; stored or not."""
     limiting = (one.scope for one in statements if one.obliges)
     return frozenset(scope.entity for scope in limiting if isinstance(scope, On))
 
@@ -118,8 +118,8 @@ def limited_names(statements: Iterable[Statement]) -> frozenset[Entity]:
 def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
     """The combined policy of the files.
 
-    Raises `BadInput` with file and field for what is malformed, said twice, or about another
-    realm; and for a statement about an entity that is not stored, where names are not judged.
+    Raises `BadInput` with file and field for malformed, duplicate or foreign-realm content, and for
+    a statement about an entity that is not stored, unless its type is judged by name.
     """
     statements: dict[str, Statement] = {}
     places: dict[str, str] = {}
@@ -153,7 +153,7 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
 
 
 SECTIONS: Final = ("statement", "filter", "mask")
-"""The lists of a policy file that state something; the last two are named after their effect."""
+"""The lists of statements in a policy file; the last two are named after their effect."""
 
 
 def _tables(section: Section, key: str) -> list[object]:
@@ -169,7 +169,7 @@ def _tables(section: Section, key: str) -> list[object]:
 
 
 _EXPRESSIONS: Final = {"filter": "where", "mask": "with"}
-"""What files call the expression of a filter, and of a mask."""
+"""The keys of the expression of a filter, and of a mask, in files."""
 
 
 def _obligation(table: object, effect: str, where: str) -> object:
@@ -181,7 +181,7 @@ def _obligation(table: object, effect: str, where: str) -> object:
             raise BadInput(f"`{key}` does not belong in a {effect}", where=where)
     statement = {"to": [], **table, "effect": effect}
     name = _EXPRESSIONS[effect]
-    # A list under `where` chooses resources, as in other statements.
+    # A list under `where` selects resources, as in other statements.
     if name in statement and not (name == "where" and isinstance(statement[name], list)):
         if "expression" in statement:
             raise BadInput(f"expected either `{name}` or `expression`", where=where)
@@ -192,7 +192,7 @@ def _obligation(table: object, effect: str, where: str) -> object:
 
 
 def _written_obligation(statement: Statement) -> dict[str, object]:
-    """The table of a filter or a mask that `_obligation` reads back."""
+    """The table of a filter or a mask, in the form that `_obligation` reads."""
     table = write_statement(statement)
     name = _EXPRESSIONS[str(table.pop("effect"))]
     if name not in table:
@@ -215,7 +215,7 @@ def _principal(section: Section, key: str, text: str) -> Principal:
 
 
 def _check_model(section: Section, about: PolicyContext) -> None:
-    """Refuses a file with another model text than the realm's."""
+    """Refuses a file whose model text differs from the realm's."""
     text = own.of_table(section.take("model"), section.at("model"))
     if text is not None and text != about.system.text:
         message = f"is for another version of the model than realm `{about.realm}` has"
@@ -243,7 +243,7 @@ def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     if id in about.system.model.immutable_ids:
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
     if any(isinf(bound or 0.0) for bound in (statement.valid_from, statement.valid_until)):
-        # JSON has no such number: a plan that is kept, or sent, would say something else.
+        # JSON has no infinity: a stored or transmitted plan would differ.
         raise BadInput(f"statement `{id}` has an infinite time; omit it", where=where)
     if isinstance(statement.scope, On):
         entity = statement.scope.entity
@@ -267,7 +267,7 @@ def shipped_roles(realm: RealmState) -> frozenset[Principal]:
 
 
 def current(realm: RealmState) -> Policy:
-    """The policy that a realm has of its own."""
+    """The realm's own policy."""
     unchangeable = realm.system.model.immutable_ids
     changeable = {id: s for id, s in stored(realm).items() if id not in unchangeable}
     shipped = shipped_roles(realm)
@@ -286,7 +286,7 @@ def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, ob
 
 
 def written(policy: Policy, realm: str, text: ModelText | None = None) -> dict[str, object]:
-    """The table that `read` reads back as the same policy, with the text of its model if given."""
+    """The table that `read` reads as the same policy, with the model's text if given."""
     members: dict[str, list[str]] = {}
     for row in sorted(policy.members, key=lambda row: (row.of.kind == IMPLIED, row.of, row.member)):
         members.setdefault(principal_text(row.of), []).append(principal_text(row.member))

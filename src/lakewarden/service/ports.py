@@ -1,4 +1,4 @@
-"""What the use cases need from outside: the store, the newest revision, the clock."""
+"""The interfaces that the use cases require: the store, the newest revision, the clock."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ Clock = Callable[[], float]
 
 
 class Reading(Protocol):
-    """The store as it was at one moment: everything read through it belongs together.
+    """A consistent snapshot of the store: everything read through it is of one revision.
 
     Scopes are realms by name and directories as `@name`.
     """
 
     revision: int
-    """The newest revision that is part of what is read."""
+    """The newest revision in the snapshot."""
 
     def realms(self) -> Sequence[Realm]:
-        """All realms, in order of their names."""
+        """All realms, ordered by name."""
         ...
 
     def directories(self) -> Sequence[str]:
-        """The directories that people or tokens were ever stored of, in order of their names."""
+        """The directories that ever had people or tokens, ordered by name."""
         ...
 
     def facts(self, scope: str, system: System | None) -> Facts:
@@ -51,30 +51,30 @@ class Reading(Protocol):
         ...
 
     def people(self, scope: str) -> Facts:
-        """The principals and memberships of a scope alone."""
+        """The principals and memberships of a scope, without other facts."""
         ...
 
     def tokens(self) -> Sequence[Token]:
-        """All tokens that were not revoked, the expired ones too."""
+        """All tokens that were not revoked, including expired ones."""
         ...
 
     def links(self) -> Iterator[tuple[Link, str]]:
-        """All links, each with its keeper, in no order."""
+        """All links, each with its keeper, unordered."""
         ...
 
     def feed(self, after: int, limit: int | None = None) -> Sequence[FeedRow]:
-        """The change feed behind a revision, in order; with `limit` no more rows than that.
+        """The change feed after a revision, in order; at most `limit` rows.
 
-        Raises `FeedGone` when that far back nothing is kept any more.
+        Raises `FeedGone` if the feed no longer reaches back that far.
         """
         ...
 
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
-        """The documents of these."""
+        """The documents of these entities and statements."""
         ...
 
     def documents_of(self, scope: str, type: str) -> Iterator[tuple[Entity, Document]]:
-        """The documents of all entities of a type, in order of their names' bytes."""
+        """The documents of all entities of a type, ordered by the bytes of their names."""
         ...
 
     def values(
@@ -91,13 +91,13 @@ class Reading(Protocol):
         ...
 
     def value_counts(self, scope: str, entity: Entity) -> Mapping[str, int]:
-        """How many values in time there are of each aspect of an entity."""
+        """The number of values in time of each aspect of an entity."""
         ...
 
     def values_of(
         self, scope: str, type: str, aspect: str, first: int, last: int, after: ValuePlace | None
     ) -> Iterator[ValueRow]:
-        """Those of all entities of a type, the newest first, of one time in order of names."""
+        """The values of all entities of a type, newest first, those of one time ordered by name."""
         ...
 
     def value_sizes(self, scope: str) -> Sequence[ValueSize]:
@@ -105,7 +105,7 @@ class Reading(Protocol):
         ...
 
     def document_totals(self, scope: str) -> tuple[int, int]:
-        """How many documents and values in time there are, and their bytes of JSON in all."""
+        """The number of documents and values in time, and their total bytes of JSON."""
         ...
 
     def secrets(self, scope: str, entity: Entity) -> Mapping[str, str]:
@@ -113,17 +113,17 @@ class Reading(Protocol):
         ...
 
     def credential(self, scope: str, entity: Entity, kind: str) -> Credential | None:
-        """The credential of that kind, an expired one too."""
+        """The credential of that kind, even if expired."""
         ...
 
     def credentials(self, scope: str, kind: str) -> Sequence[Credential]:
-        """All credentials of a kind, in order of their entities' names."""
+        """All credentials of a kind, ordered by their entities' names."""
         ...
 
     def with_credential(
         self, scope: str, kind: str, entities: Sequence[Entity]
     ) -> frozenset[Entity]:
-        """Those of the entities that have a credential of that kind."""
+        """The entities among these that have a credential of that kind."""
         ...
 
     def ids(self, scope: str, entities: Sequence[Entity]) -> Mapping[Entity, int]:
@@ -131,25 +131,25 @@ class Reading(Protocol):
         ...
 
     def matching_ids(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
-        """The ids of entities that have of every clause one of the terms, in no order.
+        """The ids of entities that have at least one term of every clause, unordered.
 
-        Nothing has one of no terms. Ids may come twice, and some that are of no entity of the
-        scope.
+        A clause without terms matches nothing. Ids may occur twice, and may include ids of no
+        entity of the scope.
         """
         ...
 
     def stored(self, scope: str, ids: Sequence[int] | None = None) -> Iterator[tuple[int, Entity]]:
-        """The stored entities with these ids, or all of them, in no order."""
+        """The stored entities with these ids, or all of them, unordered."""
         ...
 
     def shown_names(
         self, scope: str, ids: Sequence[int] | None = None
     ) -> Iterator[tuple[int, str]]:
-        """The names that people see of entities with these ids, or of all that are searched."""
+        """The display names of the entities with these ids, or of all entities in the index."""
         ...
 
     def audit(self, after: int = 0, limit: int | None = None) -> Iterator[AuditRow]:
-        """The audit trail behind a row's number."""
+        """The audit trail after a row number."""
         ...
 
     def audit_head(self) -> Head:
@@ -164,15 +164,15 @@ class Reading(Protocol):
         limit: int,
         before: tuple[int, int],
     ) -> Sequence[FeedRow]:
-        """What the feed still has of some kinds about some things, the newest first.
+        """The changes of some kinds to some subjects that the feed still has, newest first.
 
-        `about` are texts, one of which the row's key holds. Only rows below `before`: a revision,
-        and a number in it.
+        `about` are texts; a row matches if its key contains one of them. Only rows below `before`:
+        a revision, and a row number in it.
         """
         ...
 
     def last_changed(self, scope: str, kind: str, keys: Sequence[str]) -> Mapping[str, int]:
-        """By key, the last revision at which the feed still has a change of a kind of thing."""
+        """By key, the last revision in the feed with a change to a subject of this kind."""
         ...
 
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
@@ -180,39 +180,39 @@ class Reading(Protocol):
         ...
 
     def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:
-        """The counts of a realm from a day on: (day, user, operation, entity, count), by day."""
+        """The counts of a realm since a day: (day, user, operation, entity, count), by day."""
         ...
 
 
 class Writing(Reading, Protocol):
-    """One transaction that writes. Nothing of it is to be seen before `commit`."""
+    """A transaction that writes. Its changes are invisible to others before `commit`."""
 
     def lock(self) -> None:
-        """Takes the write lock: no other transaction commits. Idempotent."""
+        """Acquires the write lock: no other transaction commits. Idempotent."""
         ...
 
     def apply(self, scope: str, effects: Sequence[Effect]) -> None:
-        """Writes the effects' rows, in order."""
+        """Writes the rows of the effects, in order."""
         ...
 
     def put_credential(self, scope: str, credential: Credential) -> None:
-        """Keeps a credential, in place of the one of the same entity and kind."""
+        """Stores a credential; replaces the one of the same entity and kind."""
         ...
 
     def drop_credentials(self, scope: str, entity: Entity, kind: str | None = None) -> None:
-        """Forgets an entity's credentials: of one kind, or all."""
+        """Removes an entity's credentials: of one kind, or all."""
         ...
 
     def commit(self, events: Sequence[AuditEvent]) -> int:
-        """Makes everything count, and returns the newest revision.
+        """Commits everything, and returns the newest revision.
 
-        Locks, numbers the revision if anything was applied, writes feed and audit rows.
+        Locks, assigns a revision if anything was applied, writes feed and audit rows.
         """
         ...
 
 
 class ServerAccount(NamedTuple):
-    """A server of PostgreSQL, by its own identifier, and an account there."""
+    """A PostgreSQL server, by its own identifier, and an account on it."""
 
     server: str
     name: str
@@ -222,69 +222,70 @@ class Store(Protocol):
     """The store of realms. Every method may raise `Unavailable`."""
 
     write_health: WriteHealth
-    """Whether writes fail for a reason that the next one would have too."""
+    """Whether writes fail for a reason that would also make the next one fail."""
 
     def try_to_write(self) -> None:
-        """Tries a write; `write_health` has the result."""
+        """Tries a write; `write_health` contains the result."""
         ...
 
     def reading(self) -> AbstractContextManager[Reading]:
-        """A consistent view; take it only for as long as needed."""
+        """A consistent snapshot; hold it only as long as needed."""
         ...
 
     def writing(self, *, late: bool = False) -> AbstractContextManager[Writing]:
-        """A transaction, locked from its start; with `late` only at `lock` or `commit`.
+        """A transaction that is locked from the start; with `late` only from `lock` or `commit` on.
 
-        `late` is for long imports. Left without `commit`, it is rolled back.
+        `late` is for long imports. A transaction without `commit` is rolled back.
         """
         ...
 
     def revision(self) -> int:
-        """The newest committed revision: one small query."""
+        """The newest committed revision, by one small query."""
         ...
 
     def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> int:
         """Adds to the day's (`2026-11-21`) counts of allowed (realm, user, operation, entity).
 
-        Returns how many acts are left out, since a name of them cannot be stored.
+        Returns the number of acts that were skipped, since one of their names cannot be stored.
         """
         ...
 
     def drop_usage(self, before: str, most: int) -> int:
-        """Removes counts of the days before that one, at most so many rows; how many it were."""
+        """Removes counts of earlier days, at most `most` rows; returns the number removed."""
         ...
 
     def try_once(self, counts: Sequence[Count], now: float) -> float | None:
-        """Adds one to all the counts, or to none where one is at its limit: until when it is."""
+        """Adds one to all counts, or to none if one is at its limit; returns when that ends."""
         ...
 
     def untry(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
-        """Takes one from each count of the former, and forgets the latter."""
+        """Decrements each count in `less`, and removes the counts in `removed`."""
         ...
 
     def note(self, names: tuple[str, ...], until: float) -> None:
-        """Remembers something until a moment."""
+        """Sets a note that lasts until a moment."""
         ...
 
     def is_noted(self, names: tuple[str, ...], now: float) -> bool:
-        """Whether that is remembered now."""
+        """Whether the note exists now."""
         ...
 
     def hold(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
-        """Whether something is the holder's until a moment: one of them at a time has it.
+        """Acquires a lease on something until a moment; returns whether the holder has it.
 
-        A holder keeps it by holding it again, and lets go of it by an `until` that is past. It is
-        taken from another one whose time was over at `now`. `is_noted` says whether anybody has it.
+        Only one holder has it at a time. The holder renews it by calling `hold` again, and releases
+        it with an `until` in the past. A lease of another holder that had expired at `now` is taken
+        over. `is_noted` returns whether any holder has it.
         """
         ...
 
     def account(self) -> ServerAccount | None:
-        """The account by which a server is asked that others may be told by, too; None for a file.
+        """The account of our own connections to the database server; None for a file.
 
-        None also where the server does not say which one it is.
+        None also if the server does not identify itself.
         """
         ...
 
 
 class FeedGone(Exception):
-    """The change feed no longer reaches back so far: the reader has to load everything."""
+    """The change feed no longer reaches back that far: the reader must reload everything."""

@@ -1,4 +1,4 @@
-"""A question to a realm as text: words to a request, and remarks about what the words name."""
+"""A question to a realm as text: parses it to a request, and adds remarks about its names."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _TYPES = {str: "a text", bool: "true or false", float: "a number"}
 class QuestionText:
     """A question as text. Without a principal it is about all users.
 
-    `operation` empty: about all. `entity` None: no resource. The others are what the request
-    brings along, as in `kernel.request.Request`.
+    `operation` empty: about all operations. `entity` None: no resource. The other fields are those
+    of the request, as in `kernel.request.Request`.
     """
 
     principal: str | None = None
@@ -47,10 +47,10 @@ class QuestionText:
 
 
 def read(text: QuestionText, system: System, matrix: Matrix, now: float) -> Request:
-    """The question; raises `BadInput` or `Unknown` naming the word.
+    """The request; raises `BadInput` or `Unknown`, which names the word.
 
-    Facts about the asker are never taken from the words: attributes of the subject are those
-    of the server.
+    Facts about the asker are never read from the text: the server's attributes of the subject
+    count.
     """
     if len(text.roles) > _MAX_ROLES or len(text.groups) > _MAX_ROLES:
         raise BadInput(f"at most {_MAX_ROLES} groups and as many roles are allowed")
@@ -76,7 +76,7 @@ def read(text: QuestionText, system: System, matrix: Matrix, now: float) -> Requ
 
 
 def operation_or_privilege(matrix: Matrix, model: Model, operation: str) -> Operation:
-    """The operation or bare privilege; raises `Unknown`, with the nearest word if one is near."""
+    """The operation or bare privilege; raises `Unknown`, with the closest match if there is one."""
     try:
         return matrix.operation(operation)
     except Unknown as error:
@@ -99,7 +99,7 @@ def _check_parts(operation: Operation, request: Request) -> None:
 
 
 def _of_kind(system: System, kind: str, text: str, where: str) -> Principal:
-    """The group or role that the text names, with or without its kind in front."""
+    """The group or role that the text names, with or without its kind as a prefix."""
     is_whole = text.startswith((f"{kind}:", _URN))
     principal = system.principal(text if is_whole else f"{kind}:{text}")
     if principal.kind != kind:
@@ -122,9 +122,9 @@ def _attribute(model: Model, name: str, value: Scalar) -> Scalar:
 def remarks(
     text: QuestionText, request: Request, system: System, matrix: Matrix, *, stored: bool
 ) -> tuple[str, ...]:
-    """What an asker should know about the words; with `stored` also what is not stored.
+    """Remarks for the asker about the names; with `stored` also about those that are not stored.
 
-    That something is not stored is told only to whom may see what is.
+    Only callers who may see what is stored learn that something is not.
     """
     notes: list[str] = []
     if stored and text.principal is not None:
@@ -139,7 +139,7 @@ def remarks(
 
 
 def by_itself(principal: Principal) -> tuple[str, ...]:
-    """A note about what an answer for a group, a role or all users leaves out; None for a user."""
+    """What an answer for a group, a role or all users leaves out; empty for a user."""
     if principal.kind == USER:
         return ()
     return (
@@ -149,7 +149,7 @@ def by_itself(principal: Principal) -> tuple[str, ...]:
 
 
 def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
-    """A note about how many members get another decision; as `by_itself` for lists."""
+    """How many members get a different decision; the note of `by_itself` for lists."""
     principal, operation = request.principal, request.operation
     if principal.kind == USER:
         return ()
@@ -191,7 +191,7 @@ def _about_target(model: Model, matrix: Matrix, target: Entity) -> list[str]:
 
 
 def _about_parts(operation: Operation, request: Request) -> list[str]:
-    """Parts of the question that the rule uses and the request omits."""
+    """Remarks about parts that the rule uses and the question omits."""
     rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
     return [
         f"`{operation.name}` also requires `{name}`; specify it with {option} {name}=TYPE:ENTITY"
@@ -205,9 +205,9 @@ def _about_parts(operation: Operation, request: Request) -> list[str]:
 
 
 def validity_notes(matrix: Matrix, request: Request) -> tuple[str, ...]:
-    """Of a denial: which ALLOWs to the asker would turn it, but are over or yet to begin.
+    """For a denial: the ALLOWs to the asker that would lift it, but have ended or not begun.
 
-    All of them are needed, where several are told.
+    If there are several, all of them are needed.
     """
     if matrix.decide(request).reason is not Reason.DENIED:
         return ()
@@ -234,7 +234,7 @@ def validity_notes(matrix: Matrix, request: Request) -> tuple[str, ...]:
 def _is_allowed_without_validity(
     matrix: Matrix, request: Request, statements: Sequence[Statement]
 ) -> bool:
-    """Whether the request would be allowed if the statements had no beginning and no end."""
+    """Whether the request would be allowed if the statements had no validity period."""
     lasting = [StatementAdded(replace(s, valid_from=None, valid_until=None)) for s in statements]
     later = apply(matrix, lasting, now=request.now, revision=matrix.revision + 1)
     return later.decide(request).allow
@@ -251,7 +251,7 @@ def _when(statement: Statement, now: float) -> str:
 
 
 def _moment(time: float) -> str:
-    """A moment as people read it, to the second."""
+    """A time in readable form, to the second."""
     try:
         return datetime.fromtimestamp(time, UTC).isoformat(" ", "seconds").removesuffix("+00:00")
     except (OverflowError, ValueError):
@@ -263,7 +263,7 @@ def membership_path(
 ) -> tuple[Principal, ...] | None:
     """The shortest membership path from the principal to one that the statement names.
 
-    Empty where it names the asker itself, None where no membership leads there.
+    Empty if it names the asker itself, None if there is no path.
     """
     memberships = matrix.snapshot.coded.memberships
     todo: list[tuple[Principal, ...]] = [(), *((group,) for group in request.groups)]

@@ -1,8 +1,8 @@
-"""The questions: check, batch, list, who, privileges, access and explain, of any realm.
+"""The questions to a realm: check, batch, list, who, privileges, access and explain.
 
-Everybody may ask about oneself; asking about others is a right over lakewarden. Whoever may
-not see a realm's entities is answered alike for what is hidden and for what is not there, and
-is told only of statements and names that the answer cannot do without.
+Callers may ask about themselves; asking about others requires a right over lakewarden. A caller who
+may not see a realm's entities gets the same answer for hidden and for missing ones, and sees only
+the statements and names that the answer requires.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from lakewarden.service.steps import step
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedQuestion:
-    """A question that its asker may put: of a realm, as a text and as a request.
+    """An authorized question: its realm, its text and its request.
 
-    `sees`: the asker may see all that is stored in the realm.
+    `sees`: the caller may see everything stored in the realm.
     """
 
     realm: RealmState
@@ -48,14 +48,14 @@ class AuthorizedQuestion:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks beside the answer, as far as the asker may know."""
+        """Remarks beside the answer, as far as the caller may know them."""
         system, matrix = self.realm.system, self.realm.matrix
         return question_text.remarks(self.text, self.request, system, matrix, stored=self.sees)
 
 
 @dataclass(frozen=True, slots=True)
 class HeldPrivileges:
-    """The privileges held on an entity, and the operations allowed there; in order."""
+    """The privileges held on an entity, and the operations allowed there; sorted."""
 
     privileges: tuple[str, ...]
     operations: tuple[str, ...]
@@ -66,7 +66,7 @@ _NOBODY: Final = Principal(USER, "")
 
 @dataclass(frozen=True, slots=True)
 class OperationAccess:
-    """Who may do an operation on an entity."""
+    """The users who may do an operation on an entity."""
 
     operation: str
     users: tuple[str, ...]
@@ -74,13 +74,13 @@ class OperationAccess:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """An explanation, with the statements it names and how each reaches the asker.
+    """An explanation, with the statements it names and their paths to the asker.
 
-    `reaching` leads, by statement, from the asker over groups and roles to whom it names;
-    `notes` tell of ALLOWs that are over or yet to begin, and of `limits`: the filters and masks
-    that bind where the target of an allowed request is read. `summary` is the answer in a sentence.
-    `lifters` are, by DENY that a way lifts, the stored users who may take it away; None where
-    that is no operation of the model. `asker` is whom the question is about.
+    `reaching` is, by statement, the path from the asker over groups and roles to a principal that
+    it names; `notes` describe ALLOWs that have ended or not begun, and the `limits`: the filters
+    and masks that apply when the target of an allowed request is read. `summary` is the answer as a
+    sentence. `lifters` are, by DENY that a way lifts, the stored users who may revoke it; None if
+    the model has no operation for that. `asker` is the principal that the question is about.
     """
 
     explanation: Explanation
@@ -94,7 +94,7 @@ class Reasons:
 
 
 class Rights:
-    """The rights of a caller to ask in a realm; each is decided once."""
+    """The caller's rights to ask in a realm; each is decided once."""
 
     def __init__(self, state: State, actor: Actor, realm: str, now: float) -> None:
         self.state = state
@@ -104,7 +104,7 @@ class Rights:
         self._known: dict[str, Denied | None] = {}
 
     def refused(self, operation: str) -> Denied | None:
-        """None where the caller may, else the no."""
+        """None if the caller has the right, else the denial."""
         if operation not in self._known:
             self._known[operation] = control.denied_in(
                 self.state, self.actor, operation, self.realm, self.now
@@ -127,11 +127,11 @@ def ask(
     own: str = "decision.ask_own",
     other: str = "decision.ask",
 ) -> AuthorizedQuestion | Denied:
-    """The question, if the caller may put it; without a principal it is about the caller.
+    """The question, if the caller may ask it; without a principal it is about the caller.
 
-    About oneself it is the operation `own`, and the groups of the caller's credential are
-    added; about another it is `other`. A caller who names groups of its own asks about
-    somebody else. Raises `BadInput` and `Unknown` for unknown names.
+    A question about the caller requires the operation `own`, and includes the groups of the
+    caller's credential; one about another principal requires `other`. A caller who specifies groups
+    asks about another principal. Raises `BadInput` and `Unknown` for unknown names.
     """
     return _ask(Rights(state, actor, realm, now), text, own, other)
 
@@ -151,7 +151,7 @@ def _ask(rights: Rights, text: QuestionText, own: str, other: str) -> Authorized
 
 
 def _own(rights: Rights, realm_state: RealmState, request: Request) -> Request:
-    """The question with the server's facts about the caller, which override those of the text."""
+    """The request with the server's facts about the caller, which override those of the text."""
     state, actor, now = rights.state, rights.actor, rights.now
     if rights.realm == CONTROL:
         own_request = control.request(state, actor, request.operation, request.target, now)
@@ -170,7 +170,7 @@ def _is_about_self(rights: Rights, text: QuestionText) -> bool:
     if text.principal is None:
         return not text.groups
     realm_state = rights.state.realms.get(rights.realm)
-    # Of a realm of strangers, as of one that is not there, nobody is the caller.
+    # In an unknown realm, or one where the credential is invalid, no principal is the caller.
     if text.groups or realm_state is None or not rights.actor.is_good_in(realm_state.realm):
         return False
     try:
@@ -186,7 +186,7 @@ def _own_text(actor: Actor, realm_state: RealmState) -> str:
 
 
 def check(question: AuthorizedQuestion) -> Decision:
-    """The decision; who does not see the realm learns only yes or no."""
+    """The decision; a caller who does not see the realm learns only yes or no."""
     with step("decide"):
         return _recorded(question, question.realm.matrix.decide(question.request))
 
@@ -200,10 +200,10 @@ def _recorded(question: AuthorizedQuestion, decision: Decision) -> Decision:
 def batch(
     state: State, actor: Actor, realm: str, rows: Sequence[QuestionText], now: float, limit: int
 ) -> list[Decision | WardenError] | Denied:
-    """The decisions in order; a row that cannot be asked has its error in its place.
+    """The decisions in order; an invalid question has its error in its place.
 
-    The first row that the caller may not ask is the answer to all. Raises `LimitExceeded` for
-    more than `limit` rows, `BadInput` for none.
+    If the caller may not ask one of the questions, the first such refusal is the whole answer.
+    Raises `LimitExceeded` for more than `limit` rows, `BadInput` for none.
     """
     if not rows:
         raise BadInput("expected at least one question", where="questions")
@@ -230,9 +230,9 @@ def listing(
     within: str | None = None,
     skip: int = 0,
 ) -> Page:
-    """A page of the entities on which the operation is allowed, in the order of their places.
+    """A page of the entities on which the operation is allowed, ordered by place.
 
-    It begins `skip` entities behind `after`.
+    It starts after `after`, and skips `skip` entities.
     """
     check_page_size(size)
     system = question.realm.system
@@ -247,19 +247,19 @@ def listing(
 def who(
     state: State, actor: Actor, realm: str, text: QuestionText, now: float
 ) -> AuthorizedQuestion | Denied:
-    """The question who may do something, if the caller may put it."""
+    """The question who may do something, if the caller may ask it."""
     rights = Rights(state, actor, realm, now)
     return rights.refused("subject.search") or _question_of_all(rights, text)
 
 
 def users(question: AuthorizedQuestion) -> list[Principal]:
-    """The stored users who may, in order."""
+    """The stored users who are allowed, sorted."""
     with step("decide"):
         return sorted(who_may(question.realm.matrix, question.request))
 
 
 def held_privileges(question: AuthorizedQuestion) -> HeldPrivileges:
-    """All that the asker holds on the entity, and may do there."""
+    """The privileges that the asker holds on the entity, and the operations allowed there."""
     matrix = question.realm.matrix
     return HeldPrivileges(
         privileges_of(matrix, question.request), operations_of(matrix, question.request)
@@ -269,7 +269,7 @@ def held_privileges(question: AuthorizedQuestion) -> HeldPrivileges:
 def access(
     state: State, actor: Actor, realm: str, entity: str | None, now: float
 ) -> list[OperationAccess] | Denied:
-    """By operation on such an entity: the users who may do it."""
+    """The users who are allowed, for each operation on such an entity."""
     rights = Rights(state, actor, realm, now)
     refused = rights.refused("entity.access")
     if refused is not None:
@@ -300,11 +300,11 @@ def _of(request: Request, operation: str) -> Request:
 
 
 def reasons(state: State, actor: Actor, question: AuthorizedQuestion) -> Reasons:
-    """The decision and why, as far as the caller may see.
+    """The decision and its reasons, as far as the caller may see them.
 
-    Who sees the realm is told everything. Anybody else is told of statements that reach the
-    asker, of the target and what lies above it; and where nothing at all is allowed on the
-    target, only that it is denied, as for a target that is not there.
+    A caller who sees the realm gets everything. Any other caller sees only statements that reach
+    the asker, the target and its ancestors. If nothing is allowed on the target, such a caller
+    learns only that it is denied, the same as for a missing target.
     """
     with step("explain"):
         explanation = explain(question.realm.matrix, question.request)
@@ -350,7 +350,7 @@ def _lifters(
 
 
 def _who_lifts(question: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
-    """The principals who may grant, and so revoke, everything that the statement grants."""
+    """The principals who may grant, and therefore revoke, everything that the statement grants."""
     matrix = question.realm.matrix
     model, scope = matrix.snapshot.model, statement.scope
     if model.granting is None or not isinstance(scope, On):
@@ -369,7 +369,7 @@ def _may_read_statements(state: State, actor: Actor, question: AuthorizedQuestio
 
 
 def _redacted(question: AuthorizedQuestion, explanation: Explanation, actor: Actor) -> Explanation:
-    """The explanation without what the caller may not know."""
+    """The explanation without parts that the caller may not see."""
     if not explanation.decision.allow and not _is_visible(question, actor):
         return Explanation(_recorded(question, _plain_denial(question)), None, (), ())
     visible = {question.request.target, NO_RESOURCE, *_above(question)}
@@ -388,7 +388,7 @@ def _plain_denial(question: AuthorizedQuestion) -> Decision:
 
 
 def _is_visible(question: AuthorizedQuestion, actor: Actor) -> bool:
-    """Whether anything is allowed to the caller on the target, so that it is no secret."""
+    """Whether the caller is allowed anything on the target, so its existence is no secret."""
     if question.request.target == NO_RESOURCE or not question.request.target.name:
         return True
     realm = question.realm
@@ -424,7 +424,7 @@ def is_plain(statement: Statement) -> bool:
 
 
 def _narrowed(question: AuthorizedQuestion, statement: Statement) -> Statement:
-    """The statement, with only the principals that the asker acts as."""
+    """The statement, reduced to the principals that the asker acts as."""
     acts_as = question.realm.matrix.subject(question.request).named
     return replace(statement, principals=statement.principals & acts_as)
 

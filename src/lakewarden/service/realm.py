@@ -13,7 +13,7 @@ from lakewarden.models.own import ModelText
 from lakewarden.names.control import HOME
 
 CONTROL: Final = "_server"
-"""The realm whose model says who may use lakewarden itself."""
+"""The realm whose model governs the use of lakewarden itself."""
 
 DIRECTORY: Final = HOME
 """The directory of a realm that names none."""
@@ -25,9 +25,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 class Realm:
     """One realm.
 
-    `settings` are those of its model, `text` is the model's own where it is not shipped;
-    `deleted` are the default statements that somebody deleted; `spellings` map the names that
-    callers come with to the directory's; `lookups` are the lookup tables of its filters and masks.
+    `settings` are those of its model, `text` is the model's text if it is not shipped; `deleted`
+    are the default statements that were deleted; `spellings` map callers' names to the directory's;
+    `lookups` are the lookup tables of its filters and masks.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Realm:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token of ours. Only the SHA-256 of its text is known (`digest`, hexadecimal).
+    """One of our bearer tokens. Only the SHA-256 of its text is known (`digest`, hexadecimal).
 
-    Good for `user` of `directory` in every realm of it, or in `realm` alone. Times are seconds
-    since the epoch. `unproven` is that of the caller who made it: see `service.actor`. `groups`
-    are those that an identity provider asserted of whoever began a session. `parent` is the digest
-    of the token that a session was opened with, and ends with.
+    Valid for `user` of `directory` in each of its realms, or only in `realm`. Times are seconds
+    since the epoch. `unproven` is that of the caller who created it: see `service.actor`. `groups`
+    are those that an identity provider asserted when a session began. `parent` is the digest of the
+    token that a session was opened with; the session ends with it.
     """
 
     id: str

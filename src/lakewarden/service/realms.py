@@ -1,4 +1,4 @@
-"""Realms: created with what their system ships, altered, dropped with all that is in them."""
+"""Realms: created with what their system ships, altered, and dropped with all contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lakewarden.service.system import load_system
 from lakewarden.service.write_transaction import WriteTransaction
 
 CONTROL_MODEL = "control"
-"""The model of the control realm, and of no other."""
+"""The model of the control realm, and of no other realm."""
 
 
 def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
@@ -34,22 +34,22 @@ def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
 
 
 def weakened(models: Iterable[Model]) -> tuple[str, ...]:
-    """What the settings of the models leave unprotected, one sentence each, without realm names."""
+    """The protections that the models' settings switch off, as sentences without realm names."""
     warnings = (f"{model.title}: {text}" for model in models for text in model.weakened)
     return tuple(dict.fromkeys(warnings))
 
 
 def load(state: State, actor: Actor, name: str, now: float) -> RealmState | Denied:
-    """One realm; raises `Unknown` where the caller may see that there is none."""
+    """One realm; raises `Unknown` if it does not exist and the caller may know that."""
     refused = control.denied(state, actor, "realm.load", control.realm(name), now)
     return state.realm(name) if refused is None else refused
 
 
 def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
-    """A new realm with the default statements of its system.
+    """Creates a realm with the default statements of its system.
 
-    Raises `BadInput` for a malformed name or setting, `Unknown` for a model that is not
-    shipped, `Conflict` for a name that is taken.
+    Raises `BadInput` for a malformed name or setting, `Unknown` for a model that is not shipped,
+    `Conflict` for a name in use.
     """
     check_realm_name(realm.name)
     check_realm_name(realm.directory)
@@ -67,9 +67,9 @@ def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
 
 
 def establish(transaction: WriteTransaction, realm: Realm) -> None:
-    """Creates the realm without a check of rights: for a first start, the control realm first.
+    """Creates the realm without checking rights: for a first start, the control realm first.
 
-    Errors as `create`.
+    Raises the errors of `create`.
     """
     if transaction.state.declared(realm.name) is not None:
         raise Conflict(f"realm `{realm.name}` already exists")
@@ -81,7 +81,7 @@ def establish(transaction: WriteTransaction, realm: Realm) -> None:
 
 
 def establish_control(transaction: WriteTransaction, directory: str = DIRECTORY) -> None:
-    """Makes the control realm, with an entity for every realm there is already."""
+    """Creates the control realm, with an entity for each existing realm."""
     establish(transaction, Realm(CONTROL, CONTROL_MODEL, directory))
     for name in sorted(transaction.state.realms):
         _enter_in_control(transaction, transaction.state.realms[name].realm)
@@ -93,7 +93,7 @@ def _enter_in_control(transaction: WriteTransaction, realm: Realm) -> None:
         return
     above = control.directory(realm.directory)
     chain = [(SERVER, None), (above, SERVER)]
-    # The rights over lakewarden lie in no directory: they are the server's.
+    # The rights over lakewarden belong to no directory, but to the server.
     chain.append((control.realm(realm.name), SERVER if realm.name == CONTROL else above))
     for entity, parent in chain:
         if not _is_stored(transaction, entity):
@@ -111,10 +111,10 @@ def alter(
     settings: Mapping[str, str] | None = None,
     spellings: Mapping[str, str] | None = None,
 ) -> Realm | Denied:
-    """The realm with other settings of its model, or other spellings of names.
+    """Changes the settings of a realm's model, or its spellings of names.
 
-    What is given replaces what there was; default statements follow the settings. Raises
-    `BadInput` for what the model does not declare, `Unknown` for a realm that is not there.
+    Given values replace the stored ones; default statements are adjusted to the settings. Raises
+    `BadInput` for what the model does not declare, `Unknown` for a realm that does not exist.
     """
     details = {"settings": dict(settings or {}), "spellings": len(spellings or {})}
     refused = control.refused_in(transaction, "realm.alter", name, **details)
@@ -143,7 +143,7 @@ def default_statement_changes(
 ) -> list[StatementAdded | StatementRemoved]:
     """The changes of default statements from `old` to `new`, each by its id.
 
-    One that somebody edited is left as it is.
+    An edited default statement stays as it is.
     """
     stored = before.matrix.snapshot.table.statements
     removed = [id for id in old if id not in new and stored.get(id) == old[id]]
@@ -154,8 +154,8 @@ def default_statement_changes(
 def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     """Drops the realm, the tokens that are valid only there, and all rights over it.
 
-    Raises `Unknown` for a realm that is not there, `Conflict` for the control realm, and for one
-    whose targets hold what it allows: nobody would take it back any more.
+    Raises `Unknown` for a realm that does not exist. Raises `Conflict` for the control realm, and
+    for one whose targets hold its permissions: nobody would revoke them any more.
     """
     refused = control.refused(transaction, "realm.drop", control.realm(name), name=name)
     if refused is not None:
@@ -173,7 +173,7 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     entity = control.realm(name)
     if _is_stored(transaction, entity):
         transaction.change(CONTROL, EntityDropped(entity))
-    # Statements may also hold on to a name that was never stored.
+    # Statements may also refer to a name that was never stored.
     anchored = [
         id
         for id, statement in transaction.realm(CONTROL).matrix.snapshot.table.statements.items()

@@ -1,9 +1,9 @@
-"""Sessions of those who signed in: tokens that a cookie carries.
+"""Sessions of logged-in users: tokens in a cookie.
 
-A session is a token of ours; its id tells it from the tokens that people make. One that a
-password of a realm opened is good in that realm, one of the pages wherever the credential was
-that it was exchanged for. It is over when nothing came with it for half an hour, after eight
-hours in any case, and when the token that it was opened with is. Source: security reference, R-55.
+A session is one of our tokens; its id distinguishes it from tokens that users create. A session
+that a realm's password opened is valid in that realm, a session of the pages wherever the
+credential was valid that opened it. It ends after half an hour without a request, after eight hours
+in any case, and with the token that opened it. Source: security reference, R-55.
 """
 
 from __future__ import annotations
@@ -27,53 +27,53 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 LENGTH: Final = 8 * 3_600.0
 IDLE: Final = 30 * 60.0
-"""How long a session is good, in all and without a request, in seconds."""
+"""The lifetime of a session, in total and without a request, in seconds."""
 
 RENEWED: Final = 5 * 60.0
-"""It is kept alive by one write in this time, not by one for each request."""
+"""A session is extended by one write in this time, not by one per request."""
 
 MOST: Final = 32
-"""Sessions of one user at a time; the oldest make room."""
+"""The most sessions of one user; the oldest are ended first."""
 
 COOKIE: Final = "PLAY_SESSION"
-"""The cookie that carries one of a realm: as DataHub's frontend calls it."""
+"""The cookie of a realm's session: the name that DataHub's frontend uses."""
 
 PAGES_COOKIE: Final = "lakewarden_ui"
-"""The cookie that carries one of the pages."""
+"""The cookie of a session of the pages."""
 
 SECURE_PAGES_COOKIE: Final = "__Host-lakewarden"
-"""The same where the pages go over TLS."""
+"""The same if the pages use TLS."""
 
 LOGIN_COOKIE: Final = "lakewarden_login"
-"""The cookie of a login that goes on at an identity provider."""
+"""The cookie of a login that continues at an identity provider."""
 
 SECURE_LOGIN_COOKIE: Final = "__Host-lakewarden-login"
-"""The same where the pages go over TLS."""
+"""The same if the pages use TLS."""
 
 _CSRF_CHARACTERS: Final = 43
 
 CREDENTIAL: Final = "session:"
-"""What the credential of an actor begins with who came with a session; its id follows."""
+"""The prefix of an actor's credential that is a session; its id follows."""
 
 ROOT: Final = "root"
-"""The credential of who came with the root token of the settings."""
+"""The credential of a caller with the root token of the settings."""
 
-TOKEN: Final = "token:"  # noqa: S105 — how a credential begins, not one
-"""What the credential of an actor begins with who came with a token; its id follows."""
+TOKEN: Final = "token:"  # noqa: S105 — a prefix of credentials, not a credential
+"""The prefix of an actor's credential that is a token; its id follows."""
 
 _OF_ROOT: Final = "root:"
 
 
 def is_session(token: Token) -> bool:
-    """Whether a cookie carries it, and no header."""
+    """Whether the token is accepted in a cookie, not in a header."""
     return token.id.startswith(tokens.SESSIONS)
 
 
 def is_open(state: State, session: Token, now: float) -> bool:
-    """Whether a session goes on: its time is not over, nor that of the token it was opened with.
+    """Whether a session is valid: neither it nor the token that opened it has expired.
 
-    One that the root token opened goes on as long as that is in force, which the store does not
-    know.
+    A session of the root token is valid as long as the root token is in force, which the store does
+    not know.
     """
     if now >= session.expires:
         return False
@@ -84,17 +84,17 @@ def is_open(state: State, session: Token, now: float) -> bool:
 
 
 def is_of_root(parent: str) -> bool:
-    """Whether a root token is the `parent` of a session."""
+    """Whether the `parent` of a session is a root token."""
     return parent.startswith(_OF_ROOT)
 
 
 def parent_of_root(text: str | None) -> str | None:
-    """The `parent` of sessions that the root token opens; None where there is no such token."""
+    """The `parent` of sessions that the root token opens; None without a root token."""
     return None if text is None else _OF_ROOT + tokens.digest(text)
 
 
 def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
-    """Starts a session of a user whose password was verified, without a check of rights.
+    """Starts a session of a user whose password was verified; does not check rights.
 
     Expired sessions of the realm are removed.
     """
@@ -110,8 +110,8 @@ def sign_in(
 ) -> Issued:
     """Starts a session of an authenticated caller, valid where the credential is valid.
 
-    It ends with the token that the caller came with, if it is one; `root` is `parent_of_root` of
-    the root token. The session whose text is `old` ends.
+    It ends with the caller's token, if the credential is one; `root` is `parent_of_root` of the
+    root token. Ends the session with the text `old`.
     """
     parent = _parent(transaction.state, actor, root)
     ended = transaction.state.tokens.get(tokens.digest(old)) if old else None
@@ -123,7 +123,7 @@ def sign_in(
 
 
 def sign_out(transaction: WriteTransaction) -> None:
-    """Ends the session with which the caller came, if it came with one."""
+    """Ends the caller's session, if the caller has one."""
     token = of(transaction.state, transaction.actor)
     if token is not None:
         _end(transaction, token.directory, [token])
@@ -131,9 +131,9 @@ def sign_out(transaction: WriteTransaction) -> None:
 
 
 def _parent(state: State, actor: Actor, root: str | None) -> str | None:
-    """What a new session of the caller ends with; None: with nothing but its time.
+    """The token with which a new session of the caller ends; None: only its time ends it.
 
-    What is gone meanwhile is in no state, so that the session is never open.
+    A parent that is gone meanwhile is in no state, so the session is never open.
     """
     if actor.credential == ROOT:
         return root or _OF_ROOT
@@ -191,7 +191,7 @@ def _record(
 
 
 def record_failed(transaction: WriteTransaction, reason: str) -> None:
-    """Audits a failed sign-in."""
+    """Audits a failed login."""
     actor = transaction.actor
     transaction.record(
         AuditEvent(
@@ -220,7 +220,7 @@ def _end(transaction: WriteTransaction, directory: str, ended: Iterable[Token]) 
 
 
 def end_all(transaction: WriteTransaction, realm: Realm, user: str) -> int:
-    """Ends all sessions of a user in the realm; how many there were."""
+    """Ends all sessions of a user in the realm; returns their number."""
     home = _sessions(transaction.state, realm.directory, realm.name)
     sessions = [session for session in home if session.user == user]
     end(transaction, realm, sessions)
@@ -242,7 +242,7 @@ def of(state: State, actor: Actor) -> Token | None:
 
 
 def keep_alive(transaction: WriteTransaction, token: Token) -> None:
-    """Puts off the end of a session, where it is not over by now."""
+    """Extends a session, unless it has already ended."""
     newest = transaction.state.tokens.get(token.digest)
     extended = None if newest is None else kept_alive(newest, transaction.now)
     if extended is not None and newest is not None and transaction.now < newest.expires:
@@ -250,7 +250,7 @@ def keep_alive(transaction: WriteTransaction, token: Token) -> None:
 
 
 def kept_alive(token: Token, now: float) -> Token | None:
-    """The session with its new end; None where that is not due."""
+    """The session with its new end; None if the extension is not due yet."""
     expires = min(now + IDLE, token.created + LENGTH)
     if expires - token.expires < RENEWED and expires < token.created + LENGTH:
         return None
@@ -260,7 +260,7 @@ def kept_alive(token: Token, now: float) -> Token | None:
 def listed(
     state: State, actor: Actor, directory: str, user: str | None, now: float
 ) -> list[Token] | Denied:
-    """The sessions of a directory, or of one user of it, that go on; the oldest first."""
+    """The open sessions of a directory, or of one of its users; oldest first."""
     own = user is not None and (actor.user, actor.directory) == (user, directory)
     operation = "token.list_own" if own else "token.list"
     refused = control.denied(state, actor, operation, control.directory(directory), now)
@@ -295,7 +295,7 @@ def revoke(transaction: WriteTransaction, id: str, directory: str | None = None)
 def csrf_of(text: str) -> str:
     """The CSRF token of a session, which a page sends in addition to the cookie.
 
-    Worked out from the text of the session: whoever can read it has the session anyway.
+    Derived from the text of the session: a caller that can read it has the session anyway.
     """
     return hashlib.sha256(f"csrf {text}".encode()).hexdigest()[:_CSRF_CHARACTERS]
 

@@ -1,7 +1,8 @@
-"""Everything that decides, at one revision: the compiled realms, the people, the tokens.
+"""Everything that decisions need, at one revision: the compiled realms, people and tokens.
 
-A state is never changed; a write, or what other processes wrote, makes the next one. People of a
-directory are known in every realm of it, in that realm's spelling, beside the realm's own.
+A state is immutable; a write, of this or another process, creates the next one. People of a
+directory are known in each of its realms, in that realm's spelling, in addition to the realm's own
+people.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ from lakewarden.service.realm import Realm, Token, people_of
 from lakewarden.service.system import System, load_system
 
 BULK = 2_000
-"""More changes of one realm at once than this, and it is compiled afresh from its rows."""
+"""With more changes of one realm at once, the realm is recompiled from its rows."""
 
 Scoped = tuple[str, Effect]
 """An effect and the scope to which it belongs."""
 
 FactsReader = Callable[[str, System], Facts]
-"""Reads all facts of a realm, as they are after the effects that are applied."""
+"""Reads all facts of a realm, as of the applied effects."""
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Users, groups and roles that are stored, and who belongs to what.
+    """Stored users, groups and roles, and their memberships.
 
-    `attributes` are what a directory knows of its users, by the user's name in the directory.
+    `attributes` are the directory's attributes of its users, by their names in the directory.
     """
 
     principals: frozenset[Principal] = frozenset()
@@ -62,7 +63,7 @@ class People:
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def after(self, effects: Iterable[Effect]) -> People:
-        """The people after those of the effects that concern people."""
+        """The people after the effects; other effects are ignored."""
         principals, memberships = set(self.principals), set(self.memberships)
         attributes = dict(self.attributes)
         for effect in effects:
@@ -77,14 +78,14 @@ class People:
         return People(frozenset(principals), frozenset(memberships), attributes)
 
     def spelled(self, system: System) -> People:
-        """The same people as the realms of a system spell them; without attributes."""
+        """The same people in the spelling of a system; without attributes."""
         return People(
             frozenset(map(system.spelled, self.principals)),
             frozenset(MembershipRow(*map(system.spelled, row)) for row in self.memberships),
         )
 
     def __or__(self, others: People) -> People:
-        """These and the others."""
+        """The union of both."""
         return People(self.principals | others.principals, self.memberships | others.memberships)
 
 
@@ -92,7 +93,7 @@ class People:
 class RealmState:
     """One compiled realm.
 
-    `own` are its people without those of its directory; `attributes` is what the directory knows
+    `own` are its people without those of its directory; `attributes` are the directory's attributes
     of its users, by their names there.
     """
 
@@ -103,14 +104,14 @@ class RealmState:
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def attributes_of(self, principal: Principal) -> Mapping[str, str]:
-        """What the directory knows of a user; nothing of others."""
+        """The directory's attributes of a user; empty for other principals."""
         user = self.system.identities.person(principal) if principal.kind == USER else ""
         return self.attributes.get(user, {})
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedRealm:
-    """A realm that answers nothing: its model cannot be used, for the `reason`."""
+    """A realm that answers no requests, since its model is unusable for the `reason`."""
 
     realm: Realm
     reason: str
@@ -120,8 +121,8 @@ class ClosedRealm:
 class State:
     """All realms at one revision, for the interval `start` ≤ now < `end`.
 
-    `people` by directory, `tokens` by digest, `links` of all realms: they meet in no other.
-    `closed` are stored realms that are not among `realms`: nobody is allowed anything there.
+    `people` by directory, `tokens` by digest, `links` of all realms, which share nothing else.
+    `closed` are stored realms that are not in `realms`: they allow nothing.
     """
 
     revision: int = 0
@@ -134,7 +135,7 @@ class State:
     closed: Mapping[str, ClosedRealm] = field(default_factory=dict)
 
     def realm(self, name: str) -> RealmState:
-        """The realm of that name; raises `Unknown`, or `RealmClosed` where it is closed."""
+        """The realm of that name; raises `Unknown`, or `RealmClosed` if it is closed."""
         realm_state = self.realms.get(name)
         if realm_state is None and name in self.closed:
             raise RealmClosed(f"realm `{name}` is closed: {self.closed[name].reason}")
@@ -143,12 +144,12 @@ class State:
         return realm_state
 
     def declared(self, name: str) -> Realm | None:
-        """What is declared of a realm, open or closed; None where there is none."""
+        """The declaration of a realm, open or closed; None if it does not exist."""
         state = self.realms.get(name) or self.closed.get(name)
         return None if state is None else state.realm
 
     def covers(self, now: float) -> bool:
-        """Whether every realm is compiled for this moment."""
+        """Whether every realm is compiled for this time."""
         return self.start <= now < self.end
 
     def at(self, now: float) -> State:
@@ -160,19 +161,19 @@ class State:
 
 
 Start = Callable[["State", Realm, Reading, float], RealmState]
-"""How a realm comes to be compiled at the revision that is read; `state` has the people."""
+"""Compiles a realm at the revision that is read; `state` has the people."""
 
 NO_STARTS: Mapping[str, Start] = {}
 
 
 def load(reading: Reading, now: float, starts: Mapping[str, Start] = NO_STARTS) -> State:
-    """Everything that is stored, compiled: from all rows, or for some realms as `starts` do."""
+    """Compiles the whole store: realms in `starts` by their function, others from all rows."""
     with collection_paused():
         return _load(reading, now, starts)
 
 
 def load_only(reading: Reading, name: str, now: float) -> State:
-    """One realm with the people of its directory, and nothing else; no realm where it is not."""
+    """One realm with the people of its directory only; no realm if it does not exist."""
     state = State(revision=reading.revision, people=_all_people(reading))
     realms = [realm for realm in reading.realms() if realm.name == name]
     return _with_all(state, realms, lambda realm: from_rows(state, realm, reading, now))
@@ -194,7 +195,7 @@ def _with_all(
 
 
 def model_fault(realm: Realm) -> str | None:
-    """Why the text of the realm's model cannot be used; None where it can, or is shipped."""
+    """Why the text of the realm's model is unusable; None if it is usable, or shipped."""
     if realm.text is None:
         return None
     try:
@@ -234,14 +235,14 @@ def from_rows(state: State, realm: Realm, reading: Reading, now: float) -> Realm
 def after_effects(
     state: State, effects: Sequence[Scoped], facts_of: FactsReader, now: float, revision: int
 ) -> State:
-    """The state after the effects, at their revision. Raises what the kernel's changes raise."""
+    """The state after the effects, at their revision. Raises the errors of the kernel's changes."""
     by_scope: dict[str, list[Effect]] = {}
     for scope, effect in effects:
         by_scope.setdefault(scope, []).append(effect)
     for scope, scope_effects in by_scope.items():
         if scope.startswith("@"):
             state = _with_people(state, scope[1:], scope_effects, now, revision)
-    for scope_effects in by_scope.values():  # the change of a realm is of its own scope
+    for scope_effects in by_scope.values():  # a realm's declaration changes in its own scope
         state = _with_realms(state, scope_effects, facts_of, now, revision)
     for scope, scope_effects in by_scope.items():
         if not scope.startswith("@") and scope in state.realms:
@@ -250,7 +251,7 @@ def after_effects(
 
 
 def links_after(links: Links, effects: Sequence[Scoped]) -> Links:
-    """The links after the effects: those that these change, and that go with an entity or realm."""
+    """The links after the effects, including those removed with an entity or a realm."""
     changes = LinkChanges(links)
     for scope, effect in effects:
         change_links(changes, scope, effect)
@@ -258,7 +259,7 @@ def links_after(links: Links, effects: Sequence[Scoped]) -> Links:
 
 
 def change_links(changes: LinkChanges, scope: str, effect: Effect) -> None:
-    """Changes links as one effect does; see `links_after`."""
+    """Applies one effect to links; see `links_after`."""
     match effect:
         case LinkChanged(link, None):
             changes.drop(link)
@@ -282,7 +283,7 @@ def _bounded(state: State) -> State:
 
 
 def moved(state: RealmState, now: float) -> RealmState:
-    """The same revision of a realm, compiled for the moment `now`."""
+    """The same revision of a realm, compiled for the time `now`."""
     table = state.matrix.snapshot.table
     if table.start <= now < table.end:
         return state
@@ -305,7 +306,7 @@ def _people_of_directory(facts: Facts) -> People:
 def compiled_realm(
     state: State, realm: Realm, facts_of: FactsReader, now: float, revision: int
 ) -> RealmState:
-    """A realm, compiled from its facts and the people of its directory, which `state` has."""
+    """A realm, compiled from its facts and the people of its directory in `state`."""
     system = load_system(realm.model, realm.settings, realm.text)
     facts = facts_of(realm.name, system)
     own = _people(facts)
@@ -321,7 +322,7 @@ def compiled_realm(
 def _with_people(
     state: State, directory: str, effects: Sequence[Effect], now: float, revision: int
 ) -> State:
-    """The state after changes of a directory: its tokens, its people, every realm of it."""
+    """The state after changes to a directory: its tokens, its people, and all its realms."""
     tokens = {token.id: token for token in state.tokens.values()}
     for effect in effects:
         if isinstance(effect, TokenChanged):
@@ -332,7 +333,7 @@ def _with_people(
     realms = dict(state.realms)
     for name, realm in state.realms.items():
         if realm.realm.directory == directory:
-            # What a directory knows of users is no attribute of entities of its realms.
+            # A directory's attributes of users are not attributes of entities of its realms.
             spelled = [
                 _spelled(effect, realm.system)
                 for effect in effects
@@ -361,7 +362,7 @@ def _spelled(effect: Effect, system: System) -> Effect:
 def _with_realms(
     state: State, effects: Sequence[Effect], facts_of: FactsReader, now: float, revision: int
 ) -> State:
-    """The state after realms came, went or got other settings."""
+    """The state after realms were created, dropped or given other settings."""
     realms, closed = dict(state.realms), dict(state.closed)
     for effect in effects:
         if isinstance(effect, RealmChanged):
@@ -401,7 +402,7 @@ def _with_changes(
 ) -> State:
     realm = state.realms[scope]
     if any(isinstance(effect, RealmChanged) for effect in effects):
-        return state  # compiled with them already
+        return state  # already compiled with them
     if len(effects) > BULK:
         after = compiled_realm(state, realm.realm, facts_of, now, revision)
     else:
@@ -414,7 +415,7 @@ def _with_changes(
 def _changed(
     realm: RealmState, effects: Iterable[Effect], others: People, now: float, revision: int
 ) -> RealmState:
-    """The realm after the effects; a removed row stays while `others` have it."""
+    """The realm after the effects; a removed row stays while `others` contain it."""
     changes = [
         effect
         for effect in effects
@@ -426,7 +427,7 @@ def _changed(
 
 
 BESIDE = (*(DocumentChanged, ValueChanged, SecretChanged, TokenChanged, RealmChanged, LinkChanged),)
-"""Effects that change nothing of what is compiled."""
+"""Effects that do not change the compiled state."""
 
 
 def _others_have(change: Change, others: People) -> bool:

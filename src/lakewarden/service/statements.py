@@ -1,7 +1,8 @@
-"""Statements of a realm: read, stored and removed, each with the mark of its keeper.
+"""Statements of a realm: read, stored and removed, each with its keeper's mark.
 
-A statement may bear a mark (`git:policies`): whoever keeps it elsewhere marks it so, and only
-who names the same mark changes it. In the control realm statements are rights over lakewarden.
+A statement may have a mark (`git:policies`), set by the keeper who maintains it elsewhere. Only
+callers that pass the same mark can change it. In the control realm statements are rights over
+lakewarden.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
 
 MARK = "mark"
-"""The member of a statement's document that says who keeps it."""
+"""The member of a statement's document that names its keeper."""
 
 MAX_ID = 256
 _AUDITED = 1_000
-"""Characters of an expression that are audited."""
+"""The most characters of an expression in the audit trail."""
 
 _OBLIGING = frozenset(effect.value for effect in OBLIGING)
 
@@ -45,7 +46,7 @@ def listed(state: State, actor: Actor, realm: str, now: float) -> list[Statement
 
 
 def stored(realm: RealmState) -> Mapping[str, Statement]:
-    """By id: the statements of a realm, without those that follow from its entities."""
+    """The statements of a realm by id, without those implied by its entities."""
     table = realm.matrix.snapshot.table.statements
     return {id: statement for id, statement in table.items() if not is_implied(statement)}
 
@@ -53,10 +54,10 @@ def stored(realm: RealmState) -> Mapping[str, Statement]:
 def put(
     transaction: WriteTransaction, realm: str, table: Mapping[str, object], mark: str = ""
 ) -> Statement | Denied:
-    """Stores a statement, written as in a statement file; it replaces the one with its id.
+    """Stores a statement in the form of a statement file; replaces the one with its id.
 
-    Raises `BadInput` for a malformed one, `Conflict` for an id that the system keeps for
-    itself or that somebody else keeps, and for taking the last administrator's rights.
+    Raises `BadInput` for a malformed statement, and `Conflict` for an id that the system reserves,
+    for one that another keeper maintains, and for removing the last administrator's rights.
     """
     id = str(table.get("id", ""))
     refused = control.refused_in(
@@ -88,8 +89,8 @@ def put(
 def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -> Denied | None:
     """Removes a statement, if it exists.
 
-    A default statement stays away. Raises `Conflict` for one that the system needs or that
-    somebody else keeps, and for taking the last administrator's rights.
+    A removed default statement does not return. Raises `Conflict` for a statement that the system
+    needs, for one that another keeper maintains, and for removing the last administrator's rights.
     """
     details = _recorded(transaction.state, realm, id)
     refused = control.refused_in(transaction, "statement.remove", realm, statement=id, **details)
@@ -110,15 +111,15 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
 
 
 def mark_of(transaction: WriteTransaction, realm: str, id: str) -> str:
-    """The mark of the statement's keeper; empty without one."""
+    """The mark of the statement's keeper; empty if there is none."""
     document = transaction.store.documents(realm, [id]).get(id, {})
     return str(document.get(MARK, ""))
 
 
 def _recorded_table(table: Mapping[str, object]) -> dict[str, str]:
-    """What the audit trail says of a statement beside its id: for a filter or a mask, which.
+    """The audit details of a statement besides its id: effect and expression of a filter or mask.
 
-    The table need not be well-formed: who may not write is audited, too.
+    The table need not be well-formed: refused writes are audited too.
     """
     effect, expression = table.get("effect"), table.get("expression")
     if effect not in _OBLIGING or not isinstance(expression, str):
@@ -127,7 +128,7 @@ def _recorded_table(table: Mapping[str, object]) -> dict[str, str]:
 
 
 def _recorded(state: State, realm: str, id: str) -> dict[str, str]:
-    """The same of a stored statement; nothing where there is none."""
+    """The same for a stored statement; empty if there is none."""
     realm_state = state.realms.get(realm)
     statement = None if realm_state is None else stored(realm_state).get(id)
     if statement is None:
@@ -136,14 +137,14 @@ def _recorded(state: State, realm: str, id: str) -> dict[str, str]:
 
 
 def _check_kind(realm_state: RealmState, statement: Statement) -> None:
-    """A grant does not become a filter or a mask: a DENY would be gone."""
+    """Refuses to turn a grant into a filter or a mask: a DENY would be lost."""
     existing = stored(realm_state).get(statement.id)
     if existing is not None and existing.obliges != statement.obliges:
         raise Conflict(f"`{statement.id}` is a statement with the effect {existing.effect.value}")
 
 
 def check_storable(statement: Statement, where: str) -> None:
-    """Refuses what no realm may store, whoever made it: an id of others, what cannot be read.
+    """Refuses what no realm may store from any source: a reserved id, an invalid expression.
 
     `where` is the place of the statement. Raises `BadInput`.
     """

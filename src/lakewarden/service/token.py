@@ -23,22 +23,22 @@ from lakewarden.service.state import People, State
 from lakewarden.service.write_transaction import WriteTransaction
 
 DAY: Final = 86_400.0
-"""How long a token is good unless its maker says otherwise, in seconds."""
+"""The default validity of a token, in seconds."""
 
 LONGEST: Final = 366 * DAY
-"""How long a token may be good at most, in seconds."""
+"""The longest validity of a token, in seconds."""
 
 MAX_TITLE: Final = 200
-"""How many characters say at most what a token is for."""
+"""The most characters of a token's title."""
 
 SESSIONS: Final = "s"
-"""What the ids begin with of tokens that cookies carry: see `service.session`."""
+"""The id prefix of tokens in cookies: see `service.session`."""
 
 ENGINES: Final = "e"
-"""What the ids begin with of tokens that are good only where engines ask."""
+"""The id prefix of tokens that are valid only on the paths for engines."""
 
 PREFIX: Final = "lw_"
-"""What every token begins with, so that one left lying about is recognized."""
+"""The prefix of every token, by which a leaked one is recognized."""
 
 _ID = re.compile("[te][0-9a-f]{24}")
 _SECRET_BYTES = 32
@@ -46,7 +46,7 @@ _SECRET_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token and, this once, its text."""
+    """A new token and its text, which is available only now."""
 
     token: Token
     text: str
@@ -54,9 +54,9 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How long a token is valid, in seconds, and where; `title` is its purpose.
+    """The validity of a token, in seconds, and its scope; `title` is its purpose.
 
-    With `realm` it is valid there alone, with `engine` only on the addresses that engines ask.
+    With `realm` it is valid only there, with `engine` only on the paths for engines.
     """
 
     seconds: float = DAY
@@ -77,7 +77,7 @@ def is_for_engines(token: Token) -> bool:
 
 
 def digest(text: str) -> str:
-    """What is stored of a token's text, and what it is looked up by.
+    """The stored digest of a token's text, which is also its lookup key.
 
     >>> digest("lw_x") == digest("lw_x"), len(digest("lw_x"))
     (True, 64)
@@ -93,10 +93,10 @@ def create(
     *,
     new: bool = True,
 ) -> Issued | Denied:
-    """A token of the user, valid from now on.
+    """Creates a token of the user, valid from now on.
 
     Raises `BadInput` for a malformed name or time, `LimitExceeded` for more than `LONGEST`,
-    `Unknown` for somebody who is stored nowhere, unless the user may be `new`.
+    `Unknown` for a user who is not stored, unless the user may be `new`.
     """
     check_realm_name(directory)
     _check(user, terms)
@@ -135,9 +135,9 @@ def is_stored(state: State, user: str, directory: str) -> bool:
 def issue(
     transaction: WriteTransaction, user: str, realm: str, *, seconds: float, title: str = ""
 ) -> Issued:
-    """Issues a token that is valid in one realm. Does not check rights: the realm's rules decided.
+    """Issues a token for one realm. Does not check rights: the realm's rules already decided.
 
-    Raises `BadInput` and `LimitExceeded` as `create` does.
+    Raises `BadInput` and `LimitExceeded` like `create`.
     """
     terms = Terms(seconds, realm, title)
     _check(user, terms)
@@ -181,7 +181,7 @@ def _check(user: str, terms: Terms) -> None:
 
 
 def _new_id(user: str, directory: str, kind: str = "t") -> str:
-    """A new id. It ends in a mark of the token's user, which outlives the token."""
+    """A new id. It ends in a mark of the token's user, which is valid beyond the token's life."""
     start = f"{kind}{secrets.token_hex(8)}"
     return start + _mark(start, user, directory)
 
@@ -193,7 +193,7 @@ def _mark(start: str, user: str, directory: str) -> str:
 def _was_own(actor: Actor, id: str) -> bool:
     """Whether the id belongs to a token of the caller, which need not exist.
 
-    Whoever makes up such an id learns nothing: the answer hangs on its letters alone.
+    An invented id reveals nothing: the answer depends only on its characters.
     """
     start, mark = id[:-8], id[-8:]
     has_id_form = _ID.fullmatch(id) is not None
@@ -214,7 +214,7 @@ def _creating(transaction: WriteTransaction, user: str, directory: str) -> str:
 def listed(
     state: State, actor: Actor, directory: str, user: str | None, now: float
 ) -> list[Token] | Denied:
-    """The valid tokens of a directory, or of one of its users; the oldest first."""
+    """The valid tokens of a directory, or of one of its users; oldest first."""
     own = user is not None and _is_own(actor, user, directory)
     operation = "token.list_own" if own else "token.list"
     refused = control.denied(state, actor, operation, control.directory(directory), now)
@@ -232,10 +232,10 @@ def listed(
 def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
     """Revokes the token, if it exists.
 
-    Its owner gets the same answer however often; to others a token that is gone, one that is
-    there, and one that never was are alike.
+    Its owner always gets the same answer, even repeatedly. Other callers get the same answer for an
+    existing token, a removed one, and one that never existed.
 
-    `directory` says where somebody else's token is looked for; None: the caller's.
+    `directory` is where another user's token is looked up; None: the caller's directory.
     """
     home = directory or transaction.actor.directory
     token = next((token for token in transaction.state.tokens.values() if token.id == id), None)
@@ -258,7 +258,7 @@ def expired(state: State, before: float) -> Iterator[Token]:
 
 
 def remove(transaction: WriteTransaction, gone: Iterable[Token]) -> None:
-    """Removes tokens, with what the systems of their realms keep of them. Checks no rights."""
+    """Removes tokens, with their records in the systems of their realms. Does not check rights."""
     by_directory: dict[str, list[Token]] = {}
     for token in gone:
         by_directory.setdefault(token.directory, []).append(token)

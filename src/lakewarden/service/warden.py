@@ -57,12 +57,11 @@ Clock = Callable[[], float]
 
 
 class Warden:
-    """One realm in memory: facts go in, decisions come out, each write at once visible.
+    """One realm in memory: facts go in, decisions come out, and each write is visible at once.
 
-    Entities are written `type:name`, principals `kind:name`; a bare name is a user. Every
-    write is whole or not at all, and raises `BadInput`, `Unknown` or `Conflict`. What the
-    system has built in is there from the start; its other default statements are the
-    caller's to add (`lakewarden.service.defaults`).
+    Entities are written `type:name`, principals `kind:name`; a bare name is a user. Every write is
+    atomic, and raises `BadInput`, `Unknown` or `Conflict`. The system's built-in statements exist
+    from the start; the caller adds its other default statements (`lakewarden.service.defaults`).
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Warden:
 
     @property
     def matrix(self) -> Matrix:
-        """The compiled state that answers, moved to the present interval first."""
+        """The compiled state, moved to the present interval."""
         now = self._clock()
         table = self._matrix.snapshot.table
         if not table.start <= now < table.end:
@@ -94,18 +93,18 @@ class Warden:
         return self._matrix.revision
 
     def apply(self, changes: Iterable[Change]) -> int:
-        """Takes all the changes or none, and returns the new revision."""
+        """Applies all the changes or none, and returns the new revision."""
         later = apply(self.matrix, changes, now=self._clock(), revision=self.revision + 1)
         self._matrix = later
         return later.revision
 
     def add_entities(self, *texts: str) -> None:
-        """Stores entities under the parents that their names spell, in the order given."""
+        """Stores entities under the parents in their names, in the given order."""
         entities = [self.system.entity(text) for text in texts]
         self.apply(EntityAdded(e, self.system.spelling.parent(e)) for e in entities)
 
     def place(self, text: str, parent: str | None) -> None:
-        """Stores one entity under a parent that its name does not spell."""
+        """Stores an entity under a parent that is not in its name."""
         above = None if parent is None else self.system.entity(parent)
         self.apply([EntityAdded(self.system.entity(text), above)])
 
@@ -114,7 +113,7 @@ class Warden:
         self.apply([EntityDropped(self.system.entity(text))])
 
     def add_members(self, of: str, *members: str) -> None:
-        """Enters members into a group, a role, a membership container or an implied set."""
+        """Adds members to a group, a role, a membership container or an implied set."""
         group = self.system.principal(of)
         rows = [MembershipRow(self.system.principal(member), group) for member in members]
         stored = {p for row in rows for p in (row.member, group) if p.kind != IMPLIED}
@@ -126,7 +125,7 @@ class Warden:
         )
 
     def remove_member(self, of: str, member: str) -> None:
-        """Takes one member out."""
+        """Removes one member."""
         row = MembershipRow(self.system.principal(member), self.system.principal(of))
         self.apply([MembershipChanged(row, False)])
 
@@ -143,31 +142,31 @@ class Warden:
         self.apply([*removed, OwnerChanged(new, True)])
 
     def state(self, **statement: object) -> None:
-        """Stores one statement, written as in a statement file; the same id replaces it."""
+        """Stores a statement in the form of a statement file; replaces the one with its id."""
         model, spelling = self.system.model, self.system.spelling
         read = read_statements([statement], model, spelling, "statement")
         self.apply(StatementAdded(statement) for statement in read)
 
     def retract(self, id: str) -> None:
-        """Takes the statement with this id away."""
+        """Removes the statement with this id."""
         self.apply([StatementRemoved(id)])
 
     def request(self, user: str, operation: str, on: str | None = None) -> Request:
-        """The question as a value, asked now."""
+        """The request, as of now."""
         return Request(
             self.system.principal(user), operation, self.system.entity(on), self._clock()
         )
 
     def check(self, user: str, operation: str, on: str | None = None) -> Decision:
-        """May the user do the operation (or holds the user the privilege) on the entity?"""
+        """Decides whether the user may do the operation (or has the privilege) on the entity."""
         request = self.request(user, operation, on)
         return self.matrix.decide(request)
 
     def check_many(self, questions: Iterable[tuple[str, str, str | None]]) -> tuple[bool, ...]:
-        """The verdicts on triples of user, operation and entity, in order, all of one moment.
+        """The verdicts on triples of user, operation and entity, in order, all as of one moment.
 
-        Quicker than one by one where many are about the same operation. Raises as `check` does for
-        the first that it would refuse.
+        Faster than single checks if many are about the same operation. Raises the error of `check`
+        for the first invalid triple.
         """
         now, principal, entity = self._clock(), self.system.principal, self.system.entity
         requests = [
@@ -183,7 +182,7 @@ class Warden:
         return tuple(text(tree.entity(id)) for id in tree.ordered(ids))
 
     def filter(self, user: str, operation: str, entities: Iterable[str]) -> tuple[str, ...]:
-        """Those of the given entities on which the user may do the operation, in order."""
+        """The given entities on which the user may do the operation, in order."""
         texts = tuple(entities)
         targets = [self.system.entity(text) for text in texts]
         indexes = filtered(self.matrix, self.request(user, operation), targets)
@@ -195,7 +194,7 @@ class Warden:
         return tuple(sorted(principal.name for principal in who(self.matrix, request)))
 
     def explain(self, user: str, operation: str, on: str | None = None) -> Explanation:
-        """The decision with its reasons, and for a denial what would turn it."""
+        """The decision with its reasons, and for a denial the changes that would allow it."""
         return explain(self.matrix, self.request(user, operation, on))
 
     def privileges(self, user: str, on: str | None = None) -> tuple[str, ...]:
@@ -204,5 +203,5 @@ class Warden:
 
 
 def text(entity: Entity) -> str:
-    """The entity as it is written: `type:name`."""
+    """The entity as text: `type:name`."""
     return f"{entity.type}:{entity.name}"

@@ -1,4 +1,4 @@
-"""Who may do something, by reason: users who are allowed it by the same statements."""
+"""Who may do something, by reason: users who are allowed by the same statements."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from lakewarden.service.questions import AuthorizedQuestion, users
 from lakewarden.service.role_sets import role_sets
 
 EXPLAINED: Final = 500
-"""So many groups of users are explained; those of more have no reason told."""
+"""The most groups of users that are explained; further groups have no reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhoReason:
-    """Users who may for one reason.
+    """Users who are allowed for the same reason.
 
-    `through` are those of the principals that the statements name who bring it to them, or the
-    users themselves. No `statements`: it comes from ownership, or was not worked out.
+    `through` are the principals named by the statements through which the users are allowed, or the
+    users themselves. No `statements`: ownership allows it, or the reason was not computed.
     """
 
     through: tuple[Principal, ...]
@@ -59,7 +59,7 @@ def who_reasons(question: AuthorizedQuestion) -> list[WhoReason]:
 
 
 _Cause = tuple[tuple[Principal, ...], tuple[str, ...]]
-"""Whom the statements name that allow it, and these."""
+"""The principals named by the allowing statements, and these statements."""
 
 
 def _cause(matrix: Matrix, user: Principal, explanation: Explanation) -> _Cause:
@@ -81,7 +81,7 @@ def _cause(matrix: Matrix, user: Principal, explanation: Explanation) -> _Cause:
 def _by_ownership(
     matrix: Matrix, users: Sequence[Principal], rule: Step | None
 ) -> Iterable[Sequence[Principal]]:
-    """Users who act as the same, by what they own of the entities of the rule, and how."""
+    """Groups users with equal memberships by what they own of the rule's entities, and how."""
     coded = matrix.snapshot.coded
     ids = {coded.tree.find(entity) for entity in _entities(rule)} - {None}
     owners = [(id, *pair) for id in ids if id is not None for pair in coded.owners.of(id)]

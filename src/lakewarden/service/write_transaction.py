@@ -1,4 +1,4 @@
-"""What one write sees and leaves behind: the newest state with its own changes, and its record."""
+"""The view and the record of one write: the newest state with its own changes, and its effects."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from lakewarden.service.state import RealmState, Scoped, State, after_effects
 
 
 class WriteTransaction:
-    """One write under way. Nothing that happens here is seen elsewhere before it is committed.
+    """One write in progress. Its changes are invisible elsewhere before the commit.
 
-    `state` is the newest committed state with this write's own changes; in a write that locks
-    late, only the former. `store` reads what is kept beside what decides. A write whose request
-    was given up stops with `Cancelled`.
+    `state` is the newest committed state with this write's own changes; in a late-locking write, it
+    is without them. `store` reads stored data that is not part of the state. A write whose request
+    was cancelled stops with `Cancelled`.
     """
 
     def __init__(
@@ -46,17 +46,18 @@ class WriteTransaction:
         self._failed: Exception | None = None
 
     def realm(self, name: str) -> RealmState:
-        """The realm as it is after the changes so far; raises `Unknown`."""
+        """The realm after the changes so far; raises `Unknown`."""
         return self.state.realm(name)
 
     def change(self, scope: str, *effects: Effect) -> None:
         """Adds the effects to the write, with their consequences.
 
-        Raises what `kernel.incremental_compile.apply` raises; the write should then be given up.
+        Raises the errors of `kernel.incremental_compile.apply`; the caller should then abandon the
+        write.
         """
         together: list[Effect] = []
         for are_drops, run in groupby(effects, lambda effect: isinstance(effect, EntityDropped)):
-            # What goes along with drops depends on what was done before them.
+            # The consequences of drops depend on the changes before them.
             if are_drops and together:
                 self._take(scope, together)
                 together = []
@@ -72,7 +73,7 @@ class WriteTransaction:
             raise
 
     def check_whole(self) -> None:
-        """Raises the error of a change that failed: such a write must not be committed."""
+        """Raises the error of a failed change: such a write must not be committed."""
         if self._failed is not None:
             raise self._failed
 
@@ -96,7 +97,7 @@ class WriteTransaction:
                 check_nesting(was, realm.matrix.snapshot.coded)
 
     def _steps(self, scope: str, effects: Sequence[Effect]) -> Iterator[Effect]:
-        """The effects, which are drops or none is, with what goes along with them."""
+        """The effects, which must be all drops or no drops, with their consequences."""
         realm = self.state.realms.get(scope)
         if realm is None or self._late:
             yield from effects
@@ -134,7 +135,7 @@ class WriteTransaction:
         return decision.allow
 
     def record(self, event: AuditEvent) -> None:
-        """Makes the event part of the audit trail, in the write's own transaction."""
+        """Adds the event to the audit trail, in the write's own transaction."""
         self.events.append(event)
 
     def settings(self, realm: str) -> Realm:

@@ -1,4 +1,5 @@
-"""The governed systems, a folder for each; `system.py` in it declares what it has.
+"""The governed systems, one folder each; its `system.py` declares the parts of the system.
 
-Systems do not know each other, and nothing outside imports them: `lakewarden.registry` finds them.
+Systems do not import each other, and nothing outside imports them: `lakewarden.registry` finds
+them.
 """

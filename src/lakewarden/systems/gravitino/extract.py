@@ -1,7 +1,7 @@
-"""A running Gravitino, read over its REST API.
+"""Reads a running Gravitino over its REST API.
 
-A role, user or group that the API withholds refuses the walk: a role may hold a DENY, and what
-is carried without it would be open. Everything else that is withheld can only narrow.
+The walk fails if the API withholds a role, user or group: a role may hold a DENY, and the access
+that it denies would be open without it. Everything else that is withheld can only narrow access.
 
 SOURCE: gravitino reference 3, 4.3, 4.4.
 """
@@ -24,12 +24,12 @@ _LEAVES: Final[Mapping[str, Sequence[str]]] = {
     "fileset": ("filesets",),
     "model": ("models",),
 }
-"""What a catalog of a type holds."""
+"""The kinds of objects in a catalog, by its type."""
 
 _EVERY_LEAF: Final = tuple(name for names in _LEAVES.values() for name in names)
 
 _NO_SUCH_KIND: Final = frozenset({400, 404, 405, 501})
-"""What a catalog answers about a kind that it cannot hold."""
+"""The statuses with which a catalog answers for a kind that it cannot hold."""
 
 _WHOLE: Final = {"tags": "tag", "policies": "policy"}
 
@@ -41,7 +41,7 @@ _NOTES: Final = (
 
 
 def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> None:
-    """Reads every metalake that the caller is shown."""
+    """Reads every metalake that the caller may see."""
     for text in _NOTES:
         export.note(text)
     reply = _ask(original, "/api/metalakes")
@@ -53,7 +53,7 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
 
 
 def _ask(original: Original, path: str, unserved: Container[int] = ()) -> Any:
-    """The reply, or None for an error too, which Gravitino may send with status 200."""
+    """The reply, or None for an error; Gravitino may send errors with status 200."""
     return _checked_reply(original, path, original.get(path, unserved))
 
 
@@ -88,7 +88,7 @@ def _texts(reply: Any, key: str) -> list[str]:
 
 @dataclass
 class _Metalake:
-    """One metalake; `owned` gathers the type and full name of all that may have an owner."""
+    """One metalake; `owned` collects type and full name of all objects that may have an owner."""
 
     original: Original
     export: Export
@@ -111,7 +111,7 @@ class _Metalake:
     def _keep(
         self, kind: str, path: str, *, must: bool = False, unserved: Container[int] = ()
     ) -> Any:
-        """Asks and keeps. Raises `BadInput` where what must be known is withheld."""
+        """Queries and stores a reply. Raises `BadInput` if a required one is withheld."""
         reply = _ask(self.original, path, unserved)
         if reply is not None:
             self.export.reply(kind, path, reply)
@@ -152,7 +152,7 @@ class _Metalake:
                     self._schema(name, schema, leaf_kinds)
 
     def _schema(self, catalog: str, schema: str, usual: Sequence[str]) -> None:
-        """Every kind is asked for: a catalog may hold more than what is usual for its type."""
+        """Queries every kind: a catalog may hold more than is usual for its type."""
         for leaf_kind in _EVERY_LEAF:
             above = ("catalogs", catalog, "schemas", schema, leaf_kind)
             unserved = () if leaf_kind in usual else _NO_SUCH_KIND
@@ -161,7 +161,7 @@ class _Metalake:
                 continue
             names = _names(reply, "identifiers")
             self.owned += [(leaf_kind[:-1], f"{catalog}.{schema}.{name}") for name in names]
-            if leaf_kind == "tables":  # their columns stand in the single replies alone
+            if leaf_kind == "tables":  # only the single replies contain their columns
                 self._keep_all("tables", (self._path(*above, name) for name in names))
 
     def _labels(self) -> None:

@@ -1,4 +1,4 @@
-"""The realm that Gravitino has in a fresh database, and its service administrators."""
+"""The realm of Gravitino in a new database, and its service administrators."""
 
 from __future__ import annotations
 

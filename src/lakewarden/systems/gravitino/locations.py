@@ -1,4 +1,4 @@
-"""Where the files of what is stored lie, as its document tells."""
+"""The file locations of stored objects, from their documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Document = Mapping[str, Any]
 
 
 def _of_fileset(document: Document) -> tuple[str, ...]:
-    """A fileset has one or several; a managed one that was created without has none stored."""
+    """A fileset has one or several; a managed one created without a location has none stored."""
     return tuple((document.get("storageLocations") or {}).values())
 
 
@@ -23,7 +23,7 @@ LOCATED: Final[Mapping[str, Callable[[Document], tuple[str, ...]]]] = {
     "schema": _of_properties,
     "table": _of_properties,
 }
-"""The types of entities that have files, each with what its document says of their addresses.
+"""The types of entities with files, each with the function that reads addresses from a document.
 
-A table whose own address is not stored may lie below that of its schema.
+A table without a stored address may lie below that of its schema.
 """

@@ -1,17 +1,17 @@
-"""How Apache Gravitino spells names: `metalake` and `metalake:catalog.schema.table`.
+"""Gravitino's spelling of names: `metalake` and `metalake:catalog.schema.table`.
 
-Gravitino's own full names leave the metalake out, because the path has it; ours put it in
-front, up to the first `:`, so that one name is enough. Everything behind that colon is
-the full name, dots and further colons included (a hierarchical schema `A:B:C` is one
-part). Types are in lower case here and in any case on the wire.
+Gravitino's own full names omit the metalake, because the path has it; ours have it in front, up to
+the first `:`, so one name is enough. Everything after that colon is the full name, including dots
+and further colons (a hierarchical schema `A:B:C` is one part). Types are in lower case here and in
+any case on the wire.
 
     metalake                                          lk
     catalog, schema, table, column                    lk:c, lk:c.s, lk:c.s.t, lk:c.s.t.col
     topic, fileset, model, view, function             lk:c.s.x
     role, tag, policy, job, job_template, user, group lk:name, where dots belong to the name
 
-A field inside a column is a column of its own, `lk:c.s.t.col.field`, of the same table. Gravitino
-has no name for it: only sources that know such fields store it, and no request can name it.
+A field inside a column is a column of the same table, `lk:c.s.t.col.field`. Gravitino has no name
+for it: only sources that know such fields store it, and no request can name it.
 
 SOURCE: apache/gravitino v1.1.0, MetadataObject and NameIdentifier; views and functions
 from commit f461aa31aa75.
@@ -50,10 +50,10 @@ _DOTTED: Final = {
 """Types whose full name has parts, and what each part names."""
 
 _WHOLE: Final = frozenset({"role", "tag", "policy", "job", "job_template", "user", "group"})
-"""Types whose full name is one name, dots included, directly below the metalake."""
+"""Types whose full name is a single name, dots included, directly below the metalake."""
 
 _NESTED: Final = "column"
-"""The type whose last part has dots where it is inside another."""
+"""The type whose last part contains dots if it is inside another column."""
 
 TYPES: Final = ("metalake", *_DOTTED, *sorted(_WHOLE))
 """Every type that can be named."""
@@ -62,7 +62,7 @@ TYPE: Final = "type"
 """The attribute of a catalog with its type: `relational`, `fileset` and so on."""
 
 IN_USE: Final = "in-use"
-"""The attribute of a metalake or catalog; its one value `false` says that it is disabled."""
+"""The attribute of a metalake or catalog whose only value, `false`, means disabled."""
 
 SWITCHES: Final = {"metalake": IN_USE, "catalog": IN_USE}
 """By type, the attribute that says whether an entity is in use (`service.switched_off`)."""
@@ -71,20 +71,20 @@ DESCRIBED: Final = (TYPE, "provider", "comment")
 """Other properties of a metalake or catalog, each stored as an attribute of that name."""
 
 PROPERTY: Final = "property:"
-"""How attributes that hold a property begin; its key follows."""
+"""The prefix of attributes that hold a property; the property's key follows."""
 
 RESERVED: Final = "*"
-"""The one name that no part may have."""
+"""The only name that no part may have."""
 
 MAX_NEW_CHARACTERS: Final = 64
-"""Longest name of a new object or role."""
+"""The maximum length of the name of a new object or role."""
 
 _NEW_OBJECT = WORD | frozenset("/=-")
 _NEW_WHOLE = _NEW_OBJECT | frozenset(".")
 
 
 def parse(type: str, text: str) -> Entity:
-    """The entity of a canonical name; `text` is kept as it is.
+    """The entity of a canonical name; `text` is kept unchanged.
 
     Raises `BadInput` naming the part that is wrong, `Unknown` for a type that Gravitino
     does not have (types are lower case here; `entity` takes any case).
@@ -110,10 +110,10 @@ def parse(type: str, text: str) -> Entity:
 
 
 def entity(metalake: str, type: str, full_name: str) -> Entity:
-    """The entity that a request names by its path: metalake, type word in any case, full name.
+    """The entity in the path of a request: metalake, type word in any case, full name.
 
-    A metalake's full name is its own name and must be the path's. Raises as `parse` does, and
-    `BadInput` for a field inside a column. Source: gravitino reference 1.1.
+    A metalake's full name is its own name and must equal that in the path. Raises as `parse` does,
+    and `BadInput` for a field inside a column. Source: gravitino reference 1.1.
 
     >>> entity("lk", "TABLE", "sales.raw.orders").name
     'lk:sales.raw.orders'
@@ -131,7 +131,7 @@ def entity(metalake: str, type: str, full_name: str) -> Entity:
 
 
 def full_name(entity: Entity) -> str:
-    """The name as Gravitino writes it, without the metalake in front.
+    """The name in Gravitino's form, without the metalake in front.
 
     >>> full_name(Entity("schema", "lk:sales.raw")), full_name(Entity("metalake", "lk"))
     ('sales.raw', 'lk')
@@ -140,7 +140,7 @@ def full_name(entity: Entity) -> str:
 
 
 def metalake(entity: Entity) -> str:
-    """The name of the metalake that the entity is, or is in."""
+    """The name of the metalake that the entity is or is in."""
     return entity.name.partition(":")[0]
 
 
@@ -160,7 +160,7 @@ def parent(entity: Entity) -> Entity | None:
 
 
 def parts(entity: Entity) -> tuple[str, ...]:
-    """The metalake, then the parts of the full name; a column's is one, with what it is inside.
+    """The metalake, then the parts of the full name; a nested column with its path is one part.
 
     >>> parts(Entity("table", "lk:sales.raw.orders"))
     ('lk', 'sales', 'raw', 'orders')
@@ -174,17 +174,17 @@ def parts(entity: Entity) -> tuple[str, ...]:
 
 
 def pattern(type: str, text: str) -> tuple[str, ...]:
-    """Always `BadInput`: Gravitino grants on one object, and what lies below inherits."""
+    """Always raises `BadInput`: Gravitino grants on one object, and its descendants inherit."""
     raise BadInput(f"Gravitino names have no wildcards, got {quoted(f'{type}:{text}')}")
 
 
 def check_new_name(type: str, name: str) -> None:
-    """Refuses what the last part of a new entity's name must not be. Raises `BadInput`.
+    """Raises `BadInput` if the last part of a new entity's name is not allowed.
 
-    Objects and roles: 1 to 64 ASCII letters, digits, `_`, and behind the first also `/ = -`,
-    and `.` where the whole full name is one name. Users and groups: any readable name.
-    Names that exist already are only ever compared, so older ones stay reachable.
-    Source: security reference, R-40; Gravitino's default name pattern.
+    Objects and roles: 1 to 64 ASCII letters, digits and `_`; after the first character also `/ =
+    -`, and `.` if the full name is a single name. Users and groups: any readable name. Existing
+    names are only compared, so older names stay reachable. Source: security reference, R-40;
+    Gravitino's default name pattern.
     """
     if type != "metalake":
         _labels(type)
@@ -203,7 +203,7 @@ def check_new_name(type: str, name: str) -> None:
 
 
 def _labels(type: str) -> tuple[str, ...]:
-    """What each part of the type's full name names."""
+    """The labels of the parts of the type's full name."""
     if type in _WHOLE:
         return (type,)
     try:
@@ -234,11 +234,11 @@ def _check_part(label: str, part: str) -> None:
 
 
 class _FullNames(Identities):
-    """Every id begins with its metalake and a colon, but a metalake's own."""
+    """Every id begins with its metalake and a colon, except a metalake's own."""
 
     def is_possible(self, type: str, look: Look) -> bool:
         return (look is Look.PLAIN) is (type == "metalake")
 
 
 IDENTITIES: Final = _FullNames()
-"""How Gravitino calls users and groups: by their names."""
+"""Gravitino's identities of users and groups: their names."""

@@ -1,4 +1,4 @@
-"""Quillmere's Gravitino, and what the demo asks it: two metalakes, six catalogs."""
+"""Quillmere's Gravitino, and the demo's questions to it: two metalakes, six catalogs."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class GravitinoSettings(SystemSettings):
 
     @property
     def enable(self) -> bool:
-        """Whether anything is decided."""
+        """Whether authorization is on."""
         return self.authorization.enable
 
     @property

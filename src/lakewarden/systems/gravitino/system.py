@@ -1,4 +1,4 @@
-"""What Apache Gravitino brings."""
+"""The parts of Apache Gravitino."""
 
 from __future__ import annotations
 

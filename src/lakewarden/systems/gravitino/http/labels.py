@@ -59,7 +59,7 @@ class Label:
 
 
 def list_all(label: Label, exchange: Exchange) -> Reply:
-    """Those of the metalake that the caller may read: names, or with `details=true` all of them."""
+    """The metalake's labels that the caller may read: names, or with `details=true` the labels."""
     labels = listed(exchange, f"{label.type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
         return ok(names=[gravitino.full_name(item) for item in labels])

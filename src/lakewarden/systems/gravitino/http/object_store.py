@@ -207,7 +207,7 @@ def _secrets(
 
 
 def sealed(exchange: Exchange, entity: Entity, secrets: Mapping[str, str]) -> list[Effect]:
-    """What keeps secret properties of an object, sealed; raises `Failure` 405 without a key."""
+    """Effects that store secret properties, sealed; raises `Failure` 405 without a key."""
     if not secrets:
         return []
     seal = sealing(exchange).seal

@@ -40,7 +40,7 @@ class Add(Body):
 
 
 def list_all(exchange: Exchange, type: str) -> Reply:
-    """The users or groups that the caller may see: names, or with `details=true` all of them."""
+    """The users or groups that the caller may see: names, or with `details=true` whole records."""
     records = listed(exchange, f"{type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
         return ok(names=[gravitino.full_name(record) for record in records])

@@ -42,7 +42,7 @@ class Create(Body):
 
 
 def list_roles(exchange: Exchange) -> Reply:
-    """The names of the roles that the caller holds, owns or may see all of."""
+    """The names of the roles that the caller holds or owns; all roles if the caller may see all."""
     roles = listed(exchange, "role.list", entity(exchange, "metalake"))
     return ok(names=[gravitino.full_name(role_entity) for role_entity in roles])
 

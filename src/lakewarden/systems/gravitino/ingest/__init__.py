@@ -1,1 +1,1 @@
-"""What becomes a realm of Gravitino: its files, databases, policies of Ranger, dbt projects."""
+"""Sources for a realm of Gravitino: its files, databases, policies of Ranger, dbt projects."""

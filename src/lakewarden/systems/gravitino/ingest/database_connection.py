@@ -1,7 +1,7 @@
-"""Connections to databases that are sources, by their URLs. No message has a part of a password.
+"""Connections to source databases, by their URLs. No message contains a part of a password.
 
-With psycopg for PostgreSQL and PyMySQL for MySQL and MariaDB, a server that is frozen or out of
-reach ends the reading. Other drivers wait as long as they do by themselves.
+With psycopg for PostgreSQL and PyMySQL for MySQL and MariaDB, reading fails if the server hangs or
+is unreachable. Other drivers wait for their own default time.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 CONNECT_SECONDS: Final = 10
-"""How long connecting may take."""
+"""The connect timeout."""
 
 ANSWER_SECONDS: Final = 600
-"""How long one answer may take: the columns of a large catalog take a minute."""
+"""The timeout of one response: the columns of a large catalog take a minute."""
 
 _USER_INFO = re.compile(r"(?:[^:/]*(?::[^@]*)?@)?")
-"""The user and password before the host, as SQLAlchemy cuts them: the password has no `@`."""
+"""The user and password before the host, as SQLAlchemy splits them: the password has no `@`."""
 
 _EXPECTED = "expected the URL of a database, such as `postgresql://HOST/DATABASE`"
 
 
 def database_url(text: str) -> sa.URL:
-    """The URL that `text` is. Raises `BadInput`, without any part of it."""
+    """The URL in `text`. Raises `BadInput`, without any part of the URL."""
     rest = text.partition("://")[2]
     rest = rest.removeprefix(match[0] if (match := _USER_INFO.match(rest)) else "")
     if "@" in rest and not rest.startswith("/"):
@@ -41,16 +41,16 @@ def database_url(text: str) -> sa.URL:
 
 
 def database_name(url: sa.URL) -> str:
-    """What messages and reports call the database."""
+    """The name of the database in messages and reports."""
     return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
 
 
 @contextmanager
 def connected(url: sa.URL) -> Iterator[sa.Connection]:
-    """A connection to the database, for as long as it is read.
+    """A connection to the database, open while it is read.
 
-    Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database cannot be
-    reached or refuses what it is asked.
+    Raises `BadInput` for an unusable URL, `Unavailable` if the database cannot be reached or
+    rejects a query.
     """
     try:
         engine = sa.create_engine(url)
@@ -71,7 +71,7 @@ def connected(url: sa.URL) -> Iterator[sa.Connection]:
 
 
 def _limited(dialect: sa.Dialect, _: object, args: Any, parameters: dict[str, Any]) -> Any:
-    """A connection with the limits that the URL does not give itself; None for other drivers."""
+    """A connection with the limits that the URL does not set itself; None for other drivers."""
     if dialect.driver == "psycopg":
         from lakewarden.pushdown.limited_connection import LimitedConnection
 
@@ -84,7 +84,7 @@ def _limited(dialect: sa.Dialect, _: object, args: Any, parameters: dict[str, An
         for name in ("connect_timeout", "read_timeout", "write_timeout"):
             parameters.setdefault(name, CONNECT_SECONDS)
         connection: Any = dialect.connect(*args, **parameters)
-        # Until then they are those of greetings, which come at once.
+        # Until then the timeouts are those of the handshake, which is fast.
         for name in {"read_timeout", "write_timeout"} - given:
             setattr(connection, f"_{name}", ANSWER_SECONDS)
         return connection
@@ -92,7 +92,7 @@ def _limited(dialect: sa.Dialect, _: object, args: Any, parameters: dict[str, An
 
 
 def start_snapshot(connection: sa.Connection) -> None:
-    """Makes the transaction of a connection to PostgreSQL read one state, and write nothing."""
+    """Makes a PostgreSQL connection's transaction read one snapshot, and write nothing."""
     start = "set transaction isolation level repeatable read, read only"
     connection.execute(sa.text(start))
 

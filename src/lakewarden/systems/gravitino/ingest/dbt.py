@@ -1,10 +1,10 @@
 """A dbt project as tables and views of a Gravitino catalog.
 
-Each relation is a table or view of the catalog that its database is, called as the database stores
-it: Snowflake has what has no quotes in capitals, others in small letters. A grant of SELECT is a
-statement on it, to a role unless the grantee says `user:` or `group:` (BigQuery); it opens
-nothing without the right to use catalog and schema, which dbt does not grant. An owner here may
-drop a table, which who answers for a model may not: owners have no counterpart.
+Each relation is a table or view of the catalog of its database, with the name that the database
+stores: Snowflake stores unquoted names in capitals, others in lower case. A grant of SELECT is a
+statement on the relation, to a role unless the grantee says `user:` or `group:` (BigQuery). It
+allows nothing without the right to use catalog and schema, which dbt does not grant. Owners of
+models have no counterpart: an owner here may drop a table, which a model's owner may not.
 
 SOURCE: gravitino reference 7.
 """
@@ -37,12 +37,12 @@ from lakewarden.systems.gravitino.ingest.grants import stored
 from lakewarden.systems.gravitino.use_cases.view_reads import query_reads
 
 _READING: Final = frozenset({"select", "roles/bigquery.dataviewer"})
-"""Grants that mean reading a table or view, and nothing less."""
+"""Grants that mean reading a table or view, and at least that."""
 
 
 @dataclass(slots=True)
 class InGravitino:
-    """The rows of a project in Gravitino; `catalog` is what has no database."""
+    """The rows of a project in Gravitino; `catalog` is the catalog of nodes without a database."""
 
     manifest: Dbt
     metalake: str
@@ -50,7 +50,7 @@ class InGravitino:
     described: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Row]:
-        """Everything, some of it more than once."""
+        """All rows, possibly with duplicates."""
         yield from stored(Entity("metalake", self.metalake), "")
         for node in self.manifest.nodes:
             yield from self._node(node)
@@ -91,8 +91,8 @@ class InGravitino:
         yield from self._grant_rows(entity, node)
 
     def _stored_name(self, node: Node) -> tuple[str, str, str]:
-        """Catalog, schema and name, as the database folds them if the manifest has its quotes."""
-        # Here, because the library that reads SQL takes a while to load, and few runs need it.
+        """Catalog, schema and name, folded as by the database if the manifest has its quotes."""
+        # Imported here, because the SQL parser takes a while to load, and few runs need it.
         from lakewarden.expressions.view_sources import folded_table
 
         named = (node.database or self.catalog, node.schema, node.identifier)
@@ -152,7 +152,7 @@ class InGravitino:
 
 
 def _with_note(row: Row, entity: Entity) -> Row:
-    """A row, rejected when Gravitino could not have what it is about."""
+    """A row, rejected if Gravitino could not have its entity."""
     try:
         gravitino.parse(*entity)
     except BadInput as error:

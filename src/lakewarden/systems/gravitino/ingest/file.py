@@ -1,10 +1,10 @@
-"""Replies of Gravitino's REST API, kept in files (see `lakewarden.pipeline.ingest.exchange`).
+"""Replies of Gravitino's REST API, stored in files (see `lakewarden.pipeline.ingest.exchange`).
 
-Read are the lists and the single replies of metalakes, catalogs, schemas and what they hold,
-users, groups, roles, owners, tags, policies, job templates and jobs; members of groups come
-from the identity provider's replies. A reply that is an error refuses the file: an export
-with a hole is no export. So does a DENY that cannot be read, since leaving it out would open
-something; an ALLOW that cannot be read is set aside.
+Reads the lists and single replies of metalakes, catalogs, schemas and their contents, users,
+groups, roles, owners, tags, policies, job templates and jobs; members of groups come from the
+identity provider's replies. A reply that is an error makes the file invalid: an incomplete export
+is not an export. The same applies to a DENY that cannot be read, since access would be open without
+it; an ALLOW that cannot be read is set aside.
 
 SOURCE: gravitino reference 1.1 to 1.3, 3, 4.3, 6.1.
 """
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NOT_STORED: Final = "not stored"
-"""The reason of a grant on what the export does not have."""
+"""The reason for a grant on an object that the export does not contain."""
 
 _LEAVES: Final = {
     "tables": "table",
@@ -62,10 +62,10 @@ _LEAVES: Final = {
     "views": "view",
     "functions": "function",
 }
-"""What a schema holds: path word → type."""
+"""The contents of a schema: path word → type."""
 
 _OF_QUERY: Final = ("representations", "defaultCatalog", "defaultSchema")
-"""The members of a view's reply that say what it reads."""
+"""The members of a view's reply with its queries."""
 
 _WHOLE: Final = {"tags": "tag", "policies": "policy"}
 
@@ -73,7 +73,7 @@ _MEANINGLESS: Final = frozenset(
     {"credentials", "files", "location", "objects", "partitions", "policies", "roles", "statistics"}
     | {"tags", "uri", "versions"}
 )
-"""Last words, or last but one, of replies that mean nothing for authorization."""
+"""The last or second last words of paths whose replies do not matter for authorization."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class GravitinoFile:
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
-        """See `Source`. Grants on what is not stored are separated at the end."""
+        """See `Source`. Grants on objects that are not stored are split off at the end."""
         read = exchanges.read(self.path, rows, spark, system, scratch, progress)
         if isinstance(read, exchanges.Few):
             return replace(read.reading, rows=list(_few_on_stored(read.rows)))
@@ -100,7 +100,7 @@ class GravitinoFile:
 
 
 def _on_stored(rows: DataFrame) -> DataFrame:
-    """The rows, those grants rejected whose object the export does not have."""
+    """The rows; grants on objects that the export does not contain are rejected."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     on = F.when(F.col("table") == STATEMENTS, F.get_json_object("c1", "$.on"))
@@ -131,7 +131,7 @@ def _few_on_stored(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def rows(exchange: Exchange, system: System) -> Iterator[Row]:
-    """What one reply says. Raises `BadInput` for a malformed reply and an unknown path."""
+    """The rows of one reply. Raises `BadInput` for a malformed reply and an unknown path."""
     reply = _successful_reply(exchange)
     match exchange.segments:
         case ("api", "metalakes"):
@@ -154,7 +154,7 @@ def rows(exchange: Exchange, system: System) -> Iterator[Row]:
 
 
 def _successful_reply(exchange: Exchange) -> Section:
-    """The reply; an error that the server answered is refused."""
+    """The reply; raises for an error response of the server."""
     reply = exchange.section()
     code = reply.take("code")
     if isinstance(code, bool) or not isinstance(code, int):
@@ -171,7 +171,7 @@ def _ignored_kind(kind: str) -> Row:
 
 
 def _object_named(reply: Section, key: str, name: str) -> Section:
-    """The object under `key`, which must have the name that the path says."""
+    """The object under `key`, which must have the name in the path."""
     item = Section(reply.take(key), reply.at(key))
     actual = item.text("jobId" if key == "job" else "name")
     if actual != name:
@@ -181,7 +181,7 @@ def _object_named(reply: Section, key: str, name: str) -> Section:
 
 
 def _one(lake: str, type: str, full_name: str) -> Iterator[Row]:
-    """An entity below the metalake, and its place."""
+    """An entity below the metalake, and its parent."""
     try:
         entity = gravitino.entity(lake, type, full_name)
     except BadInput as error:
@@ -225,7 +225,7 @@ def _catalogs(
 
 
 def _leaf(lake: str, type: str, full_name: str, item: Section) -> Iterator[Row]:
-    """What a schema holds: a table with its columns, a view with what it reads."""
+    """An object in a schema: a table with its columns, a view with the names that it reads."""
     for row in _one(lake, type, full_name):
         yield row
         if type == "view" and row.table == "entities" and not row.reason:
@@ -236,7 +236,7 @@ def _leaf(lake: str, type: str, full_name: str, item: Section) -> Iterator[Row]:
         name, written = column.text("name"), column.take("type")
         for row in _one(lake, "column", f"{full_name}.{name}"):
             yield row
-            # Lists and structures have no plain type.
+            # Lists and structs have no plain type.
             if row.table == "entities" and not row.reason and isinstance(written, str):
                 yield attribute_row(Entity("column", row.cells[1]), COLUMN_TYPE, written, "")
 
@@ -269,7 +269,7 @@ def _catalog_attributes(entity: Entity, item: Section) -> Iterator[Row]:
 
 
 def _identifier_names(reply: Section, *namespace: str) -> Iterator[str]:
-    """The names of a list of identifiers, all of the namespace that the path says."""
+    """The names in a list of identifiers, all of the namespace in the path."""
     for item in reply.tables("identifiers"):
         if item.texts("namespace") != namespace:
             expected = ", ".join(namespace)
@@ -340,7 +340,7 @@ def _principal(lake: str, list_name: str, name: str) -> Iterator[Row]:
 
 
 def _holder(lake: str, list_name: str, name: str, item: Section) -> Iterator[Row]:
-    """A user or group with the roles that were handed to it."""
+    """A user or group with its granted roles."""
     yield from _principal(lake, list_name, name)
     for role in item.texts("roles"):
         holder = Principal(USER if list_name == "users" else GROUP, name)
@@ -379,7 +379,7 @@ def _grants(lake: str, name: str, role: Section, system: System) -> Iterator[Row
 
 
 def _statement_row(table: dict[str, object], effect: Effect, where: str, system: System) -> Row:
-    """The statement's row; refused or rejected when the model cannot read it."""
+    """The statement's row; refused or rejected if the model cannot read it."""
     row = statement_row(table, where)
     try:
         read_statements([table], system.model, system.spelling, where)
@@ -391,7 +391,7 @@ def _statement_row(table: dict[str, object], effect: Effect, where: str, system:
 
 
 def _owner(lake: str, type: str, full_name: str, reply: Section, system: System) -> Iterator[Row]:
-    """The owner, if there is one. Groups own nothing in mode `seed`."""
+    """The owner, if there is one. In mode `seed`, groups own nothing."""
     value = reply.take("owner")
     if value is None:
         return

@@ -1,9 +1,9 @@
-"""Roles and grants of a database as a Gravitino catalog: what both engines share.
+"""Roles and grants of a database as a Gravitino catalog: shared by both engines.
 
-A grant becomes a statement only where it means at least as much as the Gravitino privilege
-does; what means less, or has no counterpart, is noted and gives nothing, so that access is
-never shown greater than it is. Roles are flattened, for Gravitino's do not nest: a user is
-made a member of every role whose privileges it has without doing anything for it.
+A grant becomes a statement only if it means at least as much as the Gravitino privilege. A grant
+that means less, or has no counterpart, is noted and gives nothing, so access is never shown greater
+than it is. Roles are flattened, because Gravitino's do not nest: a user becomes a member of every
+role whose privileges it has without taking any action.
 
 SOURCE: gravitino reference 7.5, read backwards; engines in the modules of their names.
 """
@@ -35,15 +35,15 @@ from lakewarden.service.source_row import (
 from lakewarden.systems.gravitino import names as gravitino
 
 Columns = Mapping[str, Collection[str]]
-"""What is granted on columns: the database's own words, by the name of the column."""
+"""Grants on columns: the database's own words, by the name of the column."""
 
 Node = TypeVar("Node", bound=Hashable)
 
 MODIFIED: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
-"""What changing a table's data takes; `MODIFY_TABLE` also changes its definition."""
+"""The privileges to change a table's data; `MODIFY_TABLE` also changes its definition."""
 
 WRITES: Final = {"INSERT": "INSERT_ROWS", "UPDATE": "UPDATE_ROWS", "DELETE": "DELETE_ROWS"}
-"""Privileges on a table, or on all tables of something, that write to it."""
+"""Write privileges on a table, or on all tables of a container."""
 
 ON_COLUMN: Final = {
     "SELECT": "SELECT_COLUMN",
@@ -55,7 +55,7 @@ ON_COLUMN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The names of one database's things as a catalog of a metalake."""
+    """The names of one database's objects as a catalog of a metalake."""
 
     metalake: str
     name: str
@@ -78,12 +78,12 @@ class Catalog:
         return Entity("column", f"{self.metalake}:{self.name}.{schema}.{table}.{name}")
 
     def role(self, name: str) -> Principal:
-        """A role, which lives in the metalake."""
+        """A role, which belongs to the metalake."""
         return Principal(ROLE, f"{self.metalake}:{name}")
 
     @property
     def everybody(self) -> Principal:
-        """All users of the metalake: what a database calls PUBLIC."""
+        """All users of the metalake: PUBLIC in a database."""
         return members_of(self.metalake)
 
     def root_rows(self, place: str) -> Iterator[Row]:
@@ -93,9 +93,9 @@ class Catalog:
 
 
 def stored(entity: Entity, place: str, inside: Entity | None = None) -> Iterator[Row]:
-    """An entity and its place; both rejected when Gravitino could not have the name.
+    """An entity and its parent; both are rejected if Gravitino could not have the name.
 
-    `inside`: the table of a column, whose dots would be taken for those of the column.
+    `inside`: the table of a column, because dots in the table's name would look like the column's.
     """
     problem = _problem(inside or entity) or _problem(entity)
     if problem:
@@ -116,7 +116,7 @@ def _problem(entity: Entity) -> str:
 
 
 def closure(start: Node, edges: Mapping[Node, Collection[Node]]) -> frozenset[Node]:
-    """Everything reached from `start`, itself left out unless it is on a cycle.
+    """Everything reachable from `start`, without `start` itself unless it is on a cycle.
 
     >>> sorted(closure("a", {"a": ["b"], "b": ["c"]}))
     ['b', 'c']
@@ -133,7 +133,7 @@ def closure(start: Node, edges: Mapping[Node, Collection[Node]]) -> frozenset[No
 
 @dataclass(slots=True)
 class Grants:
-    """Users, roles and grants as they are found, and the rows that they become.
+    """Collected users, roles and grants, and the rows that they become.
 
     One statement collects what one grantee has on one entity.
     """
@@ -147,7 +147,7 @@ class Grants:
     )
 
     def user(self, name: str, roles: Iterable[Principal]) -> None:
-        """A user of the metalake, and the roles it acts as."""
+        """Adds a user of the metalake, with its roles."""
         principal = Principal(USER, name)
         entity = Entity(USER, f"{self.catalog.metalake}:{name}")
         self._principal(entity, principal)
@@ -157,12 +157,12 @@ class Grants:
             self._rows.append(membership_row(principal, of, self.place))
 
     def role(self, name: str) -> None:
-        """A role of the metalake."""
+        """Adds a role of the metalake."""
         principal = self.catalog.role(name)
         self._principal(Entity(ROLE, principal.name), principal)
 
     def group(self, name: str) -> None:
-        """A group of the metalake; who is in it is said of its members."""
+        """Adds a group of the metalake; its members are added with the users."""
         self._principal(Entity(GROUP, f"{self.catalog.metalake}:{name}"), Principal(GROUP, name))
 
     def _principal(self, entity: Entity, principal: Principal) -> None:
@@ -172,7 +172,7 @@ class Grants:
         self._rows.append(row.rejected(BAD_NAME, problem) if problem else row)
 
     def owner(self, entity: Entity, user: str) -> None:
-        """A user owns the entity."""
+        """Adds a user as the owner of the entity."""
         row = owner_row(entity, Principal(USER, user), "", self.place)
         problem = _problem(entity) or _problem(Entity(USER, f"{self.catalog.metalake}:{user}"))
         self._rows.append(row.rejected(BAD_NAME, problem) if problem else row)
@@ -180,9 +180,9 @@ class Grants:
     def columns(
         self, grantee: str, to: Iterable[Principal], table: Entity, granted: Columns
     ) -> None:
-        """What the grantee has on single columns of a table, by column, as the database calls it.
+        """A grantee's privileges on single columns of a table, by column, in the database's names.
 
-        What is on no table, or says nothing here, is noted.
+        Columns of no table, and privileges without a counterpart, are noted.
         """
         is_table = table.type == "table" and not _problem(table)
         for column, sql in sorted(granted.items()):
@@ -201,7 +201,7 @@ class Grants:
         privileges: Iterable[str],
         sql: Iterable[str],
     ) -> None:
-        """The principals `to` have Gravitino privileges, which the database calls `sql`.
+        """Gives the principals `to` Gravitino privileges, which the database calls `sql`.
 
         `grantee` is a `grantee_label`. INVARIANT: it always means the same `to`.
         """
@@ -214,7 +214,7 @@ class Grants:
     def deny(
         self, right: str, to: Iterable[Principal], on: Entity, privileges: Iterable[str]
     ) -> None:
-        """The principals `to` do not have privileges, whatever else they were granted."""
+        """Denies the principals `to` privileges, regardless of their other grants."""
         table: dict[str, object] = {
             "id": f"{right} on {on.type}:{on.name}",
             "effect": "deny",
@@ -230,11 +230,11 @@ class Grants:
         return on.type in self.model.privilege(privilege).on
 
     def note(self, subject: str, note: str) -> None:
-        """Something that has no counterpart."""
+        """Notes something without a counterpart."""
         self._rows.append(note_row(subject, note))
 
     def rows(self) -> Iterator[Row]:
-        """Everything that was found."""
+        """All collected rows."""
         yield from self._rows
         for (grantee, on), (to, privileges, sql) in sorted(self._granted.items()):
             table: dict[str, object] = {
@@ -257,7 +257,7 @@ class Grants:
 
 
 def grantee_label(kind: str, name: str) -> str:
-    """A grantee by kind and name, which no other kind and name give.
+    """A label for a grantee, unique for its kind and name.
 
     >>> grantee_label("role", "readers")
     'role "readers"'
@@ -266,5 +266,5 @@ def grantee_label(kind: str, name: str) -> str:
 
 
 def joined(names: Iterable[str]) -> str:
-    """Words in order, for people."""
+    """Sorted words, for people."""
     return ", ".join(sorted(names))

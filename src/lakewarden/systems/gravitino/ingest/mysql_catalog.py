@@ -1,4 +1,4 @@
-"""What the tables of `mysql` say of accounts, roles and grants. An administrator may read them."""
+"""Accounts, roles and grants in the tables of `mysql`, which an administrator may read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lakewarden.systems.gravitino.ingest.mysql_grants import (
 )
 
 Query = Callable[[str], Sequence[Mapping[str, Any]]]
-"""Asks the server and gives the rows by column."""
+"""Queries the server and returns the rows by column."""
 
 Edges = Mapping[Account, frozenset[Account]]
 
@@ -39,7 +39,7 @@ _WORDS: Final = {
 def read(
     ask: Query, name: str, schemas: Sequence[str], leaves: Mapping[tuple[str, str], str]
 ) -> Mysql:
-    """Accounts, roles and grants of the server that `ask` asks; notes call it `name`."""
+    """The accounts, roles and grants of the server behind `ask`; notes call it `name`."""
     is_mariadb = "mariadb" in str(ask("select version() as v")[0]["v"]).lower()
     counts = _COUNTS if is_mariadb else _MYSQL_COUNTS
     on_columns: dict[tuple[Account, str, str], dict[str, frozenset[str]]] = {}
@@ -68,9 +68,9 @@ def read(
 
 
 def _on_schemas(ask: Query) -> list[OnSchema]:
-    """What is granted on schemas. With `partial_revokes` (MySQL alone) wildcards mean themselves.
+    """Grants on schemas. With `partial_revokes` (only MySQL) wildcards are literal.
 
-    Of two names that come to one schema then, what both give.
+    Two patterns that then mean the same name are merged.
     """
     switch = ask("show global variables like 'partial_revokes'")
     is_literal = any(str(row["Value"]).upper() in ("ON", "1") for row in switch)
@@ -151,14 +151,14 @@ def _account(row: Mapping[str, Any]) -> Account:
 
 
 def _flags(row: Mapping[str, Any]) -> frozenset[str]:
-    """Privileges that stand in columns: `Create_view_priv` is CREATE VIEW."""
+    """Privileges stored in columns: `Create_view_priv` is CREATE VIEW."""
     names = (c.removesuffix("_priv") for c, v in row.items() if c.endswith("_priv") and v == "Y")
     privileges = (name.replace("_", " ").upper() for name in names)
     return frozenset(_WORDS.get(privilege, privilege) for privilege in privileges)
 
 
 def _set(value: str | set[str] | frozenset[str]) -> frozenset[str]:
-    """Privileges that stand in a set."""
+    """Privileges stored in a set."""
     names = value.split(",") if isinstance(value, str) else value
     privileges = (name.strip().upper() for name in names)
     return frozenset(_WORDS.get(privilege, privilege) for privilege in privileges if privilege)

@@ -15,17 +15,17 @@ The server is the catalog, a database is a schema. There are no owners.
     CREATE                            CREATE_TABLE, for the whole server CREATE_SCHEMA, too
 
 CREATE VIEW is noted: CREATE_VIEW would also load every view, for which an account needs SELECT.
-Writing to a view is noted, since many views cannot be written to.
+Writing to a view is noted, since many views are not writable.
 
-Levels add up: what is granted for the whole server, for the schema and for the table counts
-together, per account or role. A role has what the roles granted to it have, so nested ones
-are flattened into it. Of the grants on schemas that match one schema the engine takes the
-narrowest alone, and its releases differ in which one that is: only what all candidates give
-is taken. MySQL mixes the patterns of an account with those of its roles; there a pattern
-counts only where nothing else of anybody's matches.
+Levels add up: grants on the whole server, on the schema and on the table count together, per
+account or role. A role also has the grants of the roles granted to it, so nested roles are
+flattened into it. Of several grants on patterns that match one schema, the engine uses only the
+narrowest, and releases differ in which one that is: only what all candidates give is counted. MySQL
+mixes the patterns of an account with those of its roles; there a pattern counts only if no other
+pattern of any account matches.
 
-A role that needs SET ROLE first is noted, unless `takes_granted_roles` says to count it.
-Locked accounts, and MySQL's partial revokes together with what they limit, give nothing.
+A role that needs SET ROLE first is noted, unless `takes_granted_roles` is set. Locked accounts, and
+MySQL's partial revokes together with what they limit, give nothing.
 
 SOURCE: MariaDB documentation, GRANT and Roles; MySQL 8.4 reference manual, 8.2 Access
 Control. What MariaDB does with patterns was tried with 10.11; MySQL was read, not run.
@@ -62,7 +62,7 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of one account; `active` are the roles that it has from log-in on."""
+    """One account; `active` are the roles that it has from log-in on."""
 
     is_role: bool = False
     is_locked: bool = False
@@ -92,7 +92,7 @@ class OnTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mysql:
-    """What a server says of its accounts and grants. `leaves` has the type of each leaf."""
+    """The accounts and grants of a server. `leaves` has the type of each leaf."""
 
     accounts: Mapping[Account, Known]
     on_schemas: Sequence[OnSchema]
@@ -104,7 +104,7 @@ class Mysql:
 
 
 def read(catalog: Mysql, grants: Grants, *, takes_granted_roles: bool = False) -> None:
-    """Tells `grants` what the catalog means."""
+    """Adds to `grants` what the catalog means."""
     _Reader(catalog, grants, takes_granted_roles).read()
 
 
@@ -114,7 +114,7 @@ def role_name(account: Account) -> str:
 
 
 def matches(pattern: str, schema: str) -> bool:
-    r"""Whether the pattern of a grant holds for a schema.
+    r"""Whether a grant's pattern matches a schema.
 
     >>> matches("shop%", "shop_a"), matches(r"a\_b", "aXb")
     (True, False)
@@ -125,7 +125,7 @@ def matches(pattern: str, schema: str) -> bool:
 
 
 def escaped(pattern: str) -> str:
-    r"""The pattern that matches only what `pattern` says when its wildcards mean themselves.
+    r"""The pattern that matches exactly the text of `pattern` if its wildcards are literal.
 
     >>> escaped(r"a_b"), escaped(r"a\_b")
     ('a\\_b', 'a\\_b')
@@ -134,14 +134,14 @@ def escaped(pattern: str) -> str:
 
 
 def literal(pattern: str) -> str | None:
-    """The one schema that the pattern means; None when it has wildcards."""
+    """The only schema that the pattern matches; None if it has wildcards."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     return None if {"%", "_"} & set(parts) else "".join(part[-1] for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Privileges:
-    """What an account has, or a role together with the roles granted to it."""
+    """The privileges of an account, or of a role together with the roles granted to it."""
 
     everywhere: frozenset[str]
     on_patterns: Mapping[str, frozenset[str]]
@@ -150,11 +150,10 @@ class _Privileges:
 
 
 def _narrowest(patterns: Iterable[str]) -> list[str]:
-    """Those patterns, one of which the engine takes for a schema that all of them match.
+    """The patterns, one of which the engine uses for a schema that all of them match.
 
-    Older releases take the one with the longest text before a wildcard, newer ones the one
-    that fewer names match. SOURCE: MariaDB Server, the comment of `get_magic_sort`; tried
-    with 10.11.
+    Older releases use the one with the longest text before a wildcard, newer ones the one that
+    matches fewer names. SOURCE: MariaDB Server, the comment of `get_magic_sort`; tried with 10.11.
     """
     candidates = list(patterns)
     longest = max(map(_literal_prefix, candidates))
@@ -163,7 +162,7 @@ def _narrowest(patterns: Iterable[str]) -> list[str]:
 
 
 def _literal_prefix(pattern: str) -> int:
-    """How long the text before the first wildcard is, escapes included."""
+    """The length of the text before the first wildcard, escapes included."""
     match = re.match(r"(?:\\.|[^%_])*", pattern, re.DOTALL)
     end = match.end() if match else 0
     return _LONGEST_NAME * 2 + 1 if end == len(pattern) else end
@@ -213,7 +212,7 @@ class _Reader:
         return bool(account.user) and not known.is_locked
 
     def _is_public(self, account: Account, known: Known) -> bool:
-        """Whether it is everybody; to MySQL a role of that name is a role as others are."""
+        """Whether the account is PUBLIC; in MySQL a role of that name is an ordinary role."""
         return self._mysql.is_mariadb and known.is_role and account == Account(PUBLIC, "")
 
     def _principal(self, account: Account, known: Known) -> None:
@@ -231,7 +230,7 @@ class _Reader:
                 self._grants.note(user_name(account), note)
 
     def _grantee(self, account: Account, known: Known) -> tuple[str, Principal]:
-        """The label of the grantee, and whom its privileges reach."""
+        """The label of the grantee, and the principal that its privileges reach."""
         if not known.is_role:
             return grantee_label(USER, user_name(account)), Principal(USER, user_name(account))
         if self._is_public(account, known):
@@ -239,7 +238,7 @@ class _Reader:
         return grantee_label(ROLE, role_name(account)), self._catalog.role(role_name(account))
 
     def _effective_privileges(self, account: Account, known: Known) -> _Privileges:
-        """What the account has at once; a role with all that was granted to it, however far."""
+        """The account's privileges without SET ROLE; a role includes all roles granted to it."""
         whose = {account}
         if known.is_role and not self._is_public(account, known):
             edges = {account: other.roles for account, other in self._mysql.accounts.items()}
@@ -351,7 +350,7 @@ class _Reader:
         sql_privileges: Iterable[str],
         together: frozenset[str],
     ) -> None:
-        """States `sql_privileges`, and notes what of the grant itself says nothing here."""
+        """States `sql_privileges`, and notes the parts of the grant without a counterpart."""
         expressible = {"SELECT", "CREATE", _SHOWN, *WRITES}
         if on.type == "table":
             expressible = {"SELECT", *WRITES}

@@ -1,4 +1,4 @@
-"""What PostgreSQL's catalog says of roles, owners and grants. Any user may read it."""
+"""Roles, owners and grants in PostgreSQL's catalog, which any user may read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.systems.gravitino.ingest.postgres_grants import (
 )
 
 Query = Callable[[str], Sequence[Mapping[str, Any]]]
-"""Asks the database and gives the rows by column."""
+"""Queries the database and returns the rows by column."""
 
 _DATABASE: Final = """
 select pg_get_userbyid(d.datdba) as owner from pg_database d where d.datname = current_database()
@@ -76,7 +76,7 @@ where (a.grantee = 0 or g.oid is not null)
   and not t.attisdropped
   and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
 """
-# Below this number are the objects that every new database has.
+# Objects with a lower number exist in every new database.
 _OTHERS: Final = """
 select 'functions' as what, count(proacl) as found from pg_proc where oid >= 16384
 union all
@@ -95,7 +95,7 @@ select 'what will be created', count(*) from pg_default_acl
 
 
 def read(ask: Query, name: str) -> Postgres:
-    """Roles, owners and grants of the database that `ask` asks; notes call it `name`."""
+    """The roles, owners and grants of the database behind `ask`; notes call it `name`."""
     (items,) = _items(ask, _DATABASE_ITEMS).values()
     on_schemas = _items(ask, _SCHEMA_ITEMS)
     on_relations = _items(ask, _RELATION_ITEMS)
@@ -140,7 +140,7 @@ def _item(row: Mapping[str, Any]) -> Item:
 
 
 def _membership(row: Mapping[str, Any]) -> Membership:
-    """Since PostgreSQL 16 a membership says for itself whether it inherits."""
+    """Since PostgreSQL 16 each membership has its own inherit option."""
     inherits = row.get("inherit_option", row["rolinherit"])
     return Membership(row["member_name"], row["role_name"], bool(inherits))
 

@@ -13,10 +13,10 @@
     superuser                      every privilege of the table on the catalog
 
 CREATE_VIEW also loads every view, which CREATE does not allow in PostgreSQL, so views are noted.
-MODIFY_TABLE also alters a table, which PostgreSQL allows to owners alone; so SELECT, INSERT,
-UPDATE and DELETE are taken for it only when `takes_data_for_modify` says so. Not counted and
-noted: a membership without INHERIT, since it takes SET ROLE first; grants on a table with row
-security, since they mean some rows; writing to views, of which many cannot be; and all others.
+MODIFY_TABLE also alters a table, which PostgreSQL allows only to owners; so SELECT, INSERT, UPDATE
+and DELETE count as MODIFY_TABLE only if `takes_data_for_modify` is set. Noted but not counted are a
+membership without INHERIT, since it needs SET ROLE first; grants on a table with row security,
+since they cover only some rows; writing to views, since many are not writable; and all others.
 
 SOURCE: PostgreSQL documentation, Privileges; Predefined Roles; Row Security Policies.
 """
@@ -39,7 +39,7 @@ from lakewarden.systems.gravitino.ingest.grants import (
 )
 
 PUBLIC: Final = ""
-"""The grantee that stands for everybody."""
+"""The grantee that means everybody."""
 
 TABLE_KINDS: Final = frozenset("rpf")
 VIEW_KINDS: Final = frozenset("vm")
@@ -57,7 +57,7 @@ _READS = ("SELECT_TABLE", "SELECT_VIEW")
 
 
 class Role(NamedTuple):
-    """A role: whether it may log in, and whether it is above all checks."""
+    """A role: whether it may log in, and whether it bypasses all checks."""
 
     name: str
     can_login: bool
@@ -65,7 +65,7 @@ class Role(NamedTuple):
 
 
 class Membership(NamedTuple):
-    """`member` is a member of `role`; with `inherits` it has its privileges at once."""
+    """`member` is a member of `role`; with `inherits` it has its privileges without SET ROLE."""
 
     member: str
     role: str
@@ -82,7 +82,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table, view or the like; `kind` is the letter of `pg_class`.
+    """A table, view or similar; `kind` is the letter of `pg_class`.
 
     `columns` are the access lists of columns that have one, by name.
     """
@@ -107,7 +107,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """What one database says of its roles, owners and grants."""
+    """The roles, owners and grants of one database."""
 
     owner: str
     items: Sequence[Item]
@@ -119,12 +119,12 @@ class Postgres:
 
 
 def read(database: Postgres, grants: Grants, *, takes_data_for_modify: bool = False) -> None:
-    """Tells `grants` what the database means."""
+    """Adds to `grants` what the database means."""
     _Reader(database, grants, takes_data_for_modify).read()
 
 
 class _Reader:
-    """One reading; `to` says whom a role's privileges reach."""
+    """One reading; `to` returns the principals that a role's privileges reach."""
 
     def __init__(self, database: Postgres, grants: Grants, takes_data: bool) -> None:
         self._database_catalog = database
@@ -177,7 +177,7 @@ class _Reader:
         return [Principal(USER, user) for user, roles in self._acting.items() if name in roles]
 
     def to(self, name: str) -> list[Principal]:
-        """Whom the privileges of a role reach."""
+        """The principals that a role's privileges reach."""
         if name == PUBLIC:
             return [self._catalog.everybody]
         if self._is_group(name):
@@ -192,7 +192,7 @@ class _Reader:
         meanings: Mapping[str, tuple[str, ...]],
         owner: str,
     ) -> None:
-        """Grants whose privileges mean something each for itself."""
+        """Grants whose privileges each have their own meaning."""
         for grantee, privileges in _by_grantee(items):
             known = {name for name in privileges if name in meanings}
             granted = [name for privilege in known for name in meanings[privilege]]
@@ -203,7 +203,7 @@ class _Reader:
     def _note_unmapped(
         self, on: Entity, items: Sequence[Item], grantee: str, unmapped: set[str]
     ) -> None:
-        """Notes what of a grantee's privileges says nothing here."""
+        """Notes a grantee's privileges without a counterpart."""
         subject = f"{on.type}:{on.name}"
         if unmapped:
             self._grants.note(subject, f"{joined(unmapped)} to {_grantee_label(grantee)}")
@@ -213,7 +213,7 @@ class _Reader:
             self._grants.note(subject, note)
 
     def _owner(self, name: str) -> str:
-        """The role that owns, where PostgreSQL's own role stands for the database's owner."""
+        """The owning role; PostgreSQL's own placeholder is replaced by the database's owner."""
         return self._database_catalog.owner if name == _DATABASE_OWNER else name
 
     def _database(self) -> None:
@@ -234,7 +234,7 @@ class _Reader:
         self._own_all(entity, self._owner(schema.owner), inside)
 
     def _own_all(self, entity: Entity, owner: str, inside: Sequence[str]) -> None:
-        """An owner of something with members, who in Gravitino owns these as well."""
+        """Adds the owner of a container, who in Gravitino also owns its contents, if that is so."""
         if owner in self._logins and set(inside) <= {owner}:
             self._grants.owner(entity, owner)
         else:
@@ -266,7 +266,7 @@ class _Reader:
         self._columns(entity, relation)
 
     def _columns(self, entity: Entity, relation: Relation) -> None:
-        """Grants on columns; the owner's mean nothing beside the ownership."""
+        """Grants on columns; the owner's add nothing to the ownership."""
         columns_by_grantee: dict[str, dict[str, set[str]]] = {}
         for column, items in relation.columns.items():
             for grantee, privileges in _by_grantee(items):
@@ -311,7 +311,7 @@ class _Reader:
             self._note_unmapped(entity, items, grantee, privileges - expressible)
 
     def _predefined(self) -> None:
-        """The roles that read or write everything; row security holds for them, too."""
+        """The roles that read or write everything; row security applies to them, too."""
         on = self._catalog.entity
         for name, privileges, sql in (
             (_READERS, _READS, ["SELECT"]),
@@ -336,7 +336,7 @@ class _Reader:
                 self._grants.note(f"relation {relation.schema}.{relation.name}", note)
 
     def _without_row_security(self) -> Iterator[Entity]:
-        """As little entities as cover everything that has no row security."""
+        """The fewest entities that cover everything without row security."""
         secured = {r.schema for r in self._database_catalog.relations if r.has_row_security}
         if not secured:
             yield self._catalog.entity
@@ -353,7 +353,7 @@ class _Reader:
 
 
 def _grantee_label(grantee: str) -> str:
-    """By what right whoever it reaches has what a grantee was granted."""
+    """The label of the right through which a grantee's privileges are held."""
     return grantee_label("role", grantee) if grantee else "PUBLIC"
 
 

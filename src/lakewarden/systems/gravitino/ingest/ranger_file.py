@@ -9,14 +9,15 @@
     allow exceptions                    DENY on what the items allow
     validity                            valid_from, valid_until
 
-Nothing becomes more access than it is. What allows and cannot be said exactly (some columns,
-conditions, excluding resources, names that are patterns of what no policy names) is left out.
-What removes access is never left out: where it cannot be said exactly it is said for more, as a
-DENY on the smallest entity that contains it and to everybody that it may be about. So are
-deny exceptions, conditions, masks, row filters and `isDenyAllElse`. The report says which.
+Nothing becomes more access than it is. An allowing item that cannot be expressed exactly (some
+columns, conditions, excluding resources, patterns for names that no policy names) is left out. A
+restriction is never left out: if it cannot be expressed exactly, it is widened to a DENY on the
+smallest entity that contains it, and to everybody whom it may concern. The same applies to deny
+exceptions, conditions, masks, row filters and `isDenyAllElse`. The report lists these cases.
 
-Who is in a group or holds a role comes from exports of users and roles in the same folder;
-without them a DENY to a group or role is one to everybody, for nobody knows who is in it.
+Members of groups and holders of roles come from exports of users and roles in the same folder.
+Without these exports, a DENY to a group or role becomes a DENY to everybody, because its members
+are unknown.
 
 SOURCE: apache/ranger@8e7716cd3c36, RangerDefaultPolicyEvaluator; ecosystem reference 6.3.
 """
@@ -66,9 +67,9 @@ _READING: Final = frozenset({"select"})
 class RangerFile:
     """The policies at a path, of one service, in a metalake.
 
-    `service` may be left out where there is only one, `catalog` is the service's name unless
-    it is given. `takes_untagged`: nothing carries the tags that policies deny or mask by.
-    `known` is what there is, for patterns.
+    `service` may be omitted if there is only one; `catalog` defaults to the service's name.
+    `takes_untagged`: nothing has the tags that policies deny or mask by. `known` are the existing
+    entities, for patterns.
     """
 
     kind: ClassVar[str] = "ranger-file"
@@ -111,7 +112,7 @@ class RangerFile:
         return Reading(list(meaning.rows()), ignored=ignored, not_read=not_read)
 
     def meaning(self, ranger: Ranger) -> Meaning:
-        """What the policies come to. Raises `BadInput` where they cannot be kept apart."""
+        """The meaning of the policies. Raises `BadInput` if they cannot be told apart."""
         policies, type = self._service_policies(ranger)
         tagging = [policy for policy in ranger.policies if policy.type == TAG]
         limits = next((policy for policy in tagging if policy.restricts), None)
@@ -159,7 +160,7 @@ class RangerFile:
 
 
 def _only_type(policies: Sequence[Policy]) -> str:
-    """The type of the service that these policies are of. Raises `BadInput` unless it is one."""
+    """The type of the policies' service. Raises `BadInput` unless there is exactly one."""
     first = policies[0]
     for policy in policies:
         if policy.type not in SERVICES:
@@ -189,7 +190,7 @@ class Meaning:
         self._people = People(self.scopes.metalake, self.ranger, items)
 
     def rows(self) -> Iterator[Row]:
-        """Everything, each once."""
+        """All rows, without duplicates."""
         for policy in self.policies:
             for resource in policy.resources:
                 self.scopes.learn(resource)
@@ -205,7 +206,7 @@ class Meaning:
         yield from self._notes
 
     def note(self, policy: Policy, note: str) -> None:
-        """Something of a policy that has no counterpart."""
+        """Notes a part of a policy without a counterpart."""
         self._notes[note_row(f"policy {policy.name}", note)] = None
 
     def _policy(self, policy: Policy) -> None:
@@ -270,7 +271,7 @@ class Meaning:
             self._deny_at(policy, f"exception {index}", exception, place)
 
     def _restrict(self, policy: Policy, part: str, items: Sequence[Item]) -> None:
-        """Removes access from everybody whom the items may be about, wherever it may be."""
+        """Removes access from everybody whom the items may concern, wherever they may apply."""
         for index, item in enumerate(items, 1):
             if item.conditional or policy.conditional:
                 self.note(policy, f"the condition of {part} {index}: said as if it always held")
@@ -301,7 +302,7 @@ class Meaning:
         privileges: set[str],
         to: Sequence[Principal],
     ) -> None:
-        """A statement for each time in which the policy holds."""
+        """Adds a statement for each period in which the policy is valid."""
         if not to:
             return
         for number, (start, end) in enumerate(_times(policy, effect), 1):
@@ -319,7 +320,7 @@ class Meaning:
             self._add(table, sorted(privileges), policy)
 
     def _add(self, table: dict[str, object], privileges: Sequence[str], policy: Policy) -> None:
-        """Adds a statement; the same from several resources of a policy is one."""
+        """Adds a statement; equal ones from several resources of a policy are merged."""
         id = str(table["id"])
         known = self._statements.get(id)
         row = statement_row(table, policy.where)
@@ -330,10 +331,10 @@ class Meaning:
 
 
 def _times(policy: Policy, effect: str) -> list[tuple[float | None, float | None]]:
-    """From when until when; what removes access does so at least then."""
+    """The periods; a restriction is valid at least as long as in Ranger."""
     windows = []
     for window in policy.windows or _ALWAYS:
-        # The last second belongs to it, there.
+        # In Ranger, the last second is included.
         later = 1.0 if effect == "deny" else 0.0
         end = None if window.end is None else window.end + later
         windows.append((window.start, end))

@@ -1,7 +1,7 @@
-"""Whom Ranger's policies name, and how much is known about who they are.
+"""The principals of Ranger's policies, and how much is known about their members.
 
-A group or role whose members are not all listed cannot be restricted as such: somebody who is in
-it there would not be in it here. What is taken from it is then taken from everybody.
+A group or role whose members are not all listed cannot be restricted as such: a member in Ranger
+might not be a member here. Its restrictions then apply to everybody.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from lakewarden.systems.gravitino.ingest.grants import stored
 from lakewarden.systems.gravitino.ingest.ranger_policy import Item, Ranger
 
 PUBLIC: Final = "public"
-"""Ranger's group of everybody."""
+"""Ranger's group of all users."""
 
 MACROS: Final = frozenset({"{USER}", "{OWNER}"})
-"""Users that Ranger fills in for each question."""
+"""User macros that Ranger resolves for each request."""
 
 
 @dataclass(slots=True)
 class People:
-    """The principals of a metalake; `allowed_by` are all the items that allow something."""
+    """The principals of a metalake; `allowed_by` are all items that allow something."""
 
     metalake: str
     ranger: Ranger
@@ -51,7 +51,7 @@ class People:
                     self._principal(kind, name)
 
     def _principal(self, kind: str, name: str) -> Principal | None:
-        """The principal, None where Gravitino could not have it."""
+        """The principal; None if Gravitino could not have it."""
         full = f"{self.metalake}:{name}"
         try:
             gravitino.parse(kind, full)
@@ -63,14 +63,14 @@ class People:
         return principal
 
     def allowed(self, item: Item) -> list[Principal]:
-        """Whom an item allows something, as far as they can be named."""
+        """The principals to whom an item allows something, as far as they can be named."""
         principals = [
             principal for principal in self._named_principals(item) if principal is not None
         ]
         return [*principals, members_of(self.metalake)] if PUBLIC in item.groups else principals
 
     def restricted(self, item: Item) -> tuple[list[Principal], list[str]]:
-        """The principals of an item; and what is not listed, so that it means everybody."""
+        """The principals of an item, and those not listed, which widen the item to everybody."""
         principals = list(self._named_principals(item))
         unknown = [f"who {user} is" for user in sorted(MACROS & set(item.users))]
         unknown += [f"who is in the group {g}" for g in item.groups if not self._is_listed(g)]
@@ -90,11 +90,11 @@ class People:
             yield self._principal(ROLE, role)
 
     def _is_listed(self, group: str) -> bool:
-        """Whether everybody in a group is known."""
+        """Whether all members of a group are known."""
         return group == PUBLIC or self._has_all_groups
 
     def _is_held(self, name: str, above: tuple[str, ...]) -> bool:
-        """Whether everybody who holds a role is known."""
+        """Whether all holders of a role are known."""
         role = self.ranger.roles.get(name)
         if role is None or name in above or PUBLIC in role.groups:
             return False
@@ -102,7 +102,7 @@ class People:
         return inner and all(map(self._is_listed, role.groups))
 
     def rows(self, place: str) -> Iterator[Row]:
-        """Everybody that was named; users are members of the metalake."""
+        """All named principals; users are members of the metalake."""
         for principal in self._known:
             is_role = principal.kind == ROLE
             name = principal.name if is_role else f"{self.metalake}:{principal.name}"

@@ -1,13 +1,13 @@
-"""Apache Ranger's policies, roles and users as its REST API and its console export them.
+"""Apache Ranger's policies, roles and users, in the format of its REST API and console exports.
 
-A file holds one or more of these, as lists or one after the other:
+A file holds one or more of these, as lists or concatenated:
 
     policies     GET /service/public/v2/api/policy, the console's export and what plugins
                  download (`{"policies": […], "tagPolicies": {"policies": […]}}`)
     roles        GET /service/public/v2/api/roles: who holds a role
     users        GET /service/xusers/users (`{"vXUsers": […]}`): who is in which group
 
-A key of a policy that is not known refuses the file: it may be one that removes access.
+An unknown key of a policy is an error for the whole file: the key may restrict access.
 
 SOURCE: apache/ranger@8e7716cd3c36: REST and policy JSON as in ecosystem reference 6.1, 6.2;
 apache/ranger, VXUser (`name`, `groupNameList`).
@@ -28,30 +28,30 @@ from lakewarden.names.canonical import quoted
 ACCESS: Final = 0
 
 TAG: Final = "tag"
-"""The type of services whose policies are about tags."""
+"""The type of services with policies about tags."""
 
 _TIME = "%Y/%m/%d %H:%M:%S"
 _NO_MASK = "MASK_NONE"
 _TYPES: Final = {"database": "hive", "catalog": "trino", "tag": TAG}
-"""What a service is of by the outermost level of its resources, where nothing else says it."""
+"""A service's type by the outermost level of its resources, if nothing else tells the type."""
 
 _MEANINGLESS: Final = (
     *("guid", "version", "createdBy", "updatedBy", "createTime", "updateTime", "createDate"),
     *("updateDate", "description", "resourceSignature", "isAuditEnabled", "policyLabels"),
     *("options", "id"),
 )
-"""Keys of a policy that say nothing about who may do what."""
+"""Keys of a policy that do not matter for access."""
 
 _AROUND_POLICIES: Final = (
     *("serviceName", "serviceId", "serviceDef", "serviceConfig", "auditMode", "policyVersion"),
     *("policyUpdateTime", "metaDataInfo", "startIndex", "pageSize", "totalCount", "resultSize"),
     *("sortType", "sortBy", "queryTimeMS"),
 )
-"""Keys of a download or an export that say nothing about who may do what."""
+"""Keys of a download or an export that do not matter for access."""
 
 
 class Level(NamedTuple):
-    """What a policy says about one level of a resource; `excludes`: all but these values."""
+    """A policy's values for one level of a resource; `excludes`: all but these values."""
 
     values: tuple[str, ...]
     excludes: bool = False
@@ -61,7 +61,7 @@ Resource = dict[str, Level]
 
 
 class Window(NamedTuple):
-    """From when until when, in seconds; `exact` unless it holds only now and then in between."""
+    """A period, in seconds; `exact` unless it only holds at times within the period."""
 
     start: float | None = None
     end: float | None = None
@@ -69,7 +69,7 @@ class Window(NamedTuple):
 
 
 class Item(NamedTuple):
-    """Who has which accesses. A `conditional` one only under a condition."""
+    """Grantees and their accesses. A `conditional` item only applies under a condition."""
 
     accesses: frozenset[str]
     users: tuple[str, ...]
@@ -81,7 +81,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy that is enabled. `limits` are masks and row filters that hide something."""
+    """An enabled policy. `limits` are masks and row filters that hide something."""
 
     name: str
     service: str
@@ -101,13 +101,13 @@ class Policy:
 
     @property
     def restricts(self) -> bool:
-        """Whether the policy removes what another one gives."""
+        """Whether the policy removes access that another one gives."""
         return bool(self.deny or self.limits or self.denies_all_else)
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who holds a role."""
+    """The holders of a role."""
 
     name: str
     users: tuple[str, ...]
@@ -117,7 +117,7 @@ class Role:
 
 @dataclass(slots=True)
 class Ranger:
-    """Everything that the files say. `groups_of` is by user; `disabled` counts policies."""
+    """The content of all files. `groups_of` is by user; `disabled` counts policies."""
 
     policies: list[Policy] = field(default_factory=list)
     roles: dict[str, Role] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Ranger:
     disabled: int = 0
 
     def take(self, value: object, where: str) -> None:
-        """Adds what one record says. Raises `BadInput`."""
+        """Adds one record. Raises `BadInput`."""
         section = Section(value, where)
         names = set(section.names())
         if {"policies", "tagPolicies"} & names:
@@ -213,7 +213,7 @@ def _read(section: Section) -> tuple[Policy, bool]:
 
 
 def _of_zone(zone: str, where: str) -> BadInput:
-    """Outside its zone a policy would reach further, and so would others within the zone."""
+    """The error for a zone: without zones, its policies and those outside would reach further."""
     message = f"there are policies of the security zone {quoted(zone)}: zones have no counterpart"
     return BadInput(f"{message}, and without them access would be wider", where=where)
 
@@ -239,7 +239,7 @@ def _items(section: Section, key: str, *, takes_all: bool = False) -> tuple[Item
 
 
 def _item(section: Section, *, takes_all: bool = True) -> Item:
-    """`takes_all`: an access that is not allowed by the item counts, too."""
+    """`takes_all`: an access that the item does not allow counts, too."""
     accesses = set()
     for access in section.tables("accesses"):
         type = access.text("type").lower()
@@ -280,7 +280,7 @@ def _window(section: Section) -> Window:
     zone = _zone(name)
     start, end = _moment(section, "startTime", zone), _moment(section, "endTime", zone)
     section.close()
-    # Without a time zone the times are those of Ranger's own host, which nobody here knows.
+    # Without a time zone, the times are those of Ranger's own host, which is unknown here.
     if zone is None:
         return Window(exact=False)
     return Window(start, end, exact=not recurs)

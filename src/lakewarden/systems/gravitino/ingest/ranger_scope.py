@@ -1,9 +1,10 @@
-"""What Ranger's resources and accesses are in Gravitino: places in one service, and privileges.
+"""The meaning of Ranger's resources and accesses in Gravitino: places in one service, privileges.
 
-A resource names a value for each level from the outermost on. Its *depth* is how many levels
-are left when trailing `*` are dropped: `sales, *, *` is the schema `sales` with all in it.
-An allowing policy means exactly that; where a name is a pattern, those that some policy names.
-A restriction that cannot be said for its resource is said for the smallest that contains it.
+A resource names a value for each level, from the outermost on. Its *depth* is the number of levels
+that remain after trailing `*` are dropped: `sales, *, *` is the schema `sales` with everything in
+it. An allowing policy means exactly that; a pattern means the matching names that some policy
+names. A restriction that cannot be expressed for its resource is expressed for the smallest entity
+that contains it.
 
 SOURCE: ecosystem reference 6.2 to 6.4; gravitino reference 7.2, read backwards.
 """
@@ -25,14 +26,14 @@ from lakewarden.systems.gravitino.ingest.ranger_policy import Level, Resource
 TYPES: Final = ("metalake", "catalog", "schema", "table", "column")
 
 MAX_PLACES: Final = 100_000
-"""How many places one policy may name."""
+"""The maximum number of places that one policy may name."""
 
 _ANY = "*"
 _PATTERN = frozenset("*?{}$\\")
 
 
 class Service(NamedTuple):
-    """How services of one type name things, and what their accesses mean."""
+    """How services of one type name objects, and what their accesses mean."""
 
     levels: tuple[str, ...]
     others: frozenset[str]
@@ -62,8 +63,8 @@ SERVICES: Final[Mapping[str, Service]] = {
         ),
     ),
 }
-"""Types of services that have a counterpart. `others` are levels that we say nothing about,
-`inert` accesses that no privilege here gives."""
+"""Types of services that have a counterpart. `others` are levels that are not supported, `inert`
+accesses that no privilege here gives."""
 
 _SEES = frozenset({"use", "show", "select", "read"})
 _IN_SCHEMAS = frozenset({"SELECT_TABLE", "MODIFY_TABLE", "CREATE_TABLE"})
@@ -71,9 +72,9 @@ _CHANGES = frozenset({"insert", "update", "delete", "alter", "write", "index", "
 
 
 class Place(NamedTuple):
-    """An entity, and the type of the innermost level that the resource spells.
+    """An entity, and the type of the innermost level that the resource names.
 
-    `whole`: all of the entity is meant, not only something in it.
+    `whole`: all of the entity is meant, not only a part of it.
     """
 
     entity: Entity
@@ -83,7 +84,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Scopes:
-    """The places of one service; for Hive and the like all in one `catalog`."""
+    """The places of one service; for Hive and similar, all are in one `catalog`."""
 
     metalake: str
     type: str
@@ -102,22 +103,22 @@ class Scopes:
 
     @property
     def root(self) -> Entity:
-        """What everything of the service is in."""
+        """The entity that contains everything of the service."""
         return self._entity(self.top)
 
     def speaks_of(self, resource: Resource) -> bool:
-        """Whether the resource is one of levels that have a counterpart, none left out."""
+        """Whether all levels of the resource have a counterpart, and none is missing."""
         levels = self.service.levels
         return bool(resource) and set(resource) == set(levels[: len(resource)])
 
     def is_elsewhere(self, resource: Resource) -> bool:
-        """Whether the resource is of a kind that nothing here is about."""
+        """Whether the resource is of a kind without any counterpart here."""
         return bool(self.service.others & set(resource))
 
     def know(self, entities: Iterable[Entity]) -> None:
-        """Remembers what there is, so that patterns and names in any case mean it.
+        """Adds existing entities, to resolve patterns and names in any case.
 
-        Raises `BadInput` where Ranger does not tell two names apart, or nothing is of the service.
+        Raises `BadInput` if Ranger does not distinguish two names, or nothing is of the service.
         """
         top, catalogs = len(self.top), set[str]()
         for entity in entities:
@@ -142,7 +143,7 @@ class Scopes:
             raise BadInput(message, where="inventory")
 
     def missing(self) -> list[Entity]:
-        """What policies name, and what is known to be there has not."""
+        """The entities that policies name but that do not exist."""
         if not self._there:
             return []
         items_by_type = (named.items() for named in self._known.values())
@@ -154,7 +155,7 @@ class Scopes:
         ]
 
     def learn(self, resource: Resource) -> None:
-        """Remembers the names that a resource spells out."""
+        """Remembers the names that a resource contains literally."""
         if self.speaks_of(resource):
             for values in self._combinations(resource):
                 spelt = list(takewhile(_is_name, values))
@@ -169,7 +170,7 @@ class Scopes:
         self._known.setdefault(entity.type, {})[names] = entity
 
     def entities(self) -> list[Entity]:
-        """Everything that was learnt, and what contains it, outermost first."""
+        """All remembered entities and their containers, outermost first."""
         entities = [Entity("metalake", self.metalake)]
         if self.catalog:
             entities.append(self.root)
@@ -178,7 +179,7 @@ class Scopes:
         ]
 
     def exact(self, resource: Resource) -> list[Place] | None:
-        """What an allowing policy is about; None where that cannot be said."""
+        """The places of an allowing policy; None if they cannot be expressed."""
         if not self.speaks_of(resource) or any(level.excludes for level in resource.values()):
             return None
         type = TYPES[len(self.top) + len(resource)]
@@ -193,7 +194,7 @@ class Scopes:
 
     def _matching(self, names: tuple[str, ...]) -> Iterator[Entity]:
         if any("{" in name or "$" in name for name in names):
-            return  # a name that Ranger fills in for each caller
+            return  # a name that Ranger resolves for each caller
         if all(map(_is_name, names)):
             with suppress(BadInput):
                 yield self._entity(names)
@@ -204,7 +205,7 @@ class Scopes:
                 yield entity
 
     def covering(self, resource: Resource) -> list[Place]:
-        """The smallest entities that can be restricted and contain what the resource is about."""
+        """The smallest restrictable entities that contain the resource."""
         if not self.speaks_of(resource):
             return [Place(self.root, "column", whole=False)]
         type = TYPES[len(self.top) + len(resource)]
@@ -221,7 +222,7 @@ class Scopes:
         return list(places)
 
     def _restrictable(self, names: Sequence[str]) -> Entity:
-        """No column, and nothing whose name Gravitino could not have."""
+        """The innermost of these, but no column, whose name is valid in Gravitino."""
         for length in range(min(len(names), TYPES.index("table")), 0, -1):
             try:
                 return self._entity(tuple(names[:length]))
@@ -230,9 +231,9 @@ class Scopes:
         return Entity("metalake", self.metalake)
 
     def _combinations(self, resource: Resource) -> Iterator[tuple[str, ...]]:
-        """Every combination of the values, an excluding level counting as all of it.
+        """All combinations of the values; an excluding level counts as all values.
 
-        Names are the same in any case. SOURCE: `ignoreCase` in Ranger's service definitions.
+        Names are case-insensitive. SOURCE: `ignoreCase` in Ranger's service definitions.
         """
         levels: list[list[str]] = []
         total = 1
@@ -250,7 +251,7 @@ class Scopes:
         return stored if stored is not None else gravitino.parse(TYPES[len(names)], name)
 
     def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
-        """The privileges that mean no more than the accesses do at that place."""
+        """The privileges that mean no more than the accesses at that place."""
         accesses_given, depth = self._all_privileges(accesses), TYPES.index(place.entity.type)
         given_depth, privileges = TYPES.index(place.given), set[str]()
         if place.given == "column" and place.entity.type != "column":
@@ -271,7 +272,7 @@ class Scopes:
         return privileges
 
     def needs(self, place: Place, accesses: set[str]) -> Iterator[tuple[Entity, str]]:
-        """What has to be used on the way to these privileges, which Ranger does not ask for."""
+        """The USE privileges required for these privileges, which Ranger does not require."""
         entity: Entity | None = place.entity
         while entity is not None and entity.type not in ("schema", "catalog", "metalake"):
             entity = gravitino.parent(entity)
@@ -283,7 +284,7 @@ class Scopes:
             yield self.root, "USE_CATALOG"
 
     def denied(self, accesses: Iterable[str], place: Place) -> Iterator[tuple[Entity, str]]:
-        """The privileges that must be removed with the accesses at that place, and where."""
+        """The privileges to remove for the accesses at that place, and the entities."""
         accesses_denied = self._all_privileges(accesses) - self.service.inert
         denies_reading, privileges = bool(accesses_denied & _SEES), set[str]()
         unknown = bool(accesses_denied - _SEES - _CHANGES - {"create"})
@@ -323,7 +324,7 @@ _INNERMOST: Final = {
     "SELECT_TABLE": 3,
     "MODIFY_TABLE": 3,
 }
-"""How far in each privilege can be granted, as an index of `TYPES`."""
+"""The innermost level at which each privilege can be granted, as an index of `TYPES`."""
 
 
 def _values(level: Level) -> list[str]:
@@ -331,7 +332,7 @@ def _values(level: Level) -> list[str]:
 
 
 def _compared_value(value: str) -> str:
-    """A value as it is compared: in lower case, and one star for several."""
+    """The value for comparisons: in lower case, with one star for several."""
     return re.sub(r"\*+", _ANY, value.lower())
 
 

@@ -1,8 +1,8 @@
 """A database behind a SQLAlchemy URL, as a Gravitino catalog.
 
-Schemas, tables, columns and views of any engine; for PostgreSQL, MySQL and MariaDB also the
-roles, memberships, owners and grants. Everything is read on the driver, in one connection;
-PostgreSQL in one read-only transaction with a snapshot of its own.
+Schemas, tables, columns and views of any engine; for PostgreSQL, MySQL and MariaDB also the roles,
+memberships, owners and grants. Everything is read on the driver, over one connection; for
+PostgreSQL in one read-only transaction with its own snapshot.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _POSTGRES = "postgresql"
 _MYSQL = ("mysql", "mariadb")
 _COLLATED = re.compile(r" (character set|collate) .*")
-"""What stands behind a type and is none of it."""
+"""The text after a type that does not belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Sql:
     """The database at `url`, as the catalog `catalog` of `metalake`.
 
     `takes_data_for_modify`: PostgreSQL's SELECT, INSERT, UPDATE and DELETE together count as
-    MODIFY_TABLE. `takes_granted_roles`: a role of MySQL or MariaDB counts also where it takes
-    SET ROLE. Both show more than what an account can do at once, and are off.
+    MODIFY_TABLE. `takes_granted_roles`: a role of MySQL or MariaDB also counts if it needs SET
+    ROLE. Both show more than an account can do without further action, and are off by default.
     """
 
     kind: ClassVar[str] = "sql"
@@ -76,7 +76,7 @@ class Sql:
         return named | {name: "true" for name, is_set in flags.items() if is_set}
 
     def inputs(self) -> None:
-        """See `Source`: the content of a database is known only when it is read."""
+        """See `Source`: the content of a database is only known once it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
@@ -89,10 +89,10 @@ class Sql:
         return Reading(rows, [Input(name, digest)], not_read=not_read)
 
     def rows(self, system: System, progress: Progress) -> tuple[list[Row], list[str], str]:
-        """The rows, what was not looked at, and the database's name without any secret.
+        """The rows, what was not read, and the database's name without secrets.
 
-        Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database
-        cannot be reached or does not show what is needed.
+        Raises `BadInput` for an unusable URL, `Unavailable` if the database cannot be reached or
+        does not show what is needed.
         """
         url = database_url(self.url)
         name = database_name(url)
@@ -152,7 +152,7 @@ class _Reader:
             if not rows[0].reason:
                 yield from self._read_rows(inspector, leaf, schema, view)
         with warnings.catch_warnings():
-            # Columns of types that SQLAlchemy does not know are columns all the same.
+            # Columns with types unknown to SQLAlchemy are kept as columns.
             warnings.simplefilter("ignore", SAWarning)
             columns = inspector.get_multi_columns(schema, filter_names=tables) if tables else {}
         for table in tables:
@@ -170,7 +170,7 @@ class _Reader:
     def _read_rows(
         self, inspector: sa.Inspector, leaf: Entity, schema: str, view: str
     ) -> Iterator[Row]:
-        """What the view reads, as far as the database shows its text."""
+        """The names that the view reads, if the database shows its text."""
         try:
             text = inspector.get_view_definition(view, schema) or ""
         except (SQLAlchemyError, NotImplementedError):
@@ -181,7 +181,7 @@ class _Reader:
             yield attribute_row(leaf, READS, read, self._name)
 
     def _written(self, type: sa.types.TypeEngine[Any]) -> str:
-        """The type as the database writes it; "" of one that SQLAlchemy does not know."""
+        """The type in the database's spelling; "" for one that SQLAlchemy does not know."""
         try:
             written = str(type.compile(self._connection.dialect)).lower()
         except (SQLAlchemyError, NotImplementedError):

@@ -1,4 +1,4 @@
-"""Targets in the forms of Gravitino's own plug-ins, for those who come from there."""
+"""Targets in the format of Gravitino's own plug-ins, for users who migrate from them."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ STYLES: Final[Mapping[str, Any]] = {
     "postgresql": partial(database_roles.roles, database_roles.POSTGRESQL),
     RANGER: ranger_policies.STYLE,
 }
-"""The style `gravitino`, by kinds of targets."""
+"""The style `gravitino`, by kind of target."""

@@ -1,13 +1,15 @@
-"""Roles of the realm as roles of a database, as Gravitino's JDBC plug-in makes them.
+"""Roles of the realm as roles of a database, in the form of Gravitino's JDBC plug-in.
 
-A role has the realm's name for it, and a group that has roles is `GRAVITINO_GROUP_<name>`. They
-hold what the plug-in would give them, object by object, as far as every member may have it:
+A role has its name from the realm; a group that has roles is `GRAVITINO_GROUP_<name>`. A role holds
+the privileges that the plug-in would grant it, object by object, as far as every member may have
+them:
 
-- What half of the members or more may not have is not given to the role.
-- Whoever may not have something of what is left is no member.
+- A privilege that half of the members or more may not have is not given to the role.
+- A user who may not have one of the remaining privileges is not made a member.
 
-So a DENY, which the plug-in would grant, takes somebody out. Whatever else the realm allows is in
-roles of ours, made from rows as without this style; filtered and masked tables are there alone.
+So a DENY, which the plug-in would grant, removes a member. All other access that the realm allows
+is in our own roles, made from rows as without this style; filtered and masked tables are only
+there.
 SOURCE: gravitino reference 7.1 and 7.5;
 apache/gravitino:authorizations/authorization-common/…/jdbc/JdbcSecurableObjectMappingProvider.java.
 """
@@ -34,15 +36,15 @@ GROUP_PREFIX: Final = "GRAVITINO_GROUP_"
 _RESERVED: Final = frozenset({"public", "none"})
 
 _SCHEMA, _TABLE = 1, 2
-"""How many names the path of a schema and of a table has."""
+"""The number of names in the path of a schema and of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What privileges become in a kind of database, on schemas or on tables.
 
-    `unsaid` is what of a privilege has no word there. Names of roles have none of the `taken`
-    beginnings, and no sign beyond the `last_sign`.
+    `unsaid` is the part of a privilege that the database cannot express. Names of roles have none
+    of the `taken` prefixes, and no character after `last_sign`.
     """
 
     privileges: Mapping[str, tuple[int, tuple[str, ...]]]
@@ -64,7 +66,7 @@ POSTGRESQL: Final = Dialect(
     },
     taken=("pg_", "lw_"),
 )
-"""There the right to create tables is one on their schema."""
+"""Here the right to create tables is a right on their schema."""
 
 MARIADB: Final = Dialect(
     privileges={
@@ -78,7 +80,7 @@ MARIADB: Final = Dialect(
     taken=("lw_",),
     last_sign="\uffff",
 )
-"""The same, and there is a right to alter a table; whoever has any right in a database uses it."""
+"""The same, with a right to alter a table; any right in a database includes using it."""
 
 _ON: Final = ("metalake", "catalog", "schema", "table")
 
@@ -92,7 +94,7 @@ def roles(
 
 @dataclass(frozen=True, slots=True)
 class _Original:
-    """A role as the plug-in would make it: its name, its members, and what it gives."""
+    """A role as the plug-in would make it: its name, its members, and its grants."""
 
     about: Principal
     name: str
@@ -119,7 +121,7 @@ class _Division:
         self._open = sorted(paths - wish.limited - objects.views)
 
     def wanted(self) -> Wanted:
-        """The division: together it gives what it was made of."""
+        """The division: together, its roles give the wanted grants."""
         named: dict[str, Role] = {}
         for one in self._originals():
             if one.name in named or not self._is_free(one.name):
@@ -131,10 +133,10 @@ class _Division:
         rest = self._rest(Roles(named).holders())
         return replace(self._wish, roles=tuple(rest), named=named, residues=self._residues)
 
-    # --- as the plug-in has them ---
+    # --- in the plug-in's form ---
 
     def _originals(self) -> Iterator[_Original]:
-        """Roles with anything in this catalog or above it, then groups that have such roles."""
+        """Roles with grants in or above this catalog, then groups that have such roles."""
         given = {
             role: grants
             for role in self._of_kind(ROLE)
@@ -169,7 +171,7 @@ class _Division:
         return role.name.partition(":")[0] == self._scope.metalake
 
     def _grants(self, role: Principal) -> frozenset[Grant] | None:
-        """What the plug-in would grant a role; None where it would not hear of the role."""
+        """The grants that the plug-in would give a role; None if it would ignore the role."""
         found: set[Grant] = set()
         is_known = False
         for on, granted in grant.grants_of(self._realm, role).items():
@@ -188,7 +190,7 @@ class _Division:
         return frozenset(found) if is_known else None
 
     def _place(self, on: Entity) -> Path | None:
-        """Where the entity is in the database; None where it is elsewhere."""
+        """The entity's path in the database; None if it is elsewhere."""
         if on.type not in _ON:
             return None
         names = tuple(gravitino.parts(on))
@@ -201,7 +203,7 @@ class _Division:
             if len(path) == depth and path[: len(at)] == at:
                 yield from (Grant(path, word) for word in words)
 
-    # --- as far as everybody may have it ---
+    # --- as far as all members may have it ---
 
     def _kept(self, one: _Original) -> Role:
         """The role with what more than half of its members may have, and those who may have it."""
@@ -217,7 +219,7 @@ class _Division:
         return Role(members, frozenset(grants))
 
     def _rest(self, covered: Mapping[Grant, frozenset[str]]) -> Iterator[Role]:
-        """What is not covered, for the same members together."""
+        """The grants not covered by roles, grouped by equal members."""
         nobody = frozenset[str]()
         left: dict[frozenset[str], set[Grant]] = {}
         for own, users in covered.items():
@@ -229,7 +231,7 @@ class _Division:
             yield replace(role, grants=kept | frozenset(left.pop(role.members, ())))
         yield from (Role(members, frozenset(grants)) for members, grants in left.items())
 
-    # --- what is left out ---
+    # --- residue ---
 
     def _is_free(self, name: str) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""The properties by which a catalog declares its authorization plug-ins, as Gravitino reads them.
+"""The properties with which a catalog declares its authorization plug-ins, as Gravitino reads them.
 
 `authorization-provider` is `jdbc`, `ranger` or `chain`, in any case. A chain names its plug-ins in
 `authorization.chain.plugins`, and has the properties of each as `authorization.chain.NAME.…`.
@@ -36,27 +36,27 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
         )
     ),
 }
-"""What has to be there, in the order in which the original asks for it."""
+"""The required properties, in the order in which the original checks them."""
 
 SERVICES: Final = {"HADOOPSQL": "hive", "HDFS": "hdfs"}
-"""Types of Ranger's services, by the engine of each: the setting that a realm needs."""
+"""Types of Ranger services and their engines: the setting that a realm needs."""
 
 LOCATION: Final = "location"
-"""The property of a catalog that says where its files lie."""
+"""The property of a catalog with the location of its files."""
 
 _NAMED_LOCATION: Final = f"{LOCATION}-"
-"""What the properties of its further locations begin with; the rest is the name of each."""
+"""The prefix of the properties of its further locations; the rest is the location's name."""
 
 _DEFAULT_LOCATION: Final = "default-location-name"
-"""The property with the name of the one that is used where none is named."""
+"""The property with the name of the location that is used by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plug-in: its place in the catalog (`jdbc`, `chain.NAME`), and the target that it tells.
+    """A plug-in: its place in the catalog (`jdbc`, `chain.NAME`), and its target.
 
-    `place` is the part of the address that says which system it is, without the account. The target
-    needs the `setting` of the realm; `unready` is why it cannot be told, "" where it can.
+    `place` is the part of the address that identifies the system, without the account. The target
+    requires the realm's `setting`; `unready` is why it cannot be written to, "" if it can.
     """
 
     name: str
@@ -99,7 +99,7 @@ def _require(properties: Mapping[str, str], keys: Sequence[str]) -> None:
 
 
 def _jdbc(name: str, properties: Mapping[str, str]) -> Plugin:
-    """The database of the plug-in; of the options of its address `sslmode` alone is taken."""
+    """The database of the plug-in; of its address's options, only `sslmode` is used."""
     url = properties["authorization.jdbc.url"]
     source = source_of(
         url, properties["authorization.jdbc.username"], properties["authorization.jdbc.password"]
@@ -119,7 +119,7 @@ def _jdbc(name: str, properties: Mapping[str, str]) -> Plugin:
 
 
 def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
-    """The service of a Ranger; the original asks for the type of the service first."""
+    """The service of a Ranger; the original checks the type of the service first."""
     _require(properties, REQUIRED[RANGER])
     type = properties["authorization.ranger.service.type"].upper()
     if type not in SERVICES:
@@ -138,7 +138,7 @@ def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
 
 
 def _admin(url: str) -> SplitResult:
-    """The address of a Ranger admin; raises `BadInput` for what is none."""
+    """The address of a Ranger admin; raises `BadInput` for an invalid address."""
     with suppress(ValueError):
         admin = urlsplit(url)
         is_whole = admin.hostname and admin.port != 0 and "@" not in admin.netloc
@@ -148,10 +148,10 @@ def _admin(url: str) -> SplitResult:
 
 
 def _file_system(properties: Mapping[str, str]) -> tuple[str, str]:
-    """The option that names the file system a catalog is in, or why there is none.
+    """The option with the file system of a catalog, or the reason why there is none.
 
-    It is that of its location, else of its default one, else the only one of all its locations. The
-    original takes the paths of all file systems for those of one.
+    It is the file system of its location, else of its default location, else the only one of all
+    its locations. The original treats the paths of all file systems as paths of one.
     """
     named = sorted(key for key in properties if key.startswith(_NAMED_LOCATION))
     default = _NAMED_LOCATION + properties.get(_DEFAULT_LOCATION, "")
@@ -172,7 +172,7 @@ def _host(location: str) -> str:
 
 
 def _chained(properties: Mapping[str, str]) -> Sequence[str]:
-    """The names of the plug-ins of a chain, which the original checks in this order."""
+    """The names of the plug-ins of a chain; the original checks them in this order."""
     if _PLUGINS not in properties:
         raise BadInput(f"{_PLUGINS} is required")
     names = [name.strip() for name in properties[_PLUGINS].split(",") if name.strip()]
@@ -196,7 +196,7 @@ def _chained(properties: Mapping[str, str]) -> Sequence[str]:
 
 
 def _part(properties: Mapping[str, str], name: str) -> dict[str, str]:
-    """The properties of one plug-in of a chain, as it would have them alone."""
+    """The properties of one plug-in of a chain, in the form of a single plug-in."""
     own = f"{_CHAIN}.{name}."
     found = {
         f"{_PREFIX}{key.removeprefix(own)}": value

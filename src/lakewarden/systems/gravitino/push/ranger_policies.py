@@ -1,18 +1,19 @@
 """Policies and roles of a Ranger service by the names of Gravitino's plug-in: Hive and HDFS.
 
 A role `r` of the realm is `GRAVITINO_r`. Policies of Hive are `{schema}`, `{schema}.*`,
-`{schema}.*.*`, `{schema}.{table}` and `{schema}.{table}.*`, `*` for all schemas, those of HDFS the
-paths of filesets, with all below. They have one item for each access, and the label
-`MANAGED_BY_GRAVITINO`, and give what the plug-in gives as far as the realm allows it:
+`{schema}.*.*`, `{schema}.{table}` and `{schema}.{table}.*`, with `*` for all schemas. Policies of
+HDFS are the paths of filesets, with all descendants. Policies have one item for each access and the
+label `MANAGED_BY_GRAVITINO`, and give what the plug-in gives as far as the realm allows it:
 
-- A wildcard is the list of what is stored: Hive may hold what the realm does not know.
-- `*.*` is said schema by schema, since Ranger takes each table with each schema.
-- What half of a role's members or more may not have is not given to the role, and whoever may not
-  have something of what is left is no member: so a DENY takes people out, and needs no deny item.
-- What people have otherwise, owners too, they have by name, in items with `GRAVITINO_OWNER_ROLE`,
-  as the plug-in gives owners their rights.
-- Groups are said by their members, as Ranger has groups from elsewhere.
-- Of files those of filesets alone are said: of other places the realm does not know who may what.
+- A wildcard becomes the list of stored names: Hive may hold names that the realm does not know.
+- `*.*` is written schema by schema, since Ranger combines each table with each schema.
+- Access that half of a role's members or more may not have is not given to the role. A user who may
+  not have something of the rest is not made a member. So a DENY removes members, and needs no deny
+  item.
+- Other access of users, also of owners, is given by name, in items with `GRAVITINO_OWNER_ROLE`, as
+  the plug-in gives owners their rights.
+- Groups are replaced by their members, as Ranger gets its groups from elsewhere.
+- For files, only those of filesets are written: the realm does not know who may access other paths.
 
 SOURCE: gravitino reference 7.2 to 7.4; apache/gravitino:authorizations/authorization-ranger/…,
 RangerAuthorizationHadoopSQLPlugin and RangerAuthorizationHDFSPlugin.
@@ -56,7 +57,7 @@ _SAID: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
 DATABASE, TABLE, FILESET = "database", "table", "fileset"
 
 Translation = Mapping[str, tuple[str, tuple[str, ...]]]
-"""What a privilege becomes on the places of a level, in accesses of Ranger."""
+"""The accesses of Ranger that a privilege becomes on the places of a level."""
 
 HADOOP_SQL: Final[Translation] = {
     "USE_CATALOG": (DATABASE, ("select",)),
@@ -73,7 +74,7 @@ HDFS: Final[Translation] = {
 }
 
 TRANSLATIONS: Final[Mapping[str, Translation]] = {"hive": HADOOP_SQL, "hdfs": HDFS}
-"""By types of services."""
+"""By type of service."""
 
 ELSEWHERE: Final = frozenset(
     {
@@ -81,7 +82,7 @@ ELSEWHERE: Final = frozenset(
         *("SELECT_TABLE", "MODIFY_TABLE"),
     }
 )
-"""Privileges for which the plug-in opens files of HDFS that are of no fileset."""
+"""Privileges for which the plug-in opens files of HDFS that belong to no fileset."""
 
 _ON: Final = ("metalake", "catalog", "schema", "table", "fileset")
 
@@ -89,7 +90,7 @@ Json = dict[str, Any]
 
 
 class Key(NamedTuple):
-    """An access on a database or a table, by its entity id."""
+    """An access on a database or a table, by the entity's id."""
 
     level: str
     access: str
@@ -105,23 +106,23 @@ def plugin_form(
     residues: Residues,
     taken: Collection[str] = (),
 ) -> RangerForm:
-    """The policies and roles of a service of Hive that is one catalog of the realm, or of HDFS.
+    """The policies and roles of a Hive service that is one catalog of the realm, or of HDFS.
 
-    That is the file system in which the filesets of a metalake lie, or of one catalog. Roles of
-    others have the names `taken`: whom they would be for has their access by name.
-    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
+    HDFS is the file system with the filesets of a metalake, or of one catalog. `taken` are the
+    names of roles that others keep: the users of such a role get their access by name. Raises
+    `StaleSnapshot` for a time outside the interval of the realm's snapshot.
     """
     realm.matrix.require(now)
     return _Form(realm, mapping, service, naming, now, residues, taken).form()
 
 
 STYLE: Final = RangerStyle(LABEL, dict.fromkeys(TRANSLATIONS, plugin_form))
-"""How a service of Hive or HDFS is told in the names of the plug-in."""
+"""The style with the names of the plug-in for a service of Hive or HDFS."""
 
 
 @dataclass(slots=True)
 class _Policy:
-    """A policy under way: its resources, and who has each access."""
+    """A policy under construction: its resources, and the grantees of each access."""
 
     resources: Mapping[str, Sequence[str]]
     roles: dict[str, set[str]] = field(default_factory=dict)
@@ -173,10 +174,10 @@ class _Form:
         self._policies: dict[str, _Policy] = {}
 
     def form(self) -> RangerForm:
-        """Policies and roles in order of their names."""
+        """Policies and roles, sorted by name."""
         self._hold()
         roles: dict[str, frozenset[str]] = {}
-        # Some databases of Ranger take two names that differ in case alone for one.
+        # Some databases of Ranger treat two names that differ only in case as equal.
         taken = {one.casefold() for one in self._taken}
         covered: dict[Key, set[str]] = {}
         for role in self._roles():
@@ -198,10 +199,10 @@ class _Form:
             self._residues,
         )
 
-    # --- what is allowed ---
+    # --- allowed access ---
 
     def _hold(self) -> None:
-        """Who may have what, by rows: what is not here is given to nobody."""
+        """Who may have which access, by rows; access that is not here is given to nobody."""
         for id in sorted(self._limited & BitMap(self._paths)):
             entity = self._realm.matrix.snapshot.coded.tree.entity(id)
             self._leave_out("the plug-in has no row filters and no column masks", entity)
@@ -245,7 +246,7 @@ class _Form:
     def _kept(
         self, role: Principal, name: str
     ) -> tuple[Mapping[tuple[str, ...], set[Key]], frozenset[str]]:
-        """What the role gives, by where it was granted, and its members; see the module."""
+        """The role's access, by place of the grant, and its members; see the module."""
         ids = self._memberships.acting_as(self._memberships.ids[role])
         principals = (self._memberships.principals[id] for id in ids)
         everybody = frozenset(self._names[one] for one in principals if one in self._names)
@@ -269,7 +270,7 @@ class _Form:
         return {on: keys & kept for on, keys in asked.items()}, members
 
     def _asked(self, role: Principal) -> Mapping[tuple[str, ...], set[Key]]:
-        """What the plug-in would give the role, by where it was granted."""
+        """The access that the plug-in would give the role, by place of the grant."""
         asked: dict[tuple[str, ...], set[Key]] = {}
         for on, granted in self._grants(role).items():
             at = self._place(on)
@@ -312,7 +313,7 @@ class _Form:
     # --- policies ---
 
     def _say(self, role: str, at: tuple[str, ...], keys: set[Key]) -> None:
-        """Items of a role for what it was granted on one object."""
+        """Items of a role for its grants on one object."""
         by_access: dict[tuple[str, str], set[int]] = {}
         for key in keys:
             by_access.setdefault((key.level, key.access), set()).add(key.id)
@@ -321,14 +322,14 @@ class _Form:
                 policy.roles.setdefault(access, set()).add(role)
 
     def _say_rest(self, covered: Mapping[Key, set[str]]) -> None:
-        """Items with the names of users, for what they have by no role."""
+        """Items with the names of users, for access that no role gives them."""
         for key, users in self._holders.items():
             left = users - covered.get(key, set())
             for policy in self._each(key.level, key.id) if left else ():
                 policy.users.setdefault(key.access, set()).update(left)
 
     def _named(self, level: str, ids: set[int], at: tuple[str, ...]) -> Iterator[_Policy]:
-        """The policies about these: by wildcards where they are all, as they were granted."""
+        """The policies for these entities: wildcards if they are all, in the form of the grant."""
         if level == FILESET:
             for id in sorted(ids):
                 yield from self._each(level, id)
@@ -356,7 +357,7 @@ class _Form:
                     yield from self._each(TABLE, id)
 
     def _each(self, level: str, id: int) -> Iterator[_Policy]:
-        """The policies about one database, table or fileset alone."""
+        """The policies for a single database, table or fileset."""
         path = self._paths[id]
         if level == FILESET:
             yield from (self._of(place, {"path": [place]}) for place in self._files[id])
@@ -394,7 +395,7 @@ class _Form:
 
     @property
     def _owners(self) -> Sequence[str]:
-        """The role beside users who have something by name; none where it is one of others."""
+        """The role beside users in items by name; none if others keep a role of that name."""
         return [] if OWNERS in self._taken else [OWNERS]
 
     def _role_documents(self, roles: Mapping[str, frozenset[str]]) -> Iterator[Json]:

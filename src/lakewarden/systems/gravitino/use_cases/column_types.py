@@ -1,4 +1,4 @@
-"""The types of a table's columns, as Gravitino's requests gave them."""
+"""The types of a table's columns, as given in Gravitino's requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lakewarden.systems.gravitino import names
 
 
 def column_types(table: Entity, document: Document) -> Iterator[ColumnType]:
-    """The columns with a plain type; those of lists and structures have none."""
+    """The columns with a plain type; columns of lists and structs have none."""
     columns = document.get("columns")
     for column in columns if isinstance(columns, list) else ():
         name = column.get("name") if isinstance(column, Mapping) else None

@@ -1,4 +1,4 @@
-"""What a view reads, in the names of Gravitino: the values of its attribute `reads`."""
+"""The entities that a view reads, in Gravitino's names: the values of its attribute `reads`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.systems.gravitino import names
 
 _MAX_READS: Final = 1_000
-"""Of one view no more are kept."""
+"""The maximum number of names stored for one view."""
 
 
 def view_reads(view: Entity, document: Mapping[str, object]) -> tuple[str, ...]:
-    """What the representations of a view's document read, each once, in order.
+    """The names that the representations of a view's document read, without duplicates, in order.
 
     A name without a catalog or schema is in the default one of the document, else in the view's.
-    What is no name of Gravitino's is left out.
+    Invalid names for Gravitino are left out.
     """
     own = names.parts(view)
     default = (
@@ -35,8 +35,8 @@ def view_reads(view: Entity, document: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def query_reads(metalake: str, default: tuple[str, str], sql: str, dialect: str) -> Iterator[str]:
-    """What one query reads; `default` are the catalog and the schema of names without."""
-    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    """The names that one query reads; `default` is the catalog and schema of unqualified names."""
+    # Imported here, because the SQL parser takes a while to load, and few processes need it.
     from lakewarden.expressions.view_sources import view_sources
 
     for source in view_sources(sql, dialect):

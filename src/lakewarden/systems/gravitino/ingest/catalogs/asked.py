@@ -1,7 +1,7 @@
-"""What a running catalog or a database says, as one reading.
+"""The content of a running catalog or a database, as one reading.
 
-Nothing is published before all of it is read. Its version is the content alone, since a catalog
-may answer in another order every time.
+Nothing is published before everything is read. The version depends only on the content, since a
+catalog may answer in a different order every time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_PAGES: Final = 100_000
 
 
 class Token(NamedTuple):
-    """What the token of the next page is called: in a request, and in a reply."""
+    """The names of the token for the next page: in a request, and in a reply."""
 
     sent: str
     received: str
@@ -39,7 +39,7 @@ def pages(
     token: Token,
     unserved: Container[int] = (),
 ) -> Iterator[Section]:
-    """The pages of a list; none where it is withheld. Raises `BadInput` for a repeated page."""
+    """The pages of a list; none if it is withheld. Raises `BadInput` for a repeated page."""
     asked, seen = dict(query), set[str]()
     for _ in range(MOST_PAGES):
         words = f"?{urlencode(asked)}" if asked else ""
@@ -61,9 +61,9 @@ def pages(
 def reading(
     content: ExportContent, model: Model, name: str, not_read: Iterable[str] = ()
 ) -> Reading:
-    """The rows of what was gathered from the catalog of that name.
+    """The rows of the records that were collected from the named catalog.
 
-    `not_read` is what it did not show, beside what its mapping never reads.
+    `not_read` lists what the catalog did not show, in addition to what its mapping never reads.
     """
     rows = list(policy.rows(content, model))
     never = (*content.mapping.not_read, *not_read)
@@ -71,7 +71,7 @@ def reading(
 
 
 def _digest(rows: Iterable[Row]) -> str:
-    """A digest that the order of the answers, and so the places in them, do not change."""
+    """A digest that does not depend on the order of the answers or the places in them."""
     said = sorted({(row.table, row.cells, row.reason) for row in rows})
     text = json.dumps(said, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

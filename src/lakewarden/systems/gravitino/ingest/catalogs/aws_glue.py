@@ -1,14 +1,14 @@
-"""AWS Glue and Lake Formation, asked over their APIs.
+"""AWS Glue and Lake Formation, queried over their APIs.
 
-Read are the replies that `lake_formation` also reads from files: GetDatabases, then GetTables of
-each, then ListPermissions, of one catalog of one account and region. Permissions come after what
-they are on, so that what was revoked meanwhile is not granted here; then come the policies of rows,
-and the LF-tags and filters that permissions and policies name. What AWS refuses, or cannot answer
-after some tries, ends the reading, and nothing is published. An operation that a region does not
-serve has nothing to say there, which the report tells.
+Reads the replies that `lake_formation` also reads from files: GetDatabases, then GetTables for
+each, then ListPermissions, of one catalog of one account and region. Permissions are read after the
+objects they are on, so that a permission revoked meanwhile is not granted here. Then follow the row
+policies, and the LF-tags and filters that permissions and policies name. If AWS rejects a request,
+or cannot answer after some retries, reading fails and nothing is published. If a region does not
+support an operation, its data is empty, and the report says so.
 
-Credentials are those that AWS's own tools take: variables, profiles, roles. They are no part of
-the address, of a message or of what is written.
+Credentials are those of AWS's own tools: variables, profiles, roles. They are in no address,
+message or output.
 
 SOURCE: AWS Glue API reference, GetDatabases and GetTables; Lake Formation API reference,
 ListPermissions, ListRLSPolicyAttachments, ListLFTags, SearchTablesByLFTags, ListLFTagExpressions
@@ -84,12 +84,12 @@ _CHANGED: Final = "EntityNotFoundException"
 _UNSERVED: Final = frozenset({404, 501})
 _TAGS: Final = "LFTags"
 _MOST_VALUES: Final = 50
-"""So many values of a tag are searched for at once."""
+"""The number of values of a tag in one search."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwsGlue:
-    """The Data Catalog of a region; `catalog_id` is empty for that of the account that asks."""
+    """The Data Catalog of a region; `catalog_id` is empty for that of the caller's account."""
 
     kind: ClassVar[str] = "glue"
     model: ClassVar[str] = "gravitino"
@@ -103,7 +103,7 @@ class AwsGlue:
         return {"metalake": self.metalake, "catalog": self.catalog}
 
     def inputs(self) -> None:
-        """See `Source`: what a catalog has is known only when it is read."""
+        """See `Source`: the content of a catalog is only known once it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
@@ -131,7 +131,7 @@ class _Account:
         self.unserved: list[str] = []
 
     def records(self) -> Iterator[Record]:
-        """What the catalog has, and who may do what there."""
+        """The objects of the catalog, and their permissions."""
         databases = []
         for page in self._pages_of(self._glue.get_databases, DATABASES, **self._catalog):
             listed = Section(page, DATABASES).tables(DATABASES)
@@ -152,7 +152,7 @@ class _Account:
         yield from self._pages.rest()
 
     def _named(self) -> Iterator[Record]:
-        """The filters, expressions and tags that permissions and policies of rows name."""
+        """The filters, expressions and tags that permissions and row policies name."""
         lake, catalog = self._permissions, self._catalog
         for database, name in sorted(self._pages.filtered()):
             table = {**catalog, "DatabaseName": database, "Name": name}
@@ -172,10 +172,10 @@ class _Account:
                     yield from self._read(page, f"what has the LF-tag {tag['TagKey']}")
 
     def _values(self, keys: Collection[str]) -> Iterator[Mapping[str, object]]:
-        """All values of LF-tags, as many at once as can be searched for.
+        """All values of LF-tags, in groups of the size that one search supports.
 
-        Those that no permission names are searched for as well: a column may have one of them in
-        place of that of its table.
+        Values that no permission names are searched for, too: a column may have such a value
+        instead of its table's.
         """
         if not keys:
             return
@@ -196,14 +196,14 @@ class _Account:
     def _pages_if_served(
         self, ask: Ask, holds: str, **about: object
     ) -> Iterator[Mapping[str, object]]:
-        """All pages of an operation; none where there is no such operation."""
+        """All pages of an operation; none if the region does not support it."""
         try:
             yield from self._pages_of(ask, holds, **about)
         except _Unserved:
             self.unserved.append(f"`{holds}`, for which this endpoint has no operation")
 
     def _pages_of(self, ask: Ask, holds: str, **about: object) -> Iterator[Mapping[str, object]]:
-        """All pages of an operation; raises for one that is given for the second time."""
+        """All pages of an operation; raises for a page that is returned a second time."""
         token, seen = "", set[str]()
         for _ in range(_MOST_PAGES):
             more = {"NextToken": token} if token else {}
@@ -221,18 +221,18 @@ class _Account:
 
 
 class _Unserved(Unavailable):
-    """There is no such operation."""
+    """The operation does not exist."""
 
 
 def _clients(region: str) -> Callable[[str], Any]:
-    """What opens the client of a service. Raises `Unavailable` without the library."""
+    """A function that creates the client of a service. Raises `Unavailable` without the library."""
     try:
         from botocore.config import Config
         from botocore.session import get_session
     except ImportError:
         raise not_installed("botocore", "aws", where=AwsGlue.kind) from None
     logger = logging.getLogger("botocore")
-    logger.setLevel(max(logger.level, logging.INFO))  # below, it writes tokens of sessions
+    logger.setLevel(max(logger.level, logging.INFO))  # at DEBUG it logs session tokens
     session = get_session()
     config = Config(
         region_name=region,
@@ -244,7 +244,7 @@ def _clients(region: str) -> Callable[[str], Any]:
 
 
 def _operation(client: object, name: str) -> Ask:
-    """An operation that a client of an older library has not. Raises `Unavailable`."""
+    """An operation of a client. Raises `Unavailable` if the library is too old for it."""
     found: Ask | None = getattr(client, name, None)
     if found is None:
         message = f"botocore is too old and has no `{name}`: pip install -U botocore"
@@ -253,14 +253,15 @@ def _operation(client: object, name: str) -> Ask:
 
 
 def _account_of(sts: Any) -> str:
-    """The account of whoever asks, whose catalog is called as it is."""
+    """The caller's account, which is also the id of its catalog."""
     return str(_answer(sts.get_caller_identity)["Account"])
 
 
 def _answer(ask: Callable[..., Any], *words: object, **about: object) -> Any:
-    """What AWS says; raises `BadInput` where it refuses, `Unavailable` where it cannot answer.
+    """The response of AWS; raises `BadInput` for a rejection, `Unavailable` if it cannot answer.
 
-    Messages about credentials and signatures are not repeated: they may have parts of them.
+    Messages about credentials and signatures are not repeated, since they may contain parts of
+    them.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 

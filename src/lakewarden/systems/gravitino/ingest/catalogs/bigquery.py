@@ -4,11 +4,11 @@
     //bigquery.googleapis.com/projects/ID/datasets/D                 a dataset
     //bigquery.googleapis.com/projects/ID/datasets/D/tables/T        a table or view
 
-An asset has `resource.data` (the resource as its API writes it), `iamPolicy`, or both. In files of
-an export the policy is `iam_policy`; what a search found has its name in `resource`, and `policy`.
-Projects are called by number in names and by id in resources. Row access policies are in no such
-export: a reply of `rowAccessPolicies.list` has to stand in the folder, which may be empty. Policies
-of columns are in the resources of tables, so policies of tables alone are refused.
+An asset has `resource.data` (the resource in its API's format), `iamPolicy`, or both. In export
+files the policy is `iam_policy`; a search result has its name in `resource`, and `policy`. Projects
+have their number in names and their id in resources. No such export contains row access policies: a
+reply of `rowAccessPolicies.list`, which may be empty, must be in the folder. Column policies are in
+the resources of tables, so an export with policies of tables but without resources is rejected.
 
 SOURCE: Cloud Asset Inventory documentation, Exporting assets and Asset name format; BigQuery API
 v2, Table, TableFieldSchema and RowAccessPolicy; IAM documentation, Policy.
@@ -42,7 +42,7 @@ _DATASET: Final = re.compile(
 
 
 def records(files: Sequence[File]) -> Iterator[Record]:
-    """What the assets say. Raises `BadInput` for a record that is no asset."""
+    """The records of the assets. Raises `BadInput` for a record that is not an asset."""
     assets: list[Section] = []
     knows_row_policies = False
     for file in files:
@@ -86,7 +86,7 @@ def _row_policies(reply: Section) -> Iterator[Record]:
 
 
 class _Assets:
-    """The assets of one export; the ids of projects are known before anything else is read."""
+    """The assets of one export; the ids of projects are read before everything else."""
 
     def __init__(self, assets: Sequence[Section]) -> None:
         self._assets = [(one.text("name"), _data(one), one) for one in assets]
@@ -97,7 +97,7 @@ class _Assets:
                 self._ids[project[1]] = str(data["projectId"])
 
     def lacks_resources(self) -> bool:
-        """Whether nobody knows of any table which of its columns are limited."""
+        """Whether the export contains no table's resource, so limited columns are unknown."""
         tables = [(_is_table(name), data) for name, data, _ in self._assets]
         is_about_tables = not tables or any(is_table for is_table, _ in tables)
         return is_about_tables and not any(is_table and data for is_table, data in tables)
@@ -114,7 +114,7 @@ class _Assets:
             yield from _policy(on, asset)
 
     def _securable(self, name: str, data: Mapping[str, object]) -> Securable | None:
-        """What an asset is; None for one of another service."""
+        """The object of an asset; None for an asset of another service."""
         project = _PROJECT.fullmatch(name)
         if project:
             return Securable("PROJECT", (self._ids.get(project[1], project[1]),))
@@ -133,7 +133,7 @@ def _is_table(name: str) -> bool:
 
 
 def _data(asset: Section) -> Mapping[str, object]:
-    """The resource as its API writes it; empty where the asset has none."""
+    """The resource in its API's format; empty if the asset has none."""
     resource = Section(asset.take("resource") or {}, asset.at("resource"))
     data = resource.take("data") or {}
     if not isinstance(data, Mapping):
@@ -142,7 +142,7 @@ def _data(asset: Section) -> Mapping[str, object]:
 
 
 def _fields(table: Securable, data: Mapping[str, object], where: str) -> Iterator[Record]:
-    """The columns of a table, also those in records, and which of them have a policy."""
+    """The columns of a table, also those in records, and their policies."""
     schema = Section(data.get("schema") or {}, f"{where}.resource.data.schema")
     todo: list[tuple[tuple[str, ...], Section]] = [((), field) for field in schema.tables("fields")]
     while todo:

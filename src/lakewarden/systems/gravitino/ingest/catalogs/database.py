@@ -1,6 +1,6 @@
-"""The database of a catalog, read by the queries of its mapping: today that of a Hive metastore.
+"""The database of a catalog, read by the queries of its mapping: currently a Hive metastore's.
 
-Everything is read in one read-only transaction with a snapshot of its own.
+Everything is read in one read-only transaction with its own snapshot.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _POSTGRES: Final = "postgresql"
 
 @dataclass(frozen=True, slots=True)
 class CatalogDatabase:
-    """The database at `url` of the source with that mapping, in a metalake."""
+    """The database at `url`, of the source with that mapping, in a metalake."""
 
     model: ClassVar[str] = "gravitino"
     source: str
@@ -57,7 +57,7 @@ class CatalogDatabase:
         return {"metalake": self.metalake}
 
     def inputs(self) -> None:
-        """See `Source`: the content of a database is known only when it is read."""
+        """See `Source`: the content of a database is only known once it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
@@ -71,10 +71,10 @@ class CatalogDatabase:
         return reading(content, system.model, name)
 
     def _records(self, declared: SourceMapping, progress: Progress) -> tuple[str, list[Record]]:
-        """What the database says, and its name without any secret.
+        """The records of the database, and its name without secrets.
 
-        Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database cannot be
-        reached or is no database of this source.
+        Raises `BadInput` for an unusable URL, `Unavailable` if the database cannot be reached or is
+        not a database of this source.
         """
         url = database_url(self.url)
         name = database_name(url)

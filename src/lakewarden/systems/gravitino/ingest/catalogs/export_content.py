@@ -1,4 +1,4 @@
-"""What an export says, with entities and principals of Gravitino in place of the source's names."""
+"""The content of an export, with Gravitino's entities and principals instead of source names."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ COLUMN: Final = "column"
 LEAVES: Final = frozenset({TABLE, VIEW})
 
 _ABOVE_COLUMN: Final = 3
-"""How many parts a name has above those of a column: catalog, schema and table."""
+"""The number of name parts above a column: catalog, schema and table."""
 
 
 @dataclass(slots=True)
 class ExportContent:
-    """The records of one source, gathered; `catalog` is the one that an option names.
+    """The collected records of one source; `catalog` is the one that an option names.
 
-    `notes` are what has no counterpart, by subject. `inactive` are users who may do nothing.
-    `tagged` is what has a tag, of all tags of the `tag_kinds`.
+    `notes` are the items without a counterpart, by subject. `inactive` are users who may do
+    nothing. `tagged` are the objects with a tag, for all tags of the `tag_kinds`.
     """
 
     mapping: SourceMapping
@@ -70,7 +70,7 @@ class ExportContent:
     _types: set[str] = field(default_factory=set)
 
     def take(self, record: Record) -> None:
-        """Adds what one record says."""
+        """Adds one record."""
         match record:
             case Exists():
                 self._exists(record)
@@ -95,7 +95,7 @@ class ExportContent:
         return f"{found.title}: {found.never}"
 
     def know(self, entities: Iterable[Entity]) -> None:
-        """Adds what there is beside what the source says."""
+        """Adds entities that exist but are not in the source."""
         for entity in entities:
             self._add(entity)
 
@@ -140,7 +140,7 @@ class ExportContent:
             self._listed.add(principal.kind)
 
     def named(self, on: Securable) -> Entity | None:
-        """The entity of that name, or None where the kind is never here."""
+        """The entity of that name; None if the kind has no counterpart."""
         type = self.mapping.kind(on.kind).type
         if not type:
             return None
@@ -150,17 +150,17 @@ class ExportContent:
         return (self.catalog, *on.parts) if self.mapping.one_catalog else on.parts
 
     def _misnamed_table(self, on: Securable, column: Entity) -> Entity | None:
-        """The table of a column, if dots in names above would be taken for those of the column."""
+        """The table of a column, if dots in the names above would look like those of the column."""
         above = self._parts(on)[:_ABOVE_COLUMN]
         if column.type != COLUMN or not any("." in part for part in above):
             return None
         return Entity(TABLE, f"{self.metalake}:{'.'.join(above)}")
 
     def entity(self, on: Securable, place: str) -> tuple[Entity | None, str]:
-        """The entity that is meant, or why there is none.
+        """The entity, or the reason why there is none.
 
-        A view that is called a table is found. What is named without being listed exists, unless
-        the source lists all of its type.
+        A view that the source calls a table is found. An entity that is named but not listed
+        exists, unless the source lists all of its type.
         """
         entity = self.named(on)
         if entity is None:
@@ -179,7 +179,7 @@ class ExportContent:
     def principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
         """The principal, or why there is none.
 
-        Whoever is named without being listed exists, unless the source lists all of the kind.
+        A principal that is named but not listed exists, unless the source lists all of the kind.
         """
         principal, why = self._principal(grantee)
         if principal is None or principal == members_of(self.metalake):
@@ -232,7 +232,7 @@ class ExportContent:
 
 
 def split(column: Entity) -> tuple[Entity, str]:
-    """The table of a column, and its name there, with the record that it is in.
+    """The table of a column, and the column's name there, including its record.
 
     >>> split(Entity("column", "lk:c.s.t.a.b"))
     (Entity(type='table', name='lk:c.s.t'), 'a.b')
@@ -252,7 +252,7 @@ def are_parts(column: str, other: str) -> bool:
 
 
 def containers(entity: Entity) -> Iterator[Entity]:
-    """What an entity is in, below the metalake, nearest first.
+    """The containers of an entity, below the metalake, nearest first.
 
     >>> [one.name for one in containers(Entity("table", "lk:c.s.t"))]
     ['lk:c.s', 'lk:c']

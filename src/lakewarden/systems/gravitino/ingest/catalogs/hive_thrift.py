@@ -1,11 +1,11 @@
-"""A running Hive metastore, asked by Thrift for what the queries of its mapping read elsewhere.
+"""A running Hive metastore, queried by Thrift for the data that its mapping queries elsewhere.
 
-Every answer becomes rows of the tables of the mapping, so that one reading of them holds for the
-service and for its database. Grants and members of roles come last, so that what was revoked
-meanwhile is not granted here. Tables that were dropped meanwhile end the reading.
+Every answer becomes rows of the mapping's tables, so the same code reads the service and its
+database. Grants and role members are read last, so that a grant revoked meanwhile is not granted
+here. If a table was dropped meanwhile, reading fails.
 
-The connection is Thrift's binary protocol, in clear. A metastore that wants Kerberos or TLS does
-not answer it; its database has the same.
+The connection uses Thrift's binary protocol, unencrypted. A metastore that requires Kerberos or TLS
+does not answer it; its database has the same data.
 
 SOURCE: Apache Hive, hive_metastore.thrift; HMSHandler, list_privileges without a principal;
 MetaStoreUtils, prependCatalogToDbName.
@@ -43,12 +43,12 @@ _LONGEST_MESSAGE: Final = 200
 _COLUMNS: Final = "grants on columns, which give nothing"
 
 Rows = tuple[str, list[dict[str, object]]]
-"""Rows of a table of the mapping."""
+"""Rows of one table of the mapping."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiveThrift:
-    """The metastore that answers there, whose catalogs are those of a metalake."""
+    """The metastore at an address, whose catalogs are those of a metalake."""
 
     kind: ClassVar[str] = "hive-metastore"
     model: ClassVar[str] = "gravitino"
@@ -62,11 +62,11 @@ class HiveThrift:
 
     @property
     def address(self) -> str:
-        """The address, as it is named in what is written."""
+        """The address, in the form of the output."""
         return f"{SCHEME}://{self.host}:{self.port}"
 
     def inputs(self) -> None:
-        """See `Source`: what a metastore has is known only when it is read."""
+        """See `Source`: the content of a metastore is only known once it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
@@ -85,7 +85,7 @@ class HiveThrift:
 
 
 class _Metastore:
-    """One reading of one metastore; `client` speaks its interface, `words` has its types."""
+    """One reading of one metastore; `client` implements its interface, `words` has its types."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -93,7 +93,7 @@ class _Metastore:
         self._kinds = _names(self._words.PrincipalType)
 
     def rows(self) -> Iterator[Rows]:
-        """Rows of all tables of the mapping but that of grants on columns."""
+        """Rows of all tables of the mapping except the grants on columns."""
         databases = list(self._databases())
         found: list[tuple[dict[str, object], str]] = []
         for catalog, name in databases:
@@ -119,7 +119,7 @@ class _Metastore:
                 yield catalog, name
 
     def _tables(self, catalog: str, database: str) -> Iterator[Any]:
-        """The tables of a database; raises `Unavailable` if one is gone since it was listed."""
+        """The tables of a database; raises `Unavailable` if one is dropped after it was listed."""
         words = self._words
         able = words.ClientCapabilities(values=[words.ClientCapability.INSERT_ONLY_TABLES])
         listed = self._client.get_all_tables(_qualified(catalog, database))
@@ -167,12 +167,12 @@ class _Metastore:
             }
 
     def _kind(self, number: int | None) -> str:
-        """The word for a kind of principal; what has none is a user, as it was before Hive 3."""
+        """The word for a kind of principal; without a kind it is a user, as before Hive 3."""
         return self._kinds.get(number or self._words.PrincipalType.USER, f"kind {number}")
 
 
 def _cells(row: Mapping[str, object], where: str) -> Cells:
-    """A row as texts. Raises `BadInput` for what is no UTF-8, which Thrift leaves as bytes."""
+    """A row as texts. Raises `BadInput` for invalid UTF-8, which Thrift returns as bytes."""
     if any(isinstance(value, bytes) for value in row.values()):
         raise BadInput("expected UTF-8", where=where)
     return tables.texts(row)
@@ -189,7 +189,7 @@ def _names(enumeration: Any) -> dict[int, str]:
 
 
 def _qualified(catalog: str, database: str) -> str:
-    """A database with its catalog, as names of databases carry it; all of it without a name."""
+    """A database with its catalog, in the form of database names; without a name, all databases."""
     return f"@{catalog}#{database}"
 
 
@@ -205,7 +205,7 @@ def _interface() -> Any:
 
 @contextmanager
 def _opened(source: HiveThrift) -> Iterator[Any]:
-    """A client of the metastore. Raises `Unavailable` where it does not answer, or refuses."""
+    """A client of the metastore. Raises `Unavailable` if it does not answer, or rejects it."""
     try:
         from thriftpy2.rpc import make_client
         from thriftpy2.thrift import TException

@@ -1,8 +1,8 @@
-"""An Iceberg REST catalog, asked for its namespaces, tables with columns, and views.
+"""An Iceberg REST catalog, queried for its namespaces, tables with columns, and views.
 
-The first part of the path is what `/v1/config` answers as `prefix`. Lists are read page by page.
-Of a table the current schema is read, with the fields of structs. A namespace inside another one
-has no name in Gravitino, and is set aside with what is in it.
+The first part of the path is the `prefix` in the response of `/v1/config`. Lists are read page by
+page. Of each table the current schema is read, with the fields of structs. A nested namespace has
+no name in Gravitino, and is set aside with its contents.
 
 SOURCE: Apache Iceberg, open-api/rest-catalog-open-api.yaml: getConfig, listNamespaces, listTables,
 loadTable, listViews.
@@ -55,7 +55,7 @@ class IcebergRest:
         return {name: value for name, value in named.items() if value}
 
     def inputs(self) -> None:
-        """See `Source`: what a catalog has is known only when it is read."""
+        """See `Source`: the content of a catalog is only known once it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress

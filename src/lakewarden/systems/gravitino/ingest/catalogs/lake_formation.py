@@ -1,21 +1,21 @@
-"""Replies of AWS Glue and Lake Formation, as the command line and the SDKs write them.
+"""Replies of AWS Glue and Lake Formation, in the format of the command line and the SDKs.
 
     GetDatabases         `DatabaseList`
     GetTables            `TableList`: columns of `StorageDescriptor`, and `PartitionKeys`
     ListPermissions      `PrincipalResourcePermissions`
 
-and, where permissions name what they say:
+and, if permissions refer to them:
 
     SearchDatabasesByLFTags, SearchTablesByLFTags   `DatabaseList`, `TableList`, of other items
     ListLFTagExpressions                            `LFTagExpressions`
     ListDataCellsFilter                             `DataCellsFilters`
     ListRLSPolicyAttachments                        `RLSPolicyAttachments`
 
-Every file has one page or several. A permission on all tables of a database is one on the database.
-A permission on columns names some, or leaves some out of all of them; one to select from all tables
-of a database is on all columns of the table `ALL_TABLES`. A database or table that is a link to
-another is left out: whoever reads it needs a permission on the other. A filter of cells that has
-all rows is some columns. A table with a policy of rows limits its readers.
+Every file has one or more pages. A permission on all tables of a database becomes one on the
+database. A permission on columns names some, or excludes some from all of them; a permission to
+select from all tables of a database is on all columns of the table `ALL_TABLES`. A database or
+table that is a link to another is left out: reading it requires a permission on the other. A data
+cells filter with all rows becomes some columns. A row policy on a table limits its readers.
 
 SOURCE: AWS Glue API reference, Database and Table; Lake Formation API reference, Resource,
 TableWithColumnsResource, DataCellsFilter, RLSPolicyAttachment and PrincipalResourcePermissions.
@@ -60,12 +60,12 @@ FILTERS: Final = "DataCellsFilters"
 ATTACHMENTS: Final = "RLSPolicyAttachments"
 
 LINKED_DATABASE: Final = "TargetDatabase"
-"""What a database has that is a link."""
+"""The member that marks a database as a link."""
 
 _LINKED_TABLE: Final = "TargetTable"
 _LINK: Final = "RESOURCELINK"
 _EVERY_TABLE: Final = "ALL_TABLES"
-"""What the table is called of a permission on all tables."""
+"""The name of the table in a permission on all tables."""
 
 _TAGGED: Final = "LFTagPolicy"
 _FILTERED: Final = "DataCellsFilter"
@@ -77,17 +77,17 @@ _CATALOGS: Final = {
     _TAGGED: "CatalogId",
     _FILTERED: "TableCatalogId",
 }
-"""What the catalog is called of each kind of resource that may carry over."""
+"""The name of the catalog for each kind of resource that may carry over."""
 
 _ON_DATABASE: Final = ("ALL", "CREATE_TABLE", "DESCRIBE")
-"""The permissions on databases that mean something here."""
+"""The permissions on databases that have a meaning here."""
 
 _QUOTED: Final = re.compile(r'"[^"]+"(\."[^"]+")*')
-"""What a column in a record is called, such as `"to"."town"`."""
+"""The name of a column in a record, such as `"to"."town"`."""
 
 
 def records(files: Sequence[File]) -> Iterator[Record]:
-    """What the pages say. Raises `BadInput` for one that is none of these."""
+    """The records of the pages. Raises `BadInput` for an unknown page."""
     pages = Pages()
     for file in files:
         for record in json_records(file.path, file.name):
@@ -100,10 +100,11 @@ def records(files: Sequence[File]) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class Pages:
-    """The pages of one catalog: names of two would be taken for each other.
+    """The pages of one catalog, because names of two catalogs would be confused.
 
-    `catalog_id` is the first one that a page names, if it is not given. With `takes_others`, what
-    is in others is left out; without it that is an error. `lists` are those that pages had.
+    If `catalog_id` is not given, it is the first one that a page names. With `takes_others`,
+    objects of other catalogs are left out; without it they are an error. `lists` are the lists
+    found in pages.
     """
 
     catalog_id: str = ""
@@ -116,7 +117,7 @@ class Pages:
     _named_at: str = ""
 
     def read(self, page: Section) -> Iterator[Record]:
-        """What a page says by itself."""
+        """The records that one page provides without others."""
         known = {
             DATABASES: self._database,
             TABLES: self._table,
@@ -135,7 +136,7 @@ class Pages:
                 yield from known[name](item)
 
     def rest(self) -> Iterator[Record]:
-        """What is said of LF-tags and filters of cells, when all pages are read."""
+        """The records for LF-tags and filters of cells, once all pages are read."""
         for one in self._later:
             found = list(self._deferred_records(one))
             yield from found
@@ -163,7 +164,7 @@ class Pages:
             yield from (_granted(columns, one.grantee, w, "", one.place) for w in one.words)
 
     def _limited(self, policy: TagPolicy, place: str) -> Iterator[Record]:
-        """The tables whose readers a policy of rows limits."""
+        """The tables whose readers a row policy limits."""
         if not self.tags.tables or not self.tags.wanted(policy):
             message = f"{label(policy.on)}: no reply says which tables have these LF-tags"
             raise BadInput(message, where=place)
@@ -171,7 +172,7 @@ class Pages:
             yield Limited(Securable("TABLE", table), "row_policy", place)
 
     def _here(self, item: Section, key: str = "CatalogId") -> bool:
-        """Whether an item is in this catalog, as what names none is. Raises for one of another."""
+        """Whether an item is in this catalog (an unnamed one is). Raises for one of another."""
         if not self.takes_others:
             self._of_catalog(item, key)
             return True
@@ -272,7 +273,7 @@ class Pages:
             yield Untranslated(subject, "grant_option", item.where)
 
     def _named(self, item: Section) -> tuple[str, Section | None]:
-        """The kind of an item's resource, and the resource; none where it is in another catalog."""
+        """The kind of an item's resource, and the resource; none if it is in another catalog."""
         resource = Section(item.take("Resource"), item.at("Resource"))
         names = resource.names()
         if len(names) != 1:
@@ -302,7 +303,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """What a permission is on; `columns` are None for everything."""
+    """The object of a permission; `columns` are None for everything."""
 
     on: Securable
     columns: frozenset[str] | None = None
@@ -311,7 +312,7 @@ class _Resource:
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """Permissions on what has LF-tags, by `policy`, or on what a filter of cells has."""
+    """Permissions on objects with LF-tags, by `policy`, or on the data of a cells filter."""
 
     grantee: Grantee
     words: tuple[str, ...]
@@ -321,7 +322,7 @@ class _Later:
 
 
 def _deferred_permissions(kind: str, policy: TagPolicy | None) -> tuple[str, ...]:
-    """The permissions that say something when all pages are read."""
+    """The permissions whose meaning is known once all pages are read."""
     if policy is not None:
         return ("ALL", *ALL_ON_TABLE) if policy.is_on_tables else _ON_DATABASE
     return ("SELECT",) if kind == _FILTERED.upper() else ()
@@ -339,7 +340,7 @@ def _filtered(inner: Section) -> Securable:
 
 
 def _words_of(inner: Section) -> Iterator[str]:
-    """What a resource that does not carry over is called: all that it says of itself."""
+    """The label of a resource that does not carry over: all of its members."""
     for key in inner.names():
         value = inner.take(key)
         if not key.endswith("CatalogId"):
@@ -356,14 +357,14 @@ def _columns(table: Securable, inner: Section) -> _Resource:
 
 
 def _plain(names: Iterable[str]) -> frozenset[str]:
-    """Names of columns without the quotes that those in records have."""
+    """Names of columns without the quotes of columns in records."""
     return frozenset(n.replace('"', "") if _QUOTED.fullmatch(n) else n for n in names)
 
 
 def _permission_grants(
     on: _Resource, grantee: Grantee, privilege: str, limit: str, place: str
 ) -> Iterator[Record]:
-    """The grants that a permission is."""
+    """The grants of a permission."""
     if on.on.kind == "DATABASE" and privilege in ALL_ON_TABLE:
         if privilege != "ALTER":
             message = f"`{privilege}` is no permission on a database, but on its tables"
@@ -374,7 +375,7 @@ def _permission_grants(
 
 
 def _words(privilege: str, resource: _Resource) -> tuple[str, ...]:
-    """What a permission is, where on all tables of a database it says something else."""
+    """The words of a permission; one on all tables of a database has different ones."""
     if resource.on.kind == "TABLEWILDCARD" and privilege in ("ALL", "SUPER"):
         return ALL_ON_TABLE
     return (privilege,)

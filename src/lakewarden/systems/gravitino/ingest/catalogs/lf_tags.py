@@ -1,9 +1,9 @@
-"""LF-tags of Lake Formation: which tables and columns an expression matches, and what that permits.
+"""LF-tags of Lake Formation: the tables and columns that an expression matches, and their grants.
 
-An object has one value of a tag. A database hands its values on to its tables, and a table to its
-columns; both may have another value of their own. An expression matches if all its keys have one
-of its values. Where a table matches and some of its columns do not, or the other way round, the
-columns that match may be selected from, and no other permission holds.
+An object has one value of a tag. A table inherits the values of its database, and a column those of
+its table; both may override them. An expression matches if the object has one of the values of each
+of its keys. If a table matches and some of its columns do not, or vice versa, the matching columns
+may be selected, and no other permission applies.
 
 Nothing is permitted on a table that no reply about tags names: its columns could have other values.
 
@@ -29,13 +29,13 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
 )
 
 ALL_ON_TABLE: Final = ("SELECT", "INSERT", "DELETE", "ALTER")
-"""The permissions on tables that mean something here; `ALL` has them all."""
+"""The permissions on tables that have a meaning here; `ALL` includes them all."""
 
 Values: TypeAlias = dict[str, frozenset[str]]
-"""The values of an object by the keys of its tags; more than one where replies differ."""
+"""The values of an object by tag key; more than one if replies differ."""
 
 Expression: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
-"""Keys, each with the values of which an object has to have one."""
+"""Keys, each with the values of which an object must have one."""
 
 Table: TypeAlias = tuple[str, str]
 """A database and the name of a table in it."""
@@ -43,7 +43,7 @@ Table: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TagPolicy:
-    """Permissions on all that matches; `name` is a stored expression, in place of `expression`."""
+    """Permissions on all matching objects; `name` is a stored expression, if not `expression`."""
 
     on: Securable
     is_on_tables: bool
@@ -53,7 +53,7 @@ class TagPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What an expression matches of a table: the table, or columns with values of their own."""
+    """The part of a table that matches: the table, or columns with values of their own."""
 
     is_table: bool
     columns: frozenset[str]
@@ -66,7 +66,7 @@ def expression(items: Iterable[Section]) -> Expression:
 
 
 def tag_policy(resource: Section, on: Securable) -> TagPolicy:
-    """The policy that a resource of a reply is; `on` is what the report calls it."""
+    """The policy in a resource of a reply; `on` is its name in the report."""
     kind = resource.choice("ResourceType", {"DATABASE": None, "TABLE": None})
     wanted = expression(resource.tables("Expression"))
     return TagPolicy(on, kind == "TABLE", wanted, resource.text("ExpressionName", ""))
@@ -94,13 +94,13 @@ class LfTags:
             _add(columns.setdefault(column.text("Name"), {}), column.tables("LFTags"))
 
     def wanted(self, policy: TagPolicy) -> Expression:
-        """Its expression; the empty one, which nothing matches, where that is not known."""
+        """The policy's expression; the empty one, which matches nothing, if it is not known."""
         return self.expressions.get(policy.name, ()) if policy.name else policy.expression
 
     def matching(self, policy: TagPolicy) -> Iterator[tuple[Table, Match]]:
-        """The tables of which it matches something.
+        """The tables of which the policy matches a part.
 
-        INVARIANT: nothing is added any more.
+        INVARIANT: all replies have been added.
         """
         wanted = self.wanted(policy)
         for table in self._candidates(wanted):
@@ -115,7 +115,7 @@ class LfTags:
                 yield table, match
 
     def _candidates(self, wanted: Expression) -> list[Table]:
-        """The tables that have, or inherit, or have on columns one value of each key."""
+        """The tables that have, inherit or have on columns one value of each key."""
         if not self._having:
             for table, own in self.tables.items():
                 for values in (self.databases[table[0]], own, *self.columns[table].values()):
@@ -131,7 +131,7 @@ class LfTags:
     def permitted(
         self, policy: TagPolicy, grantee: Grantee, words: Iterable[str], place: str
     ) -> Iterator[Record]:
-        """The grants that permissions on a policy are; none where nothing matches."""
+        """The grants of permissions on a policy; none if nothing matches."""
         if not policy.is_on_tables:
             for name, values in self.databases.items():
                 if _matches(self.wanted(policy), values):
@@ -150,7 +150,7 @@ class LfTags:
 
 
 def _selected(grantee: Grantee, on: Securable, match: Match, place: str) -> Iterator[Record]:
-    """The columns that match; not what has another column in it that does not."""
+    """The matching columns, except those that contain another column that does not match."""
     if match.is_table:
         yield GrantedColumns(grantee, "SELECT", on, match.others, True, place)
         return
@@ -171,5 +171,5 @@ def _add(values: Values, tags: Iterable[Section]) -> None:
 
 
 def _lower(values: Iterable[str]) -> frozenset[str]:
-    """As they are stored."""
+    """The values in their stored form."""
     return frozenset(value.lower() for value in values)

@@ -1,23 +1,23 @@
-"""What the privileges of another catalog mean in Gravitino: one file for each source, checked.
+"""The meaning of another catalog's privileges in Gravitino: one validated file for each source.
 
-Every privilege of the source is named once, with what it means by type of entity, or with `never`
-and the reason; so is every kind of object, and every feature that has no counterpart.
+Every privilege of the source is named once, with its meaning by type of entity, or with `never` and
+the reason; so is every kind of object, and every feature without a counterpart.
 
-    [source]        name, title, documents; `opens`: whoever is granted something on a container or
-                    inside it may use it; `one_catalog`: names have no catalog, an option gives it;
-                    `single_role`: a user acts as one role at a time, with what it inherits;
-                    `not_read`: what may restrict access and is in no export
+    [source]        name, title, documents; `opens`: a grant on a container or inside it includes
+                    using the container; `one_catalog`: names have no catalog, an option gives it;
+                    `single_role`: a user acts as one role at a time, with the roles it inherits;
+                    `not_read`: data that may restrict access and is in no export
     [kinds.WORD]    `type`, or `never`; `words`: further words for it. `rest` is for all others
     [principals.WORD]  `kind` (user, group, role) or `never`; `pattern`: names that are of that kind
-                    where the source does not tell; `everybody`: which of them all users are in;
-                    `listed`: who is not in the export's list of them is gone, which users are, too,
-                    where there is no list; `qualified`: names are those in one container
-    [privileges.WORD]  what it means by type, or `never`; `needs`: privileges that the grantee has
-                    to have there, too; `all`: everything that other privileges mean
-    [[together]]    `privileges` which on one entity mean more than each for itself
-    [owner]         by type: what an owner may do; `owner = true` where a user is owner here as
-                    well, `users = true` where whoever is no user owns nothing
-    [inside]        `privileges`, of which a role needs one on every container of what it has
+                    if the source does not tell; `everybody`: those that all users are in;
+                    `listed`: principals missing from the export's list do not exist (for users
+                    also if there is no list); `qualified`: names are those in one container
+    [privileges.WORD]  the meaning by type, or `never`; `needs`: privileges that the grantee must
+                    also have there; `all`: everything that other privileges mean
+    [[together]]    `privileges` that together on one entity mean more than each alone
+    [owner]         by type: what an owner may do; `owner = true` if a user is owner here as well,
+                    `users = true` if only users own anything
+    [inside]        `privileges`; a role needs one of them on every container of its objects
     [features.NAME] `title`, `never`
     [tables.NAME]   how a table of an export is read, see `table_spec`
 """
@@ -48,7 +48,7 @@ NAMES: Final = (
     "iceberg",
     "people",
 )
-"""The sources that there are, by the names of their files."""
+"""All sources, by the names of their files."""
 
 PACKAGE: Final = "lakewarden.systems.gravitino"
 
@@ -58,7 +58,7 @@ Meaning = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of object of the source: the `type` that it is here, or why it is `never` here."""
+    """A kind of object of the source: its `type` here, or the reason why it is `never` here."""
 
     type: str
     never: str
@@ -66,10 +66,11 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalKind:
-    """A kind of principal of the source: user, group or role here, or why it is `never` here.
+    """A kind of principal of the source: user, group or role, or the reason why it is `never` here.
 
-    `everybody` are the names of those of this kind that all users are in. Where `is_listed`, who is
-    not in a list of the export is gone. Where `is_qualified`, the container is a part of the name.
+    `everybody` are the names of this kind that all users are in. With `is_listed`, a principal
+    missing from a list of the export does not exist. With `is_qualified`, the container is part of
+    the name.
     """
 
     kind: str
@@ -84,8 +85,9 @@ class PrincipalKind:
 class Privilege:
     """A privilege of the source.
 
-    `means` is empty where it does `never` carry over. `needs` are privileges of which the grantee
-    has to have all, on the entity or above it. `is_all`: what all others mean, and `means`.
+    `means` is empty if `never` says why it does not carry over. `needs` are privileges all of which
+    the grantee must have, on the entity or above it. `is_all`: the meaning of all others, and
+    `means`.
     """
 
     means: Meaning
@@ -97,7 +99,7 @@ class Privilege:
 
 @dataclass(frozen=True, slots=True)
 class PrivilegeCombination:
-    """Privileges that mean more when a grantee has all of them on one entity."""
+    """Privileges that mean more if a grantee has all of them on one entity."""
 
     privileges: frozenset[str]
     means: Meaning
@@ -105,7 +107,7 @@ class PrivilegeCombination:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Something of the source that has no counterpart, and why."""
+    """A feature of the source without a counterpart, and the reason."""
 
     title: str
     never: str
@@ -113,9 +115,9 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What an owner may do: `is_owner` if a user owns the entity here as well, and privileges.
+    """The rights of an owner: `is_owner` if a user owns the entity here as well, and privileges.
 
-    `of_users`: whoever is no user owns nothing.
+    `of_users`: only users own anything.
     """
 
     is_owner: bool
@@ -145,19 +147,19 @@ class SourceMapping:
     tables: Mapping[str, TableSpec]
 
     def word(self, text: str) -> str:
-        """A privilege as the mapping spells it."""
+        """A privilege in the mapping's spelling."""
         return _word(text)
 
     def kind(self, word: str) -> Kind:
-        """The kind that a word of the source names; words that nobody named are `rest`."""
+        """The kind of a word of the source; unknown words are `rest`."""
         return self.kinds.get(_word(word)) or Kind("", self.rest or "unknown kind of object")
 
     def privilege(self, word: str) -> Privilege:
-        """The privilege of a word of the source; an unknown one means nothing."""
+        """The privilege of a word of the source; an unknown one has no meaning."""
         return self.privileges.get(_word(word)) or _UNKNOWN
 
     def meaning(self, word: str, type: str) -> tuple[str, ...]:
-        """What a privilege of the source means on an entity of the type."""
+        """The meaning of a source's privilege on an entity of the type."""
         privilege = self.privilege(word)
         if not privilege.is_all:
             return privilege.means.get(type, ())
@@ -183,7 +185,7 @@ _UNKNOWN: Final = Privilege({}, "unknown privilege", (), False, "")
 
 
 def _word(text: str) -> str:
-    """A word of a source: exports spell some with blanks, some with underscores."""
+    """A word of a source: some exports use blanks, others underscores."""
     return text.upper().replace(" ", "_")
 
 
@@ -196,12 +198,12 @@ def load(name: str) -> str:
 
 
 def mapping(name: str, model: Model) -> SourceMapping:
-    """The mapping of a source, checked against the model. Raises `BadInput` and `Unknown`."""
+    """The mapping of a source, validated against the model. Raises `BadInput` and `Unknown`."""
     return read(load(name), f"gravitino/sources/{name}.toml", model)
 
 
 def read(text: str, where: str, model: Model) -> SourceMapping:
-    """The mapping that TOML `text` declares; `BadInput` names the file and the field."""
+    """The mapping in the TOML `text`; `BadInput` names the file and the field."""
     try:
         file = Section(tomllib.loads(text), where)
     except tomllib.TOMLDecodeError as error:

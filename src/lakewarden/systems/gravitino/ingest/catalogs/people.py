@@ -5,8 +5,8 @@
             `userAccountControl`, `nsAccountLock` TRUE, `pwdAccountLockedTime` without an end
     SCIM    list responses or single resources: `userName` and `active`, `displayName` and `members`
 
-Members are found in all files together: by the name of their entry, or by their id. Two entries or
-ids with one name are an error: each would get what the other was granted.
+Members are resolved across all files: by the name of their entry, or by their id. Two entries or
+ids with one name are an error: each would get the grants of the other.
 
 SOURCE: RFC 2849; RFC 4519, 2.24 and 3.5; RFC 2307; Active Directory schema, User-Account-Control;
 RFC 7643, 4.1 and 4.2; RFC 7644, 3.4.2; MS-ADTS, 3.1.1.3.1.3.3 (ranges); slapo-ppolicy(5).
@@ -45,17 +45,17 @@ _GROUPS: Final = frozenset({"groupofnames", "groupofuniquenames", "group", "posi
 _NAMING: Final = frozenset({"cn", "uid", "samaccountname"})
 _DISABLED: Final = 0x2
 _LOCKED: Final = "000001010000Z"
-"""OpenLDAP's `pwdAccountLockedTime` of an account that only an administrator opens again."""
+"""OpenLDAP's `pwdAccountLockedTime` of an account that only an administrator can unlock."""
 _COMMA: Final = re.compile(" *, *")
 _EQUALS: Final = re.compile(" *= *")
 
 Entry = Mapping[str, Sequence[str]]
-"""The values of an entry of LDIF by attribute in lower case; `dn` is its name."""
+"""The values of an LDIF entry by attribute in lower case; `dn` is its name."""
 
 
 @dataclass(slots=True)
 class _People:
-    """What all files say; members wait until everybody is known. Keys are names or ids."""
+    """The content of all files; members wait until all principals are known. Keys: names or ids."""
 
     principals: dict[str, Grantee] = field(default_factory=dict)
     members: list[tuple[str, Grantee, str]] = field(default_factory=list)
@@ -147,7 +147,7 @@ def _first(entry: Entry, key: str, place: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name of an entry as others write it, too: case and blanks between its parts do not count.
+    """A normalized name of an entry: case, and blanks between its parts, do not count.
 
     >>> _name("CN=Ana Lima , OU=People,DC=corp")
     'cn=ana lima,ou=people,dc=corp'
@@ -156,10 +156,10 @@ def _name(text: str) -> str:
 
 
 def entries(file: File) -> Iterator[tuple[str, Entry]]:
-    """The entries of a file of LDIF, each with its place. Raises `BadInput`.
+    """The entries of an LDIF file, each with its place. Raises `BadInput`.
 
-    Values that are elsewhere (`:<`) and changes other than additions are errors, and so are values
-    of which a directory gave only the first ones (`member;range=0-1499`).
+    Errors are values stored elsewhere (`:<`), changes other than additions, and attributes of which
+    a directory returned only the first values (`member;range=0-1499`).
     """
     entry: dict[str, list[str]] = {}
     place, cut = "", frozenset[str]()
@@ -187,10 +187,10 @@ def entries(file: File) -> Iterator[tuple[str, Entry]]:
 
 
 def _unfolded(file: File) -> Iterator[tuple[int, str]]:
-    """Lines with those that go on in them, without comments.
+    """The lines, with continuation lines joined and without comments.
 
-    Not `splitlines`: values may hold other characters at which that cuts, and anybody may write
-    into a value. A carriage return may stand before the end of a line alone.
+    Not by `splitlines`: it also splits at other characters, which anybody may write into a value. A
+    carriage return is only allowed before the end of a line.
     """
     try:
         text = file.path.read_bytes().decode("utf-8")
@@ -215,7 +215,7 @@ def _unfolded(file: File) -> Iterator[tuple[int, str]]:
 
 
 def _cut(line: str, before: frozenset[str]) -> frozenset[str]:
-    """The attributes of an entry of which values behind those of this line are missing."""
+    """The attributes of an entry whose values after those of this line are missing."""
     name, *options = line.partition(":")[0].lower().split(";")
     ranges = [option for option in options if option.startswith("range=")]
     if not ranges:
@@ -227,7 +227,7 @@ def _attribute(line: str, at: str) -> tuple[str, str]:
     key, colon, value = line.partition(":")
     name, *options = key.lower().split(";")
     if name in _NAMING and {*options} - {"binary"}:
-        name = key.lower()  # `cn;lang-fr` is another name
+        name = key.lower()  # `cn;lang-fr` is a different name
     if not colon or not name or value.startswith("<"):
         raise BadInput("expected `attribute: value`", where=at)
     if not value.startswith(":"):

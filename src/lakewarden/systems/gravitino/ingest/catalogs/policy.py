@@ -1,9 +1,9 @@
 """The grants of an export as statements, by the mapping of their source.
 
-A grant becomes a statement where it means at least as much as Gravitino's privilege. What means
-less, or nothing here, is noted with the reason that the mapping gives. Where readers of a table do
-not get all of it (row filters, column masks), nobody is shown to read it: everybody has a DENY on
-it, since a grant further up would reach it, and its readers have single columns that are whole.
+A grant becomes a statement if it means at least as much as Gravitino's privilege. A grant that
+means less, or nothing here, is noted with the mapping's reason. If readers of a table do not get
+all of it (row filters, column masks), nobody is shown as a reader: everybody has a DENY on it,
+since a grant further up would reach it, and its readers get the single columns that are whole.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, closure, grantee_label
 
 Privileges = Mapping[Entity, set[str]]
-"""Privileges by entity: of the source, or of the model."""
+"""Privileges by entity, either of the source or of the model."""
 
 OPENS: Final = {"catalog": "USE_CATALOG", "schema": "USE_SCHEMA"}
-"""What it takes to use a container."""
+"""The privilege required to use a container."""
 
 READS: Final = {TABLE: "SELECT_TABLE", VIEW: "SELECT_VIEW"}
 
@@ -50,12 +50,12 @@ DENIED: Final = {
     TABLE: ("SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS", "UPDATE_ROWS", "DELETE_ROWS"),
     VIEW: ("SELECT_VIEW",),
 }
-"""What nobody has where readers do not get everything."""
+"""The privileges denied to everybody if readers do not get everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What limits the readers of a table: all of them, or on `columns` alone."""
+    """A limit on the readers of a table: on all of it, or only on `columns`."""
 
     is_whole: bool
     columns: frozenset[str]
@@ -65,9 +65,9 @@ class Limit:
         return self.is_whole or any(are_parts(column, name) for name in self.columns)
 
     def whole(self, columns: Collection[str]) -> set[str]:
-        """Of the columns that are known, those whose values readers get.
+        """The known columns whose values readers get.
 
-        None, where the limit names a column that nobody knows: then it could be any.
+        None, if the limit names an unknown column: it could be any.
         """
         for name in self.columns:
             if not any(are_parts(name, column) for column in columns):
@@ -76,7 +76,7 @@ class Limit:
 
 
 def rows(content: ExportContent, model: Model) -> Iterator[Row]:
-    """All rows of an export, some of them more than once."""
+    """All rows of an export, possibly with duplicates."""
     grants = Grants(Catalog(content.metalake, ""), model, content.mapping.title)
     _Policy(content, grants).read()
     for subject, text in content.notes:
@@ -86,7 +86,7 @@ def rows(content: ExportContent, model: Model) -> Iterator[Row]:
 
 
 class _Policy:
-    """One reading: `own` is what every principal was granted, in words of the source."""
+    """One reading: `own` are the grants of every principal, in words of the source."""
 
     def __init__(self, content: ExportContent, grants: Grants) -> None:
         self._content = content
@@ -114,7 +114,7 @@ class _Policy:
     def _note(self, subject: str, text: str) -> None:
         self._content.notes.append((subject, text))
 
-    # what the export says
+    # the content of the export
 
     def _read_limits(self) -> None:
         for limited in self._content.limited:
@@ -125,7 +125,7 @@ class _Policy:
                     self._limits[entity] = Limit(before.is_whole or not one.column, columns)
 
     def _on_objects(self, limited: Limited) -> Iterator[Limited]:
-        """The limits that one on a tag is: on all that has the tag."""
+        """The limits that result from one on a tag: one on each object with the tag."""
         tag = Securable(self._mapping.word(limited.on.kind), limited.on.parts)
         if tag.kind not in self._content.tag_kinds or not all(tag.parts):
             yield limited
@@ -138,7 +138,7 @@ class _Policy:
             yield Limited(on, limited.feature, one.place, column)
 
     def _limited(self, limited: Limited) -> Sequence[Entity]:
-        """The tables and views that a limit is on: of one on a container, all that are in it."""
+        """The tables and views of a limit; for a container, all that are in it."""
         type = self._mapping.kind(limited.on.kind).type
         if type not in {*DENIED, *OPENS}:
             title = self._mapping.features[limited.feature].title
@@ -196,7 +196,7 @@ class _Policy:
         return self._mapping.privilege(word).never or f"nothing on a {entity.type}"
 
     def _is_part(self, granted: Granted, entity: Entity) -> bool:
-        """Whether the privilege means something there together with others."""
+        """Whether the privilege has a meaning there together with others."""
         word = self._mapping.word(granted.privilege)
         return any(
             word in together.privileges and entity.type in together.means
@@ -207,7 +207,7 @@ class _Policy:
         self._note(label(on), f"{privilege} to {grantee.name}: {reason}")
 
     def _columns(self, granted: GrantedColumns) -> Iterator[Granted]:
-        """The grants on single columns; none where nobody knows which columns others are."""
+        """The grants on single columns; none if the other columns are unknown."""
         entity, why = self._content.entity(granted.table, granted.place)
         known = self._content.columns.get(entity, set()) if entity is not None else set()
         names: Collection[str] = granted.columns
@@ -223,10 +223,10 @@ class _Policy:
             on = Securable("COLUMN", (*granted.table.parts, name))
             yield Granted(granted.grantee, granted.privilege, on, granted.place)
 
-    # what it means
+    # the meaning
 
     def _holders(self) -> list[Principal]:
-        """Everybody with grants of their own, or of a role that they inherit."""
+        """All principals with grants of their own, or of a role that they inherit."""
         if not self._mapping.single_role:
             return sorted(self._own)
         inheriting = (one for one in self._edges if one.kind == ROLE or one == self._everybody)
@@ -260,7 +260,7 @@ class _Policy:
                 self._note(f"{entity.type}:{entity.name}", f"{word} to {principal.name}: {why}")
 
     def _lacking(self, word: str, entity: Entity, effective: Privileges) -> str:
-        """What the grantee would have to have as well, and has not."""
+        """The privileges that the grantee also needs, and does not have."""
         for needed in self._mapping.privilege(word).needs:
             if not any(self._has((needed,), at, effective) for at in (entity, *_above(entity))):
                 return needed
@@ -296,7 +296,7 @@ class _Policy:
                 self._carried[principal][entity] |= set(ownership.means)
 
     def _column_readers(self) -> None:
-        """Who reads a table of which some columns are masked reads the others."""
+        """Readers of a table with some masked columns may read the others."""
         readers: dict[Entity, list[dict[Entity, set[str]]]] = defaultdict(list)
         for carried in self._carried.values():
             for entity, privileges in carried.items():
@@ -324,7 +324,7 @@ class _Policy:
             self._grants.deny("limited", [self._everybody], entity, DENIED[entity.type])
 
     def _is_masked(self, column: Entity) -> bool:
-        """Whether it is a column of which readers do not get everything."""
+        """Whether readers do not get everything of the column."""
         if column.type != COLUMN:
             return False
         table, name = split(column)
@@ -338,7 +338,7 @@ class _Policy:
         self._grants.grant(title, [principal], entity, privileges, named)
 
     def _open(self, carried: dict[Entity, set[str]]) -> None:
-        """Whoever was granted something on a container, or inside it, may use it."""
+        """A grant on a container, or inside it, includes using the container."""
         for entity in [one for one, privileges in carried.items() if privileges]:
             for at in (entity, *containers(entity)):
                 if at.type in OPENS:

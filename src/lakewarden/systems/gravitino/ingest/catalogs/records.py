@@ -1,4 +1,4 @@
-"""What exports of catalogs say, in one form for all of them: the source's own words and names."""
+"""The records of catalog exports in one common form, with the source's own words and names."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import NamedTuple, TypeAlias
 
 
 class Securable(NamedTuple):
-    """What something is called in the source: its kind, and its name from the outermost part."""
+    """The name of an object in the source: its kind, and its name from the outermost part."""
 
     kind: str
     parts: tuple[str, ...]
 
 
 def label(on: Securable) -> str:
-    """What the report calls an object of the source."""
+    """The name of a source's object in the report."""
     return f"{on.kind.lower()} {'.'.join(filter(None, on.parts))}".strip()
 
 
 class Grantee(NamedTuple):
-    """Who has a grant; `kind` is a word of the source, or empty where the name tells.
+    """The holder of a grant; `kind` is a word of the source, or empty if the name determines it.
 
-    `container` is what it is in, for kinds whose names several may have.
+    `container` is its container, for kinds whose names may occur in several.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Grantee(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """Something that there is, and who owns it."""
+    """An existing object, and its owner."""
 
     on: Securable
     place: str
@@ -50,7 +50,7 @@ class Granted(NamedTuple):
 
 
 class GrantedColumns(NamedTuple):
-    """A grantee has a privilege on columns of a table: those that are named, or all others."""
+    """A grantee has a privilege on columns of a table: the named ones, or all others."""
 
     grantee: Grantee
     privilege: str
@@ -69,7 +69,7 @@ class MemberOf(NamedTuple):
 
 
 class Limited(NamedTuple):
-    """Whoever reads a table reads less than all of it: all columns, or those that are named."""
+    """Readers of a table get less than all of it: of all columns, or of the named ones."""
 
     on: Securable
     feature: str
@@ -78,7 +78,7 @@ class Limited(NamedTuple):
 
 
 class Present(NamedTuple):
-    """A principal that there is; who is not active may do nothing."""
+    """An existing principal; an inactive one may do nothing."""
 
     principal: Grantee
     place: str
@@ -86,7 +86,7 @@ class Present(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """Something has a tag, and so has what is in it."""
+    """An object has a tag, and so do its contents."""
 
     tag: Securable
     on: Securable
@@ -94,13 +94,13 @@ class Tagged(NamedTuple):
 
 
 class Complete(NamedTuple):
-    """The source lists all principals of a kind, or all that has a tag of a kind."""
+    """The source lists all principals of a kind, or all objects with a tag of a kind."""
 
     kind: str
 
 
 class Untranslated(NamedTuple):
-    """Something that does not carry over, because of a feature of the mapping."""
+    """An object that does not carry over, because of a feature of the mapping."""
 
     subject: str
     feature: str

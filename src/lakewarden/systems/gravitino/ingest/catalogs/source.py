@@ -1,7 +1,7 @@
-"""Exports of other catalogs as sources of ingestion, one for each mapping file.
+"""Exports of other catalogs as ingestion sources, one for each mapping file.
 
-An export is a folder of tables, or of replies in JSON, read on the driver, since grants depend on
-each other; its rows are checked and written by Spark where they are many.
+An export is a folder of tables, or of replies in JSON. It is read on the driver, since grants
+depend on each other; Spark validates and writes its rows if there are many.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Reader = Callable[[Sequence[File]], Iterator[Record]]
-"""Reads the files of an export whose form no `[tables]` declare."""
+"""Reads the files of an export whose format is not declared by `[tables]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogExport:
     """The export of a catalog at a path, in a metalake.
 
-    `source` names the mapping, `catalog` the catalog where the names of the source have none.
-    `reader` reads
-    the files with these `suffixes`. `known` is what there is beside the export.
+    `source` names the mapping; `catalog` the catalog if the source's names have none. `reader`
+    reads the files with these `suffixes`. `known` are existing entities outside the export.
     """
 
     model: ClassVar[str] = "gravitino"
@@ -104,7 +103,7 @@ class CatalogExport:
 def content_of(
     declared: SourceMapping, metalake: str, catalog: str, known: Sequence[Entity]
 ) -> ExportContent:
-    """What gathers an export's records. Raises `BadInput` for a metalake or catalog of bad name."""
+    """Collects an export's records. Raises `BadInput` for an invalid metalake or catalog name."""
     gravitino.parse("metalake", metalake)
     if declared.one_catalog:
         gravitino.parse("catalog", f"{metalake}:{catalog}")

@@ -1,10 +1,10 @@
-"""How one table of an export is read: which column says what.
+"""How one table of an export is read: the meaning of its columns.
 
 file        the file's name without its ending; default: the table's own name
-query       for a database: what returns the rows
+query       for a database: the query that returns the rows
 holds       entities, grants, members, limits, principals or tags
-optional    whether the file may lack its columns, and then is read without it
-required    why the export has to have it: without it more would be allowed
+optional    whether the file may lack its columns, and is then read without them
+required    why the export must contain it: without it more would be allowed
 required_by a file without which it is not required
 name        the columns with the parts of the name; or by type, lists of them
 kind        a word of `[kinds]`; kind_column: the column that has one
@@ -15,8 +15,8 @@ member, member_kind, member_kind_column, of, of_kind, within   for members; `wit
 principal, principal_kind, active                for principals; `active` in `{column: words}`
 column, feature                                  for limits; grants with a feature are left out
 tag, tag_kind                                    for tags: the columns with its name
-only, skip  rows that count or do not, by column: words; `gone`: a column that is empty where
-            the row still counts, and holds a time where it does not
+only, skip  rows that count or do not, by column: words; `gone`: a column that is empty if the row
+            still counts, and otherwise holds a time
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ PRINCIPALS: Final = "principals"
 TAGS: Final = "tags"
 
 Cells = Mapping[str, str]
-"""One row: texts by the names of columns in lower case; empty for null."""
+"""One row: texts by column name in lower case; empty for null."""
 
 Words = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class PrincipalColumns:
-    """A principal of a row: the column with its name, and its kind or the column that has it."""
+    """A principal in a row: the column with its name, and its kind or the column with the kind."""
 
     column: str
     kind: str
@@ -68,7 +68,7 @@ class PrincipalColumns:
         return Grantee(kind, cells[self.column], container)
 
     def columns(self) -> Iterator[str]:
-        """The columns that it takes."""
+        """The columns that it reads."""
         yield from filter(None, (self.column, self.kind_column))
 
 
@@ -101,7 +101,7 @@ class TableSpec:
     gone: str
 
     def columns(self) -> frozenset[str]:
-        """The columns without which the table cannot be read."""
+        """The columns that are required to read the table."""
         columns = {name for parts in self.parts.values() for name in parts}
         columns |= {*self.only, *self.skip, *self.active, *self.tag}
         columns |= {self.kind_column, self.privilege, self.column, self.gone, self.within}
@@ -110,14 +110,14 @@ class TableSpec:
         return frozenset(columns - {""})
 
     def lists(self) -> Iterator[Record]:
-        """What the export lists whole, if it has this table."""
+        """What the export lists completely, if it has this table."""
         if self.holds == PRINCIPALS and self.who is not None and self.who.kind:
             yield Complete(self.who.kind)
         if self.holds == TAGS:
             yield Complete(self.tag_kind)
 
     def records(self, cells: Cells, place: str) -> Iterator[Record]:
-        """What one row says; nothing where it does not count. Raises `BadInput`."""
+        """The records of one row; none if the row does not count. Raises `BadInput`."""
         if self.gone and cells[self.gone]:
             if not any(map(str.isdecimal, cells[self.gone])):
                 message = f"expected a time or an empty cell, got {quoted(cells[self.gone])}"

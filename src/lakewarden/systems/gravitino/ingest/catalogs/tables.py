@@ -1,8 +1,8 @@
 r"""Tables of an export: files of CSV, JSON lines or Parquet, one table for each.
 
-A file is called as its table, in any case: `GRANTS_TO_ROLES.csv`, `grants_to_roles.parquet`. Names
-of columns may have any case, too; further columns are not read. A number, a time or a truth value
-is its text. The empty text is null, `\N` in CSV, and in JSON a key that only other rows have.
+A file has the name of its table, in any case: `GRANTS_TO_ROLES.csv`, `grants_to_roles.parquet`.
+Column names may also be in any case; further columns are ignored. A number, a time or a boolean is
+its text. Null is the empty text, `\N` in CSV, and in JSON a key that only other rows have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lakewarden.systems.gravitino.ingest.catalogs.table_spec import Cells, Table
 SUFFIXES: Final = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
 
 _NULL: Final = r"\N"
-"""What Snowflake, Hive and PostgreSQL write into CSV for null."""
+"""The text for null in CSV files of Snowflake, Hive and PostgreSQL."""
 
 
 def exported(
@@ -34,8 +34,8 @@ def exported(
 ) -> list[tuple[File, list[TableSpec]]]:
     """The files of an export, each with the tables that are read from it; `where` is their folder.
 
-    Raises `BadInput` for a file that is no table, two of one table, and for a required one that is
-    missing.
+    Raises `BadInput` for a file that is no table, for two files of one table, and for a missing
+    required file.
     """
     by_file: dict[str, list[TableSpec]] = {}
     for spec in specs.values():
@@ -61,13 +61,13 @@ def _is_required(spec: TableSpec, found: Collection[str]) -> bool:
 
 
 def missing(files: Sequence[File], specs: Mapping[str, TableSpec]) -> list[str]:
-    """The tables that the export could have, and does not."""
+    """The tables that the export could contain, but does not."""
     present = {file.path.stem.lower() for file in files}
     return [f"the table {name}" for name in sorted({s.file for s in specs.values()} - present)]
 
 
 def records(file: File, specs: Sequence[TableSpec]) -> Iterator[Record]:
-    """What a file says. Raises `BadInput` with the place of what is malformed."""
+    """The records of a file. Raises `BadInput` with the place of a malformed row."""
     header = _header(file)
     if header is not None:
         specs = _readable(header, specs, file.name)
@@ -77,7 +77,7 @@ def records(file: File, specs: Sequence[TableSpec]) -> Iterator[Record]:
 def of_rows(
     rows: Iterable[tuple[str, Cells]], specs: Sequence[TableSpec], name: str
 ) -> Iterator[Record]:
-    """What rows say that have these places. Raises `BadInput` where a column is missing."""
+    """The records of rows with these places. Raises `BadInput` if a column is missing."""
     checked = False
     for place, cells in rows:
         if not checked:
@@ -88,7 +88,7 @@ def of_rows(
 
 
 def _readable(columns: Collection[str], specs: Sequence[TableSpec], name: str) -> list[TableSpec]:
-    """The tables that can be read from the columns. Raises `BadInput` where one cannot."""
+    """The tables that can be read from the columns. Raises `BadInput` if one cannot."""
     readable = [s for s in specs if not s.is_optional or s.columns() <= {*columns}]
     for spec in readable:
         for column in sorted(spec.columns()):
@@ -98,9 +98,9 @@ def _readable(columns: Collection[str], specs: Sequence[TableSpec], name: str) -
 
 
 def _header(file: File) -> list[str] | None:
-    """The columns of a file, also of one without rows; None: its form tells them in rows only.
+    """The columns of a file, even without rows; None if the format has them only in rows.
 
-    A file that is empty, or of another table, must not pass for a table without rows.
+    An empty file, or one of another table, must not be mistaken for a table without rows.
     """
     if file.path.suffix == ".csv":
         return next(_csv_lines(file), (1, []))[1]
@@ -134,7 +134,7 @@ def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
 
 
 def _csv_lines(file: File) -> Iterator[tuple[int, list[str]]]:
-    """The names of the columns in lower case, then the cells of each row; with their lines."""
+    """The names of the columns in lower case, then the cells of each row; with line numbers."""
     limit_cells()
     with file.path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
@@ -154,7 +154,7 @@ def _csv_lines(file: File) -> Iterator[tuple[int, list[str]]]:
 
 
 def _json_rows(file: File) -> Iterator[tuple[str, Cells]]:
-    """A key that is in other rows is null where it is missing: writers leave out nulls."""
+    """Reads a missing key that other rows have as null: writers leave out nulls."""
     columns: dict[str, str] = {}
     for record in json_records(file.path, file.name):
         columns.update(dict.fromkeys(map(str.lower, record.value), ""))
@@ -180,7 +180,7 @@ def _unreadable(error: pa.ArrowException, file: File) -> BadInput:
 
 
 def texts(row: Mapping[str, object]) -> Cells:
-    """A row as texts by the names of columns in lower case. Raises `BadInput` for a repeated one.
+    """A row as texts by lower-case column name. Raises `BadInput` for a repeated name.
 
     >>> texts({"NAME": "a", "DELETED_ON": None, "IS_ROLE": True})
     {'name': 'a', 'deleted_on': '', 'is_role': 'true'}

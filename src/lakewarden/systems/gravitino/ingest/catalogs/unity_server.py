@@ -1,12 +1,13 @@
-"""The open-source server of Unity Catalog, asked over its REST API.
+"""The open-source server of Unity Catalog, queried over its REST API.
 
-Read are catalogs, schemas, tables with columns, volumes, functions and models, then the grants on
-each, and at last the users, so that what was revoked and who was disabled meanwhile counts. The
-server tells all grants to the owner of the metastore alone, and so are the users: without them the
-reading is refused, since who is disabled would still be allowed.
+Reads catalogs, schemas, tables with columns, volumes, functions and models, then the grants on
+each, and finally the users, so that revocations and disabled users in the meantime are respected.
+The server returns all grants, and the users, only to the owner of the metastore: without the users,
+reading is refused, since disabled users would still be allowed.
 
-It gives its owner's rights to whoever made an object, and only names them. A user of that name who
-came later has none, so owners are users who are older than what they own.
+The server gives owner rights to the creator of an object, and only returns the creator's name. A
+later user of the same name has no such rights, so a user only counts as an owner if the user is
+older than the object.
 
 SOURCE: unitycatalog/unitycatalog, api/all.yaml, api/control.yaml, AuthorizeExpressions,
 PermissionService, Scim2UserService.
@@ -51,7 +52,7 @@ _TOKEN: Final = Token("page_token", "next_page_token")
 
 
 class _List(NamedTuple):
-    """A list of what a schema holds: where it is, its key there, its kind in permissions."""
+    """A list of objects in a schema: its path, its key in the reply, its kind in permissions."""
 
     path: str
     key: str
@@ -85,7 +86,7 @@ class UnityServer:
         return {"metalake": self.metalake}
 
     def inputs(self) -> None:
-        """See `Source`: what a server has is known only when it is read."""
+        """See `Source`: the content of a server is only known once it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
@@ -104,7 +105,7 @@ class UnityServer:
 
 
 class _Object(NamedTuple):
-    """Something that was listed: its kind in permissions, its name, who made it and when."""
+    """A listed object: its kind in permissions, its name, its creator and its creation time."""
 
     kind: str
     on: Securable
@@ -177,7 +178,7 @@ class _Metastore:
                     yield Granted(grantee, privilege, on, path)
 
     def _users(self) -> Iterator[_User]:
-        """All users; a page is as long as the server likes, and says no total."""
+        """All users; the server chooses the size of a page, and returns no total."""
         known = set[str]()
         for _ in range(MOST_PAGES):
             path = f"{_USERS}?{urlencode({'startIndex': len(known) + 1, 'count': 100})}"
@@ -227,7 +228,7 @@ def _user(item: Section) -> _User:
 
 
 def _moment(meta: Section) -> float:
-    """When a user was made; endlessly late where nobody knows."""
+    """When a user was created; infinitely late if it is unknown."""
     text = meta.text("created", "")
     try:
         moment = datetime.fromisoformat(text)

@@ -1,1 +1,1 @@
-"""Questions about policy as a whole; pure: snapshots in, tables out."""
+"""Analysis of whole policies; pure: snapshots in, tables out."""

@@ -1,8 +1,8 @@
-"""What a change of policy lets people do, or no longer do: the ways to assets, and operations.
+"""What a change of policy lets users do, or no longer do: access levels and operations.
 
-The kernel's listings before and after, taken once for all users whom no statement and no
-ownership tells apart. Beside them the privileges that came or went by their bare names, each
-with whom it helps to nothing: where a gate, or another privilege, is still missing.
+Compares the kernel's listings before and after; one listing serves all users whom no statement and
+no ownership distinguishes. It also reports the privileges gained or lost by name, each with the
+users for whom it has no effect, because a gate, or another privilege, is still missing.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.rows import Shape, shape
 
 LISTINGS: Final = 20_000
-"""So many listings are taken at most: ways come first, and what most users have in common."""
+"""The maximum number of listings: access levels first, and those shared by most users."""
 
 OWNED: Final = 64
-"""Who owns no more of a type is judged there one by one, and is else as those who own nothing."""
+"""Up to this many owned entities of a type are checked one by one; the rest as for non-owners."""
 
 SETS: Final = 200
-"""More sets of entities than this for one operation and type, and they are one line."""
+"""With more sets of entities than this for one operation and type, they form one line."""
 
 JUDGED: Final = 10_000
-"""So many pairs of decisions tell which privileges help to nothing; of more, it is not told."""
+"""The budget of decision pairs for finding privileges without effect; beyond it, none are found."""
 
 _FEW_OPERATIONS: Final = 4
-"""Of the operations that ask for a privilege, so many are tried for what is lacking."""
+"""How many of the operations that require a privilege are checked for what is lacking."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
     """What users can do now, or no longer, on entities of one type: `ways`, and `operations`.
 
-    `pairs` counts (user, entity); it is `len(users) * entities` unless ownership tells the
-    users apart. `others`: whoever is not stored, too. `type` is empty for no resource;
+    `pairs` counts (user, entity); it is `len(users) * entities` unless ownership distinguishes the
+    users. `others`: users who are not stored are affected, too. `type` is empty for no resource;
     `sample` is the first of the entities.
     """
 
@@ -66,10 +66,10 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Users whom a privilege that came or went changes nothing, on the sample.
+    """Users for whom a gained or lost privilege changes nothing on the sample.
 
-    `lacks`: one of the smallest sets of ALLOWs that are still missing; empty where the users
-    can do all that it is for, or nothing of it, in any case.
+    `lacks`: one of the smallest sets of ALLOWs that are still missing; empty if the users can do
+    everything that it is for, or nothing of it, before and after.
     """
 
     users: tuple[Principal, ...]
@@ -79,10 +79,10 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class HeldChange:
-    """Privileges that users hold by their bare names, or do no longer, all of one reason.
+    """Privileges that users hold by name, or no longer hold, all for one reason.
 
-    As `whatif.Row`, with the privileges together that are alike in all else. `technical`: no
-    operation on entities of that type is what they are granted for.
+    As `whatif.Row`, with privileges that are equal in all other respects together. `technical`: the
+    privilege is not meant for operations on entities of that type.
     """
 
     privileges: tuple[str, ...]
@@ -100,7 +100,7 @@ class HeldChange:
 
 @dataclass(frozen=True, slots=True)
 class WayCount:
-    """How many users gain, or lose, one way to how many assets."""
+    """How many users gain, or lose, one access level on how many assets."""
 
     way: str
     gained: bool
@@ -110,11 +110,11 @@ class WayCount:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What changes in effect, and in privileges.
+    """The changes in effective access, and in privileges.
 
-    `users` and `entities` are all that any change in effect is about, each counted once;
-    `gained` and `lost` count (user, entity, operation). Not `is_whole`: there was more to
-    compare than is compared here, and what is told is true but not all.
+    `users` and `entities` are all that any effective change affects, each counted once;
+    `gained` and `lost` count (user, entity, operation). Without `is_whole`, a limit stopped the
+    comparison: the result is correct but incomplete.
     """
 
     reached: tuple[Reached, ...]
@@ -128,9 +128,9 @@ class Access:
 
 
 def access(before: Matrix, after: Matrix, now: float) -> Access:
-    """What users gain and lose from `before` to `after`, asked at `now`.
+    """What users gain and lose from `before` to `after`, evaluated at `now`.
 
-    The snapshots have the same relations and attributes, but for what came and went with
+    The snapshots have the same relations and attributes, except those of added and removed
     entities. Raises `BadInput` when they are of different models or settings.
     """
     compared = comparison(before.snapshot, after.snapshot)
@@ -142,11 +142,11 @@ def access(before: Matrix, after: Matrix, now: float) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Users for whom most operations have one answer; `changed` privileges concern them.
+    """Users with the same result for most operations; `changed` privileges affect them.
 
-    Those of `changed` that concern them on what is on both sides are in `changed_on_both`.
-    `memberships` is what they act as; None for somebody whom more than that tells apart. An owner
-    is alone, and differs from who acts as the same on what is owned and below it.
+    `changed_on_both` are those of `changed` that affect them on entities of both sides.
+    `memberships` is what they act as; None for a user whom more than that distinguishes. An owner
+    is a unit alone, and differs from users with the same memberships on owned entities and below.
     """
 
     users: tuple[Principal, ...]
@@ -160,7 +160,7 @@ class _Unit:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Operations on entities of one type that ask for the same, and the ways that they are."""
+    """Operations on entities of one type with the same requirement, and their access levels."""
 
     operations: tuple[str, ...]
     type: str
@@ -169,7 +169,7 @@ class _Question:
 
     @property
     def operation(self) -> str:
-        """The first of the operations; the answer is good for all."""
+        """The first of the operations; its result holds for all of them."""
         return self.operations[0]
 
 
@@ -181,7 +181,7 @@ Units = tuple[Users, ...]
 
 
 class _Line(NamedTuple):
-    """What operations have in common that are reported together."""
+    """The common properties of operations that are reported together."""
 
     gained: bool
     type: str
@@ -191,7 +191,7 @@ class _Line(NamedTuple):
 
 
 class _Listings:
-    """The listings of all users on both sides, and what differs between them."""
+    """The listings of all users on both sides, and the differences between them."""
 
     def __init__(self, comparison: Comparison, sides: tuple[Matrix, Matrix], now: float) -> None:
         self._comparison = comparison
@@ -207,7 +207,7 @@ class _Listings:
         self._known: dict[tuple[int, RoleSet, _Question], BitMap] = {}
 
     def compare(self) -> None:
-        """Compares all listings that may differ; ways first."""
+        """Compares all listings that may differ; access levels first."""
         units = sorted(_units(self._comparison), key=lambda unit: -len(unit.users))
         moved = self._moved_types()
         for is_way in (True, False):
@@ -241,7 +241,7 @@ class _Listings:
         return key
 
     def _listed(self, side: int, user: Principal, unit: _Unit, question: _Question) -> BitMap:
-        """What the user may do it on; taken once for all who act as the same, and own nothing."""
+        """The entities of the user; one listing for all with equal memberships who own nothing."""
         if unit.memberships is None or question.shape.personal:
             return self._fresh(side, user, question)
         key = (side, unit.memberships[side], question)
@@ -255,7 +255,7 @@ class _Listings:
     def _owned(
         self, side: int, user: Principal, others: BitMap | None, question: _Question
     ) -> BitMap:
-        """An owner's listing, from that of `others` who act as the same and own nothing."""
+        """An owner's listing, from that of `others` with equal memberships who own nothing."""
         matrix, request = self._sides[side], self._request(user, question)
         mine = matrix.subject(request).touched & matrix.snapshot.of_type(question.type)
         if others is None or len(mine) > OWNED or not question.type:
@@ -282,7 +282,7 @@ class _Listings:
         return self._sides[side].decide(Request(user, operation, entity, self._now)).allow
 
     def lacks(self, user: Principal, operation: str, entity: Entity) -> tuple[Need, ...] | None:
-        """What the user still needs for the operation afterwards; None: no ALLOW would do."""
+        """What the user still needs for the operation afterwards; None: no ALLOW would help."""
         request = Request(user, operation, entity, self._now)
         if self._sides[1].decide(request).reason is not Reason.DENIED:
             return None
@@ -349,7 +349,7 @@ class _Listings:
             )
 
     def _sets(self, sets: Mapping[Ids, Sequence[Users]]) -> Iterator[tuple[Ids, Units, int]]:
-        """The sets of entities with their users, and how many pairs; all together if many."""
+        """The sets of entities with their users, and how many pairs; merged if there are many."""
         counted = {key: len(self._ids[key]) * _count(units) for key, units in sets.items()}
         if len(sets) <= SETS:
             yield from ((key, tuple(units), counted[key]) for key, units in sets.items())
@@ -397,7 +397,7 @@ def _questions(comparison: Comparison, sides: Sequence[Matrix]) -> Iterator[_Que
 
 
 def _units(comparison: Comparison) -> Iterator[_Unit]:
-    """The users whom anything may concern, those together who are told apart by nothing."""
+    """The users whom any change may affect, grouped if nothing distinguishes them."""
     sides = comparison.universe.before, comparison.universe.after
     changed, on_both = _changed(comparison), _changed(comparison, stayed=True)
     for memberships, users in comparison.groups.items():
@@ -435,7 +435,7 @@ def _units(comparison: Comparison) -> Iterator[_Unit]:
 
 
 def _changed(comparison: Comparison, *, stayed: bool = False) -> dict[Principal, set[str]]:
-    """By user, the privileges of which statements say something else, see `concerned`."""
+    """By user, the privileges whose statements changed for that user, see `concerned`."""
     changed: dict[Principal, set[str]] = {}
     for privilege in comparison.universe.model.privileges:
         for users in comparison.concerned(privilege, stayed=stayed).values():
@@ -446,7 +446,7 @@ def _changed(comparison: Comparison, *, stayed: bool = False) -> dict[Principal,
 
 def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool:
     shape = question.shape
-    # What came or went decides of itself; of others only where a relation or the request leads.
+    # An added or removed entity is compared by itself; it matters for others only by relations.
     changed = unit.changed if shape.other else unit.changed_on_both
     return (
         not changed.isdisjoint(shape.privileges)
@@ -457,14 +457,14 @@ def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool
 
 
 class _BarePrivileges:
-    """The privileges by their bare names, and whom they help to nothing."""
+    """The privileges by name, and the users for whom they have no effect."""
 
     def __init__(self, comparison: Comparison, listings: _Listings) -> None:
         self._comparison = comparison
         self._model: Model = comparison.universe.model
         self._listings = listings
         self._left = JUDGED
-        # Users of one unit are judged once.
+        # Each unit of users is evaluated once.
         self._unit = {
             user: number
             for number, users in enumerate(comparison.groups.values())
@@ -478,7 +478,7 @@ class _BarePrivileges:
             questions.sort(key=lambda q: not q.ways)
 
     def changes(self, difference: Difference) -> Iterator[HeldChange]:
-        """The rows of a difference, those alike in all but the privilege together."""
+        """The rows of a difference, merged if they differ only in the privilege."""
         lines: dict[HeldChange, list[str]] = {}
         for row in difference.rows:
             technical = self._is_technical(row)
@@ -501,7 +501,7 @@ class _BarePrivileges:
             yield replace(line, privileges=tuple(names))
 
     def _is_technical(self, row: Row) -> bool:
-        """Whether the privilege is not for entities of that type, but only reaches them."""
+        """Whether the privilege only reaches entities of that type without being for them."""
         declared = self._model.privileges[row.privilege]
         is_offered = not declared.on or bool({ANY, row.type or NONE} & declared.on)
         return not is_offered or (row.privilege, row.type) not in self._questions
@@ -521,7 +521,7 @@ class _BarePrivileges:
             yield Idle(named, SOMEBODY in users, lacks)
 
     def _lacks(self, row: Row, user: Principal) -> tuple[Need, ...] | None:
-        """What is lacking for any effect on the sample; None where there is one."""
+        """What is lacking for any effect on the sample; None if there is an effect."""
         questions = self._questions[row.privilege, row.type]
         can = False
         for question in questions:

@@ -1,7 +1,7 @@
-"""Entities that the grants of one privilege cannot tell apart, counted as one cell.
+"""Entities that the grants of one privilege cannot distinguish, counted as one cell.
 
-A cell is a class of entities, all of one type; where there would be too many classes, each
-entity is a cell of its own. Whoever asks need not know which.
+A cell is a class of entities, all of one type; if there would be too many classes, each
+entity is a cell of its own. Callers need not know which.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Cells:
     """The cells of a universe.
 
     `order` holds all entities cell by cell, `order[bounds[c] : bounds[c + 1]]` those of cell c.
-    No `classes`: each entity is a cell. `types` are numbers below zero, with the cells of each.
+    Without `classes`, each entity is a cell. `types` are numbers below zero, with their cells.
     """
 
     universe: Universe | None
@@ -43,7 +43,7 @@ class Cells:
 
     def inside(self, scope: int) -> BitMap:
         """The cells that lie in a scope."""
-        assert self.universe is not None  # noqa: S101 — INVARIANT: nobody asks no cells
+        assert self.universe is not None  # noqa: S101 — INVARIANT: not called without cells
         if self.classes is None:
             return self.universe.scopes[scope]
         numbers = self.classes.within.get(scope)
@@ -69,9 +69,9 @@ class Cells:
         return int(self.order[self.bounds[np.asarray(cells.to_array())]].min())
 
     def bundles(self, cells: BitMap, *, coarse: bool) -> Iterator[tuple[int, BitMap]]:
-        """The cells one by one, each with its number; or, `coarse`, those of one type together.
+        """The cells one by one, each with its number; with `coarse`, merged by type.
 
-        Cells that are entities always stand together. The number of a type is below zero.
+        Cells that are single entities are always merged. The number of a type is below zero.
         """
         if not coarse and self.classes is not None:
             yield from ((cell, BitMap([cell])) for cell in cells)
@@ -98,8 +98,8 @@ class Cells:
 
 
 def cells(universe: Universe, scopes: Iterable[int]) -> Cells:
-    """The cells that the scopes, by their numbers, and the types of entities make."""
-    # Types have numbers below zero; every entity that counts is in exactly one.
+    """The cells that result from the scopes, by number, and the types of entities."""
+    # Types have numbers below zero; every relevant entity has exactly one type.
     types = {-1 - number: ids for number, ids in enumerate(universe.of_types())}
     known = types | {number: universe.scopes[number] for number in sorted(scopes)}
     classes = partition(universe.size, known, CLASS_LIMIT)

@@ -1,4 +1,4 @@
-"""Whom row filters and column masks bind, on what, and what a change of them means for whom."""
+"""Whom row filters and column masks bind, and on what; and who is affected when they change."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement import Effect, Statement
 
 Way = Literal["less", "more", "other"]
-"""Whether somebody sees less of rows and values, more, or others."""
+"""Whether a user sees less of rows and values, more, or different ones."""
 
 
 class LimitChange(NamedTuple):
-    """What a change of one filter or mask means for some users on some entities.
+    """The effect of a change of one filter or mask for some users on some entities.
 
-    The entities are tables, or of a mask its columns where these are stored. `owners`: owners are
-    bound or excepted apart, and are not told from others here.
+    The entities are tables; for a mask, its columns if they are stored. `owners`: owners are
+    bound or exempted separately, and are not distinguished here.
     """
 
     statement: Statement
@@ -34,13 +34,13 @@ class LimitChange(NamedTuple):
 
 
 def in_force(context: LintContext) -> Iterator[Grant]:
-    """The filters and masks that count now."""
+    """The filters and masks in force now."""
     for effect in (Effect.FILTER, Effect.MASK):
         yield from context.table.obligations(effect)
 
 
 def bound_users(context: LintContext, grant: Grant) -> BitMap:
-    """The stored users whom a filter or a mask binds, owners left aside."""
+    """The stored users whom a filter or a mask binds, ignoring owners."""
     named = users_of(context, grant.principals) if grant.statement.principals else context.users
     return named - users_of(context, grant.exceptions)
 
@@ -56,7 +56,7 @@ def with_rows(context: LintContext) -> BitMap:
 
 
 def limited_entities(context: LintContext, grant: Grant) -> BitMap:
-    """The stored tables that a filter limits; of a mask its columns, or the tables without any."""
+    """The stored tables that a filter limits; for a mask its columns, or the tables without any."""
     stored = context.stored(grant)
     tables = stored & _of_types(context, is_column=False)
     if grant.statement.effect is Effect.FILTER:
@@ -65,7 +65,7 @@ def limited_entities(context: LintContext, grant: Grant) -> BitMap:
 
 
 def reach_of(context: LintContext, statement: Statement) -> tuple[BitMap, BitMap]:
-    """The users whom a filter or a mask binds now, and what it limits: nobody if not in force."""
+    """The users whom a filter or a mask binds now, and what it limits; empty if not in force."""
     grants = context.table.obligations(statement.effect)
     grant = next((one for one in grants if one.statement.id == statement.id), None)
     if grant is None:
@@ -76,10 +76,10 @@ def reach_of(context: LintContext, statement: Statement) -> tuple[BitMap, BitMap
 def limit_changes(
     was: Statement | None, now: Statement | None, before: LintContext, after: LintContext
 ) -> Iterator[LimitChange]:
-    """Who sees less, more or others of rows and values where `now` is in the place of `was`.
+    """Who sees less, more or different rows and values after `now` replaces `was`.
 
-    One of them has to be a filter or a mask. `before` and `after` are the realm without it and
-    with it.
+    At least one of them must be a filter or a mask. `before` and `after` are the realm before and
+    after the change.
     """
     old_users, old = _translated(was, before, after)
     new_users, new = (BitMap(), BitMap()) if now is None else reach_of(after, now)
@@ -106,7 +106,7 @@ def limit_changes(
 def _translated(
     statement: Statement | None, before: LintContext, after: LintContext
 ) -> tuple[BitMap, BitMap]:
-    """The reach of a statement before, in the numbers of after."""
+    """The reach of a statement in `before`, in the numbers of `after`."""
     if statement is None:
         return BitMap(), BitMap()
     users, entities = reach_of(before, statement)

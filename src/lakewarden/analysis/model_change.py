@@ -1,7 +1,7 @@
 """What users gain and lose when the model of a realm is replaced by another edition of it.
 
 Unlike `access`, which compares statements under one model, every operation is listed on both
-sides: a rule may have changed where no statement did.
+sides: a rule may have changed without any change of statements.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from lakewarden.kernel.request import Request
 
 
 def access_under(before: Matrix, after: Matrix, now: float, limit: int = LISTINGS) -> Access:
-    """What users gain and lose from `before` to `after`, asked at `now`.
+    """What users gain and lose from `before` to `after`, evaluated at `now`.
 
-    After `limit` listings no further are taken: what is told is then true but not all. `held` is
-    empty: privileges of two editions by their bare names are not compared.
+    After `limit` listings no more are computed: the result is then correct but incomplete. `held`
+    is empty: privileges of two editions are not compared by name.
     """
     return _Comparison(before, after, now, limit).access()
 
@@ -55,7 +55,7 @@ class _Comparison:
         self._users = (*sorted({user for side in placed for user in side.users()}), SOMEBODY)
 
     def access(self) -> Access:
-        """All that differs."""
+        """All differences."""
         operations: dict[_Change, list[str]] = {}
         for operation, type in self._questions():
             for change in self._changes(operation, type):
@@ -86,7 +86,7 @@ class _Comparison:
         )
 
     def _questions(self) -> list[tuple[str, str]]:
-        """Every operation with each type that it is asked about; those whose rules differ first."""
+        """Every operation with each type to which it applies; those with changed rules first."""
         trees = [side.snapshot.coded.tree for side in self._sides]
         kinds = {kind for tree in trees for kind in tree.kinds if kind and tree.of_type(kind)}
         is_same_rule: dict[tuple[str, str], bool] = {}
@@ -134,7 +134,7 @@ class _Comparison:
         )
 
     def _is_way(self, way: str, change: _Change, operations: Sequence[str]) -> bool:
-        """Whether one of the operations is this way, on the side that has it."""
+        """Whether one of the operations has this access level, on the side that allows it."""
         return self._models[change.gained].reaching(way, change.type) in operations
 
     def _ways(self, changes: Mapping[_Change, Sequence[str]]) -> Iterator[WayCount]:

@@ -1,4 +1,4 @@
-"""What is wrong with a model's text, and where. As loading does, it stops at the first fault."""
+"""The error in a model's text, and its position. Like loading, it stops at the first fault."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _IN_MACRO: Final = re.compile(r": in macro `(\w+)`")
 
 
 class Fault(NamedTuple):
-    """One fault: the path of the field in the file, line and column from 1, and what is wrong.
+    """One fault: the path of the field in the file, line and column from 1, and the message.
 
-    Line and column are 0 where the field is not in the file.
+    Line and column are 0 if the field is not in the file.
     """
 
     path: str
@@ -46,7 +46,7 @@ def fault_of(text: str) -> Fault | None:
 
 
 def syntax_fault(message: str, text: str) -> Fault:
-    """What a parser of TOML refused, from its message."""
+    """The fault of a TOML syntax error, from the parser's message."""
     place = _SYNTAX.search(message)
     reason = _SYNTAX.sub("", message).lower()
     if place is None or place[1] is None:
@@ -56,20 +56,20 @@ def syntax_fault(message: str, text: str) -> Fault:
 
 
 def placed_fault(error: BadInput, places: dict[Path, Position]) -> Fault:
-    """What a reader of a text refused, at the place that its `where` names (`.case[0].on`)."""
+    """The fault of a reader's error, at the position that its `where` names (`.case[0].on`)."""
     path = _path(error.where)
     in_rule = _COLUMN.match(error.message)
     if in_rule is not None:
         line, start = position_of(places, path, value=True)
         return Fault(_text(path), line, start + int(in_rule[1]), in_rule[2])
     unknown = _UNKNOWN_KEY.match(error.message)
-    # The place of an unknown key is that key's, not its table's.
+    # An unknown key has its own position, not that of its table.
     line, column = position_of(places, path if unknown is None else (*path, unknown[1]))
     return Fault(_text(path), line, column, error.message)
 
 
 def _path(where: str) -> Path:
-    """The path that a refusal names, as `.operations."read".rule: in macro `X``."""
+    """The path that an error names, as `.operations."read".rule: in macro `X``."""
     macro = _IN_MACRO.findall(where)
     if macro:
         return ("macros", macro[-1])
@@ -80,7 +80,7 @@ def _path(where: str) -> Path:
 
 
 def _text(path: Path) -> str:
-    """The path as the file would spell it."""
+    """The path in the notation of the file."""
     shown = ""
     for step in path:
         if isinstance(step, int):

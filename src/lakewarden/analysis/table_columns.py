@@ -1,4 +1,4 @@
-"""Columns of tables: those that are stored, and those that a filter or a mask reads."""
+"""Columns of tables: the stored ones, and those that a filter or a mask reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stored_columns(coded: Coded, table: int) -> frozenset[str]:
-    """The stored columns of a table, where their names spell what they lie in; else none."""
+    """The stored columns of a table, if their names contain the table's name; else none."""
     types = coded.model.types
     below = map(coded.tree.entity, coded.tree.below(BitMap([table])) & coded.tree.stored)
     names = (coded.spelling.parts(entity) for entity in below if types[entity.type].masked)
@@ -25,9 +25,9 @@ def stored_columns(coded: Coded, table: int) -> frozenset[str]:
 
 
 def missing_columns(coded: Coded, table: int, read: frozenset[str]) -> list[str]:
-    """Of the columns that are read those that a table with stored columns lacks, in order.
+    """The columns that are read but missing in a table with stored columns, in order.
 
-    One whose name no entity can have is not missing, since it could not be stored.
+    A column whose name no entity can have is not missing, since it could not be stored.
     """
     known = stored_columns(coded, table)
     if not known:
@@ -48,7 +48,7 @@ def _can_be_stored(coded: Coded, table: int, name: str) -> bool:
 
 
 def columns_read(statement: Statement) -> frozenset[str]:
-    """The columns that the expression reads. Raises `BadInput` where it cannot be read."""
+    """The columns that the expression reads. Raises `BadInput` if it cannot be parsed."""
     expression = expression_of(statement)
     return frozenset() if expression is None else expression.columns
 
@@ -58,7 +58,7 @@ def expression_problem(
 ) -> str:
     """Why the expression cannot be evaluated with the lookup tables, on the engines; "" if it can.
 
-    `lookups` are the types of the columns of each. Raises `BadInput` where it cannot be read.
+    `lookups` are the types of the columns of each. Raises `BadInput` if it cannot be parsed.
     """
     expression = expression_of(statement)
     if expression is None:
@@ -73,11 +73,11 @@ def expression_problem(
 
 
 def expression_of(statement: Statement, where: str = "") -> Expression | None:
-    """The expression of a filter or a mask; None of a mask that has none.
+    """The expression of a filter or a mask; None for a mask without one.
 
-    Raises `BadInput` where it cannot be read; `where` is the field that it is from.
+    Raises `BadInput` if it cannot be parsed; `where` is the field that it is from.
     """
-    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    # Imported here: the SQL parser takes a while to load, and few processes need it.
     from lakewarden.expressions.masks import parse_mask
     from lakewarden.expressions.parser import parse_expression
 

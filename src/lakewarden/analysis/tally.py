@@ -1,8 +1,8 @@
-"""Changes of access put together: who, through what, on which cells, and how many in all.
+"""Merges changes of access: who, through what, on which cells, and the totals.
 
-Users are kept by the group and entities by the cell for as long as possible. Users with the same
-change stand together, whatever it comes through: else every combination of roles is a part of
-its own. Where there would still be too many parts, the cells of one type are put together.
+Users are kept by group and entities by cell for as long as possible. Users with the same
+change are merged, regardless of its cause: otherwise every combination of roles would be a
+separate part. If there would still be too many parts, the cells of one type are merged.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from lakewarden.analysis.cell import Cells
 from lakewarden.kernel.principal import USER, Principal
 
 SOMEBODY: Final = Principal(USER, "")
-"""Stands for whoever is not stored: such a user acts as all users do, and as nobody else."""
+"""Stands for every user who is not stored: it acts as all users, and as nothing else."""
 
 PART_LIMIT = 2_000
-"""More parts of one privilege than this, and classes of one type are put together."""
+"""With more parts of one privilege than this, classes of one type are merged."""
 
 WORK_LIMIT = 200_000
-"""The same where groups of users and cells together are more than this: they are put together."""
+"""With more combinations of user groups and cells than this, classes are merged as well."""
 
 Cause = tuple[Principal, ...]
 
 
 @dataclass(slots=True)
 class Change:
-    """What users of one role set gain: whole cells, and what ownership changes in that.
+    """What users of one role set gain: whole cells, adjusted for ownership.
 
-    `less[user]` are entities of those cells that the user had already, `more[user]` others
-    that the user gains alone.
+    `less[user]` are entities of those cells that the user had already, `more[user]` are further
+    entities that only this user gains.
     """
 
     cells: BitMap
@@ -45,8 +45,8 @@ class Change:
 class TallyPart:
     """Users who gain, or lose, on entities of one type: `first` of `entities` many.
 
-    `cause` are the principals that it comes through, for any of the users; `pairs` counts (user,
-    entity); `others` says that whoever is not stored is concerned as well.
+    `cause` are the principals through which any of the users does; `pairs` counts (user,
+    entity); `others` says that users who are not stored are affected as well.
     """
 
     gained: bool
@@ -60,7 +60,7 @@ class TallyPart:
 
 @dataclass(slots=True)
 class _Sum:
-    """What is known of a part so far: groups of users with all of `cells`, single ones with less.
+    """The sums of a part so far: groups of users with all of `cells`, single ones with less.
 
     `ids` are entities that only single users gain.
     """
@@ -84,18 +84,18 @@ class Tally:
         self._added: list[_Added] = []
         self._work = 0
         self._fine: dict[tuple[bool, bool], BitMap] = {}
-        # By gained or lost, whether ownership alone is the reason, and the cells.
+        # By gained or lost, whether ownership is the only reason, and the cells.
         self._sums: dict[tuple[bool, bool, int], _Sum] = {}
 
     def add(self, change: Change, gained: bool, cause: Cause, users: Sequence[Principal]) -> None:
-        """Takes what one group of users gains or loses."""
+        """Adds what one group of users gains or loses."""
         if change.cells or change.more:
             self._added.append((change, gained, cause, users))
             self._work += len(change.cells)
             self._fine.setdefault((gained, not cause), BitMap()).update(change.cells)
 
     def parts(self) -> Iterator[TallyPart]:
-        """All that was added; what is gained, or lost, on the same cell together."""
+        """All that was added, with gains, or losses, on the same cell merged."""
         parts = sum(map(len, self._fine.values()))
         coarse = parts > PART_LIMIT or self._work > WORK_LIMIT
         for added in self._added:
@@ -123,7 +123,7 @@ class Tally:
             )
 
     def entities(self) -> BitMap:
-        """All entities that any part is about."""
+        """All entities of any part."""
         cells = BitMap.union(BitMap(), *(sum_of_part.cells for sum_of_part in self._sums.values()))
         ids = BitMap.union(BitMap(), *(sum_of_part.ids for sum_of_part in self._sums.values()))
         return self._cells.ids(cells) | ids
@@ -157,7 +157,7 @@ class Tally:
         users: Sequence[Principal],
         less: Mapping[Principal, BitMap],
     ) -> None:
-        """Users who gain the cells, some of them `less` than that."""
+        """Adds users who gain the cells, some of them `less` than that."""
         size = self._cells.size(cells)
         sum_of_part.pairs += size * (len(users) - (SOMEBODY in users))
         sum_of_part.pairs -= sum(len(ids) for user, ids in less.items() if user != SOMEBODY)

@@ -1,7 +1,7 @@
-"""Where each key of a TOML text stands: line and column, which its parser does not tell.
+"""The line and column of each key of a TOML text, which its parser does not report.
 
-Only tables and keys that begin a line are found; what lies inside a value has the place of the
-value. A text that does not parse has no positions.
+Only tables and keys at the beginning of a line are found; a part of a value has the position of
+the value. A text that does not parse has no positions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _QUOTES: Final = ('"' * 3, "'" * 3)
 
 
 class Position(NamedTuple):
-    """A line, the column of the key, and the column in front of a text's first character."""
+    """A line, the column of the key, and the column before a text's first character."""
 
     line: int
     column: int
@@ -26,7 +26,7 @@ class Position(NamedTuple):
 
 
 def positions(text: str) -> dict[Path, Position]:
-    """The place of every table and key; lines and columns are counted from 1."""
+    """The position of every table and key; lines and columns are counted from 1."""
     positions: dict[Path, Position] = {}
     table: Path = ()
     counts: dict[Path, int] = {}
@@ -57,7 +57,7 @@ def positions(text: str) -> dict[Path, Position]:
 def position_of(
     places: dict[Path, Position], path: Path, *, value: bool = False
 ) -> tuple[int, int]:
-    """Line and column of a path, or of the nearest table that is there; (0, 0) for none."""
+    """Line and column of a path, or of the nearest existing table; (0, 0) for none."""
     for length in range(len(path), 0, -1):
         position = places.get(path[:length])
         if position is not None:
@@ -88,6 +88,6 @@ def _steps(key: str) -> Path:
 
 
 def _brackets(line: str) -> int:
-    """How many lists and tables the line opens more than it closes."""
+    """How many more lists and tables the line opens than it closes."""
     plain = re.sub(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*', "", line)
     return sum(plain.count(c) for c in "[{") - sum(plain.count(c) for c in "]}")

@@ -1,6 +1,6 @@
 """Two snapshots side by side: one numbering of entities and of scopes for both.
 
-Entities keep the ids of the first snapshot; what only the second one holds is numbered behind
+Entities keep the ids of the first snapshot; entities of only the second one are numbered after
 them. Scopes that contain the same entities on both sides have one number.
 """
 
@@ -83,7 +83,7 @@ class Universe:
         return tree.entity(id) if id < len(tree) else self.after.late[id - len(tree)]
 
     def of_types(self) -> Iterator[BitMap]:
-        """The entities of each type that either side holds, and the one that stands for none."""
+        """The entities of each type on either side, and the one that stands for no resource."""
         tree = self.before.tree
         domain = self.before.domain | self.after.domain
         kinds: dict[str, BitMap] = {}
@@ -95,7 +95,7 @@ class Universe:
         yield from kinds.values()
 
     def changed_owners(self) -> frozenset[Principal]:
-        """The principals who own something else, or otherwise, on one side than on the other."""
+        """The principals whose owned entities or ownership types differ between the sides."""
         before, after = self.before.by_owner(), self.after.by_owner()
         if before is after:
             return frozenset()
@@ -123,7 +123,7 @@ class Side:
         places: Ids | None,
         late: list[Entity],
     ) -> None:
-        # Not the universe: in a circle, both snapshots would outlive the comparison.
+        # Not the universe itself: in a circle, both snapshots would outlive the comparison.
         self._numbering = numbering
         self._snapshot = snapshot
         self._places = places
@@ -131,12 +131,12 @@ class Side:
         self._numbered: dict[int, int] = {}
         self.tree: Tree = snapshot.coded.tree
         self.late = late
-        # A name may be dropped and stored again: of its two ids only one counts.
+        # A name may be dropped and stored again: only one of its two ids counts.
         self._live = snapshot.coded.tree.stored | BitMap([ROOT])
         self.domain = self.placed(self._live)
 
     def placed(self, ids: BitMap) -> BitMap:
-        """The universe's ids of those of the entities that are stored."""
+        """The universe's ids of the stored ones among the entities."""
         live = ids & self._live
         if self._places is None:
             return live
@@ -150,7 +150,7 @@ class Side:
         return (principal for principal in stored if principal.kind == USER)
 
     def named(self) -> Iterator[Principal]:
-        """The principals that statements in force name."""
+        """The principals named in statements in force."""
         table = self._snapshot.table
         principals = self._snapshot.coded.memberships.principals
         for side in (table.allow, table.deny):
@@ -163,7 +163,7 @@ class Side:
         return frozenset(memberships.principals[id] for id in memberships.acts_as(user))
 
     def is_beyond(self, user: Principal) -> bool:
-        """Whether too many memberships follow on the user, who is denied everything then."""
+        """Whether the user's chain of memberships is too long; such a user is denied everything."""
         return self._snapshot.coded.memberships.is_beyond(user)
 
     def grants(self, privilege: str) -> Grants:
@@ -198,13 +198,13 @@ class Side:
         return {owner for owner, _ in self.by_owner()}
 
     def by_owner(self) -> Owned:
-        """What each principal owns."""
+        """The entities of each owner."""
         if self._owned is None:
             self._owned = self._by_owner()
         return self._owned
 
     def share_owners(self, other: Side) -> None:
-        """Says that what is owned is the same on both sides."""
+        """Declares that ownership is the same on both sides."""
         self._owned = other.by_owner()
 
     def _by_owner(self) -> Owned:
@@ -223,7 +223,7 @@ class Side:
         return ids_by_owner
 
     def owned(self, owners: Iterable[Principal], types: OwnerTypes) -> BitMap:
-        """What any of the principals owns, by an ownership of one of the types."""
+        """The entities that any of the principals owns with one of the ownership types."""
         by_owner = self.by_owner()
         labels = self._snapshot.coded.ownerships if types is None else tuple(types)
         keys = ((owner, label) for owner in owners for label in labels)
@@ -251,7 +251,7 @@ def universe(before: Snapshot, after: Snapshot) -> Universe:
 
 
 def _places(old: Tree, new: Tree) -> tuple[Ids, list[Entity]]:
-    """For each id of `new` that of `old`, or one behind those of `old`; and what these are."""
+    """For each id of `new` that of `old`, or one after those of `old`; and the new entities."""
     places = np.arange(len(new), dtype=np.int64)
     late: list[Entity] = []
     for id in range(len(old) if _continues(old, new) else 0, len(new)):

@@ -1,9 +1,9 @@
 """Who gains and who loses what, between two snapshots of one realm.
 
-A row is (role set × class × privilege): users who act as the same principals stand together,
-as do entities that lie in the same scopes. Users are never multiplied with entities; what
-ownership adds is counted through each owner's own entities. Compared is what `decide` says
-about every privilege by its bare name, for every stored user on every stored entity and on no
+A row is (role set × class × privilege): users with the same memberships are merged,
+as are entities in the same scopes. Users are never multiplied by entities; the effect of
+ownership is counted through each owner's own entities. The comparison is of what `decide` returns
+for every privilege by name, for every stored user on every stored entity and on no
 resource. On an entity that only one of the snapshots holds, the other gives no access.
 """
 
@@ -29,11 +29,10 @@ RoleSet = frozenset[Principal]
 class Row:
     """Users gain, or lose, a privilege on one class of entities.
 
-    `role_set` are the principals that the reasons are about: users act as some of them, and did
-    not or do no longer, or statements say something else to them; none where ownership is the
-    reason.
+    `role_set` are the principals that are the reason: the users newly act as some of them, or
+    no longer do, or statements on them changed; empty if ownership is the reason.
     `pairs` counts (user, entity); it is `len(users) * entities` unless
-    ownership tells the users apart. `others`: whoever is not stored gains or loses as well.
+    ownership distinguishes the users. `others`: users who are not stored gain or lose as well.
     `type` is that of all the entities, empty for the request without a resource; `sample`
     is the first of them.
     """
@@ -51,9 +50,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All that differs, in order of privilege; and how far it reaches.
+    """All differences, in order of privilege, and their totals.
 
-    `users` and `entities` are all that any row is about, each counted once.
+    `users` and `entities` are the totals over all rows, each counted once.
     """
 
     rows: tuple[Row, ...]
@@ -62,12 +61,12 @@ class Difference:
 
     @property
     def gained(self) -> int:
-        """How many (user, entity, privilege) are allowed that were not."""
+        """How many (user, entity, privilege) are newly allowed."""
         return sum(row.pairs for row in self.rows if row.gained)
 
     @property
     def lost(self) -> int:
-        """How many (user, entity, privilege) were allowed and are not."""
+        """How many (user, entity, privilege) are no longer allowed."""
         return sum(row.pairs for row in self.rows if not row.gained)
 
 
@@ -91,14 +90,14 @@ def _order(row: Row) -> tuple[object, ...]:
 
 
 Acting = tuple[RoleSet, RoleSet]
-"""What users act as, before and after, as far as any statement names it."""
+"""What users act as, before and after, limited to principals that statements name."""
 
 
 class Comparison:
-    """Two snapshots, and their users grouped by what statements know of them.
+    """Two snapshots, and their users grouped by the principals in statements.
 
-    `groups` holds all stored users and `SOMEBODY`; in one group only ownership, or who they
-    are, tells users apart. `moved` are those who act as something else than before.
+    `groups` holds all stored users and `SOMEBODY`; within a group, only ownership or identity
+    distinguishes users. `moved` are users whose memberships changed.
     """
 
     def __init__(self, universe: Universe) -> None:
@@ -122,7 +121,7 @@ class Comparison:
                 self._owning[user] = acts[0] & owners, acts[1] & owners
 
     def difference(self) -> Difference:
-        """What differs about the privileges by their bare names."""
+        """The differences in privileges, by name."""
         rows = tuple(
             row
             for name in self.universe.model.privileges
@@ -134,9 +133,9 @@ class Comparison:
     def concerned(
         self, privilege: str, *, stayed: bool = False
     ) -> dict[Acting, Sequence[Principal]]:
-        """Of each group, the users for whom what statements say of the privilege differs.
+        """For each group, the users for whom the statements about the privilege differ.
 
-        `stayed`: where it differs on what is on both sides.
+        `stayed`: only differences on entities of both sides.
         """
         compared = _OnePrivilege(self.universe, privilege)
         changed = compared.changed_on_both if stayed else compared.changed
@@ -184,7 +183,7 @@ class Comparison:
         )
 
     def _concerned(self, compared: _OnePrivilege) -> dict[Acting, list[Principal]]:
-        """The users for whom something may differ, by the principals that the privilege names."""
+        """The users whom a difference may affect, by the principals that the privilege names."""
         concerned: dict[Acting, list[Principal]] = {}
         for (before, after), users in self.groups.items():
             is_moved = before != after or not compared.changed.isdisjoint(before)
@@ -197,13 +196,13 @@ class Comparison:
         return concerned
 
     def _reowning(self, compared: _OnePrivilege, users: Sequence[Principal]) -> list[Principal]:
-        """Those of the users who own something else than before, where that matters."""
+        """Those users whose owned entities changed, if that matters for the privilege."""
         if not compared.asks_owners:
             return []
         return [user for user in users if self.owns_otherwise(user)]
 
     def owns_otherwise(self, user: Principal) -> bool:
-        """Whether the user owns something that it did not own, or the reverse."""
+        """Whether the user's owned entities changed."""
         before, after = self._owning.get(user, (frozenset(), frozenset()))
         return before != after or not self._changed_owners.isdisjoint(before)
 
@@ -242,7 +241,7 @@ class _OnePrivilege:
         self._cells: Cells = Cells.none()
 
     def _on_both(self, numbers: Iterable[int] | None) -> BitMap:
-        """What of these scopes is stored on both sides."""
+        """The entities of these scopes that are stored on both sides."""
         both = self._universe.before.domain & self._universe.after.domain
         return BitMap.union(BitMap(), *(self._universe.scopes[n] & both for n in numbers or ()))
 
@@ -251,11 +250,11 @@ class _OnePrivilege:
         return self._grants[side].principals
 
     def is_special(self, user: Principal, comparison: Comparison) -> bool:
-        """Whether more than the role set may tell what the user may do."""
+        """Whether the user's access may depend on more than the role set."""
         return (self.asks_owners and comparison.owns(user)) or (self._is_own and user != SOMEBODY)
 
     def look_at(self, groups: Iterable[Acting]) -> Cells:
-        """Takes the classes that tell apart what these role sets may do, and returns them."""
+        """Sets and returns the cells that distinguish the access of these role sets."""
         used = {number for grants in self._grants for number, _ in grants.owners}
         for key in groups:
             for role_set, grants in zip(key, self._grants, strict=True):
@@ -301,7 +300,7 @@ class _OnePrivilege:
         return BitMap.union(BitMap(), *(self._cells.inside(number) for number in numbers))
 
     def _mine(self, side: int, user: Principal, owners: RoleSet, role_set: RoleSet) -> BitMap:
-        """The entities on which the user holds the privilege as an owner, or as itself."""
+        """The entities on which the user holds the privilege as an owner, or on itself."""
         owning: Side = self._sides[side]
         mine = BitMap()
         for number, types in self._grants[side].owners:

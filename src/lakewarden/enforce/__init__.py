@@ -1,9 +1,9 @@
-"""Tables read in Python as a realm allows: its filters and masks applied by DuckDB.
+"""Tables read in Python within the limits of a realm: DuckDB applies its filters and masks.
 
 guard      tables and queries for users
-denied     the error of a read that is denied
-realms     who decides: a store that is open here, or a server
-sources    where the rows of a table are
+denied     the error of a denied read
+realms     the deciding realm: in a store opened here, or on a server
+sources    the rows of a table
 duckdb_sql the connections that read rows, and that run queries of users
 """
 

@@ -1,4 +1,4 @@
-"""The error of a read that is denied."""
+"""The error of a denied read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 class ReadDenied(PermissionError):
     """A user may not read a table.
 
-    `operation` is what reading requires, `table` the entity, and `missing` the privileges that are
-    missing, as far as it may be told.
+    `operation` is what reading requires, `table` the entity, and `missing` the missing privileges,
+    as far as they may be disclosed.
     """
 
     def __init__(self, user: str, operation: str, table: str, missing: Sequence[str] = ()) -> None:

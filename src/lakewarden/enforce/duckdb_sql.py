@@ -1,7 +1,8 @@
-"""The two connections of DuckDB: one reads rows as they are limited, one runs queries of users.
+"""The two DuckDB connections: one reads rows within their limits, one runs queries of users.
 
-A query of a user never runs where hidden rows are: DuckDB may evaluate a condition of the user
-before a filter, and a message such as that of a failed cast would then show a hidden value.
+A user's query never runs where hidden rows are: DuckDB may evaluate a condition of the user
+before a filter, and an error message, such as that of a failed cast, would then show a hidden
+value.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ _LOCKS = (
 
 
 def column_types(rows: duckdb.DuckDBPyRelation) -> dict[str, str]:
-    """The columns with their types, as DuckDB calls them."""
+    """The columns with their types, in DuckDB's notation."""
     return {name: str(type) for name, type in zip(rows.columns, rows.types, strict=True)}
 
 
 def limited_rows(
     rows: duckdb.DuckDBPyRelation, read: LimitedRead, wanted: Collection[str]
 ) -> pa.Table:
-    """The rows that are seen, with the wanted columns as they are seen.
+    """The visible rows, with the requested columns after masking.
 
-    Raises `BadInput` where the filters and masks do not fit the rows.
+    Raises `BadInput` if the filters and masks do not fit the rows.
     """
     masks = read.masks or {}
     shown = {name: masks[name] for name in rows.columns if name in wanted}
@@ -46,16 +47,16 @@ def limited_rows(
         seen = rows.query(source, text)
         table = None if seen is None else seen.to_arrow_table()
     except duckdb.Error:
-        table = None  # The message may hold a hidden value.
+        table = None  # The message may contain a hidden value.
     if table is None:
         raise BadInput("the filters and masks of the table do not fit its rows")
     return table
 
 
 def run(query: Query, tables: Mapping[Name, pa.Table]) -> pa.Table:
-    """The result of a query of a user over the tables, in a connection that reaches nothing else.
+    """The result of a user's query over the tables, in a connection without any other access.
 
-    Raises `BadInput` where it cannot be run.
+    Raises `BadInput` if it fails.
     """
     with locked(views := {_name(): table for table in tables.values()}) as connection:
         limits = {
@@ -69,7 +70,7 @@ def run(query: Query, tables: Mapping[Name, pa.Table]) -> pa.Table:
 
 
 def locked(views: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
-    """A connection that has these views, and neither files nor settings."""
+    """A connection with these views, and without access to files and settings."""
     connection = duckdb.connect()
     for name, table in views.items():
         connection.register(name, table)

@@ -1,4 +1,4 @@
-"""Tables and queries for users, as a realm allows them to read."""
+"""Tables and queries for users, limited to what a realm allows them to read."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """What a user sees, in the form that is asked for."""
+    """What a user sees, in the requested form."""
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
 
     def arrow(self) -> pa.Table:
-        """A table of Arrow."""
+        """An Arrow table."""
         return self._table
 
     def duckdb(self) -> duckdb.DuckDBPyRelation:
-        """A relation of DuckDB, in a connection that reaches nothing else."""
+        """A DuckDB relation, in a connection without any other access."""
         return locked({"rows": self._table}).table("rows")
 
     def pandas(self) -> Any:
-        """A frame of pandas."""
+        """A pandas data frame."""
         return self._table.to_pandas()
 
     def polars(self) -> Any:
-        """A frame of polars."""
+        """A polars data frame."""
         return import_module("polars").from_arrow(self._table)
 
 
 class Guard:
-    """Reads tables for users as a realm allows, decided anew at each read.
+    """Reads tables for users within the limits of a realm; decides again for each read.
 
-    The guard bounds what it hands out. Code in the same process that has the sources themselves is
-    not bounded by it.
+    The guard limits only its own results. Code in the same process that has access to the sources
+    is not limited.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class Guard:
 
     @classmethod
     def open(cls, *, store: str, realm: str, sources: Mapping[str, Source]) -> Self:
-        """A guard that decides here, from a store.
+        """A guard that decides in this process, from a store.
 
         Args:
             store: The address of the database, such as `sqlite:///estate.db`.
-            realm: The realm of that store which decides.
-            sources: Where the rows are, by entity, such as `table:lake:sales.eu.orders`: a
-                relation of DuckDB, the path of a Parquet file, or an Arrow, pandas or polars table.
+            realm: The deciding realm of that store.
+            sources: The rows by entity, such as `table:lake:sales.eu.orders`: a
+                DuckDB relation, the path of a Parquet file, or an Arrow, pandas or polars table.
 
         Raises:
-            BadInput: The address is none, or two sources have one name.
-            Unavailable: The store is not there.
+            BadInput: The address is invalid, or two sources have the same name.
+            Unavailable: The store cannot be opened.
         """
         with ExitStack() as stack:
             service = stack.enter_context(opened_service(store, makes=False))
@@ -85,16 +85,16 @@ class Guard:
 
     @classmethod
     def connect(cls, url: str, *, token: str, realm: str, sources: Mapping[str, Source]) -> Self:
-        """A guard that asks a server at each read.
+        """A guard that sends a request to a server for each read.
 
         Args:
             url: The address of the server.
-            token: A token of somebody who may ask about other users there.
-            realm: The realm of that server which decides.
+            token: A token of a principal who may ask about other users there.
+            realm: The deciding realm of that server.
             sources: As for `open`.
 
         Raises:
-            BadInput: The address is none, or two sources have one name.
+            BadInput: The address is invalid, or two sources have the same name.
         """
         return cls(ServedRealm(Server(url, token=token), realm), sources)
 
@@ -102,14 +102,14 @@ class Guard:
         """What the user sees of a table, with all its columns.
 
         Args:
-            name: A registered entity; `table:` may be left out.
+            name: A registered entity; `table:` may be omitted.
             user: The user's name.
 
         Raises:
             ReadDenied: The user may not read it.
             Unknown: No such table is registered.
             BadInput: Its filters and masks do not fit its rows.
-            Unavailable: Who decides could not be asked.
+            Unavailable: The decision could not be obtained.
         """
         entity = name if name in self._sources else f"table:{name}"
         if entity not in self._sources:
@@ -121,13 +121,13 @@ class Guard:
 
         Args:
             user: The user's name.
-            text: A SELECT of DuckDB over registered tables, by their names without the part
+            text: A DuckDB SELECT over registered tables, by their names without the part
                 before the colon: `sales.eu.orders`.
 
         Raises:
             ReadDenied: The user may not read one of the tables.
             BadInput: The query has a part that is not known to be harmless, or fails.
-            Unavailable: Who decides could not be asked.
+            Unavailable: The decision could not be obtained.
         """
         query = read_query(text, "duckdb")
         tables = {
@@ -136,7 +136,7 @@ class Guard:
         return Rows(run(query, tables))
 
     def close(self) -> None:
-        """Closes the store; nothing is read afterwards."""
+        """Closes the store; no reads are possible afterwards."""
         self._close()
 
     def __enter__(self) -> Self:
@@ -164,7 +164,7 @@ class Guard:
         if not read.may_read:
             raise ReadDenied(user, read.operation, entity, read.missing)
         chosen = frozenset(rows.columns) if wanted is None else wanted(rows.columns)
-        # `count(*)` reads none of them, but the rows.
+        # `count(*)` reads no column, only the rows.
         return limited_rows(rows, read, chosen or frozenset(rows.columns[:1]))
 
 
@@ -172,5 +172,5 @@ _Wanted = Callable[[list[str]], frozenset[str]]
 
 
 def _sql_name(entity: str) -> Name:
-    """The name of an entity in queries: what stands behind its last colon, in its parts."""
+    """The name of an entity in queries: the parts of what follows its last colon."""
     return tuple(entity.rpartition(":")[2].split("."))

@@ -1,4 +1,4 @@
-"""Who decides about reads: the realm of a store that is open here, or that of a server."""
+"""The deciding realm for reads: in a store opened here, or on a server."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ ENGINE = "duckdb"
 
 
 class DecidingRealm(Protocol):
-    """Answers how a user may read a table, from its newest revision."""
+    """Says how a user may read a table, at its newest revision."""
 
     def read(self, user: str, table: str, columns: Mapping[str, str]) -> LimitedRead:
-        """How the user may read the table, whose rows have the columns with these types."""
+        """How the user may read the table with these columns and their types."""
         ...
 
 
 class StoredRealm:
-    """A realm of a store: each question is answered from the newest revision."""
+    """A realm of a store: each request is answered from the newest revision."""
 
     def __init__(self, service: DecisionService, name: str) -> None:
         self._service = service
@@ -41,7 +41,7 @@ class StoredRealm:
 
 
 class ServedRealm:
-    """A realm of a server, which is asked before each read."""
+    """A realm of a server: each read sends it a request."""
 
     def __init__(self, server: Server, name: str) -> None:
         self._server = server
@@ -61,7 +61,7 @@ def _read(answer: Any, columns: Mapping[str, str]) -> LimitedRead:
     rendered = answer["rendered"]
     if answer["may_read"] is not True or rendered["may_read"] is not True:
         return LimitedRead(False, str(answer["operation"]), tuple(rendered["missing"]))
-    # A column that is not among the answer's raises here.
+    # Raises for a column that is missing in the response.
     masks = {name: rendered["masks"][name] for name in columns}
     filters = tuple(rendered["filters"])
     return LimitedRead(True, str(answer["operation"]), (), filters, masks)

@@ -1,4 +1,4 @@
-"""Where the rows of a table are, as an application registers it."""
+"""The rows of a table, as an application registers them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.letter_case import same_but_for_case
 
 Source = Any
-"""A relation of DuckDB, the path of a Parquet file, a table or data set of Arrow, or a frame."""
+"""A DuckDB relation, the path of a Parquet file, an Arrow table or data set, or a data frame."""
 
 
 def relation(source: Source) -> duckdb.DuckDBPyRelation:
     """The rows of a source, in its own connection or a new one.
 
-    Raises `BadInput` where it cannot be read, or has columns whose names differ in case alone:
-    DuckDB gives one of them a name that no mask and no DENY is about.
+    Raises `BadInput` if it cannot be read, or has columns whose names differ only in case:
+    DuckDB renames one of them, and no mask and no DENY applies to the new name.
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
         return source
@@ -30,7 +30,7 @@ def relation(source: Source) -> duckdb.DuckDBPyRelation:
             rows = connection.read_parquet(str(source))
             names = _in_files(connection, str(source))
         else:
-            if hasattr(source, "to_arrow"):  # A frame of polars.
+            if hasattr(source, "to_arrow"):  # A polars frame.
                 source = source.to_arrow()
             is_pandas = type(source).__module__.partition(".")[0] == "pandas"
             rows = connection.from_df(source) if is_pandas else connection.from_arrow(source)
@@ -43,14 +43,14 @@ def relation(source: Source) -> duckdb.DuckDBPyRelation:
 
 
 def _named(source: Any) -> Iterable[str]:
-    """The columns of what has a schema: of Arrow, or of a lazy frame of polars."""
+    """The columns of a source with a schema: Arrow, or a lazy polars frame."""
     is_lazy = hasattr(source, "collect_schema")
     names: Iterable[str] = source.collect_schema() if is_lazy else source.schema.names
     return names
 
 
 def _in_files(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[Sequence[str]]:
-    """The columns of each file, without those inside others."""
+    """The top-level columns of each file, without nested ones."""
     schemas = "SELECT file_name, name, num_children FROM parquet_schema($path)"
     fields: dict[str, list[tuple[str, int]]] = {}
     for file, name, children in connection.execute(schemas, {"path": path}).fetchall():

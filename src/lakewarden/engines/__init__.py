@@ -1,7 +1,7 @@
-"""Engines that ask before they act, and what their acts require in each model.
+"""Engines that request decisions, and what their actions require in each model.
 
-An engine's acts are a file here (`trino.toml`), read by `engine`. What they require is a file of
-each system (`systems/NAME/engines/trino.toml`), read by `mapping`: rules in the model's own
-language, which become operations of the model, so that they are decided, listed and explained like
+An engine's actions are in a file here (`trino.toml`), read by `engine`. Their requirements are in
+a file of each system (`systems/NAME/engines/trino.toml`), read by `mapping`: rules in the model's
+language, which become operations of the model, and are decided, listed and explained like
 all others.
 """

@@ -1,4 +1,4 @@
-"""An engine as its own file declares it: its acts, and what it reads that no realm holds."""
+"""An engine as its own file declares it: its actions, and what it reads outside of all realms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES: Final = (
     "spark",
     "trino",
 )
-"""The engines there are."""
+"""The known engines."""
 
 _SUFFIX: Final = ".toml"
 
@@ -33,20 +33,19 @@ _SUFFIX: Final = ".toml"
 class Act:
     """One operation of an engine.
 
-    `resources` are what it may be about, in the engine's own words, and `second` what a request
-    names beside that. `enters` is the act that has to be allowed there: where a thing that moves
-    comes to lie, or to what it is attached; without it, the act itself. One that is `own` is
-    allowed to everybody on themselves. `whole`: it takes all rows and values of a table, as handing
-    out its files does, or changing what its columns are called. `values`: it reads or writes values
-    of columns. `renames`: it takes a table or its columns out of their names. `replaces`: the act
-    that drops what it replaces; where there is something of the name already, one that drops this
-    has to be allowed, too. `declared`: it may
-    be done to what the engine declares. `silent`: a no leaves an entry out of a list, and nobody is
-    told. `recorded`: it was seen in requests of a real engine.
+    `resources` are what it may be about, in the engine's own words, and `second` is the other thing
+    that a request names. `enters` is the act that must be allowed on the second: the new place of
+    something moved, or what something is attached to; by default the act itself. An `own` act is
+    allowed to everybody on themselves. `whole`: it exposes all rows and values of a table, like
+    reading its files, or it renames columns. `values`: it reads or writes values of columns.
+    `renames`: it removes the name of a table or of its columns. `replaces`: the act that drops
+    what it replaces; if the name exists already, an act that drops it must be allowed, too.
+    `declared`: it may be done to what the engine declares. `silent`: a denial removes an entry from
+    a list without a message. `recorded`: it was seen in requests of a real engine.
 
-    Of a protocol that is guarded, `endpoint` is the method and path of its requests, `lists` the
-    act that is asked about each entry of the list that it answers, `makes` what it creates, and
-    `does` what it does to what is there: `drop` or `rename`.
+    For a guarded protocol, `endpoint` is the method and path of its requests, `lists` the
+    act that is checked for each entry of a returned list, `makes` what it creates, and
+    `does` what it does to an existing object: `drop` or `rename`.
     """
 
     name: str
@@ -69,25 +68,26 @@ class Act:
 
     @property
     def resource(self) -> str:
-        """What it is about, of an act that is about one thing."""
+        """The resource of an act that has only one kind of resource."""
         return self.resources[0]
 
     @property
     def takes_values(self) -> bool:
-        """Whether it takes values of columns, so that a DENY on one of them counts."""
+        """Whether it uses values of columns, which makes a DENY on one of them relevant."""
         return self.values or self.whole
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine, its acts by name, and what every client of it reads though no realm holds it.
+    """An engine, its acts by name, and what every client of it reads although no realm holds it.
 
-    These are schemas (`schemas`) of every catalog, readable for whoever may use the catalog, and
-    tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for everybody.
-    `recorded`: its acts were seen in requests of a real engine, but for those that say otherwise.
-    `addresses` are the schemes of addresses of one that is told, see `told`; none of one that asks.
-    `config` are wildcards of keys of a guarded protocol, by what they are. Where a request names
-    something of `guarded`, wildcards by what it is, the act `guarding` has to be allowed, too.
+    These are schemas (`schemas`) of every catalog, readable for everybody who may use the catalog,
+    and tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for all.
+    `recorded`: its acts were seen in requests of a real engine, unless an act says otherwise.
+    `addresses` are the schemes of an engine's addresses if grants are pushed to it, see `told`;
+    empty if it requests decisions. `config` are wildcards of keys of a guarded protocol, by kind.
+    If a request names something in `guarded`, wildcards by kind, the act `guarding` must be
+    allowed, too.
     """
 
     name: str
@@ -104,10 +104,10 @@ class Engine:
     guarding: str
 
     def closing(self, act: Act) -> Sequence[Act]:
-        """The acts of which none may be closed inside for this one to be done.
+        """The acts that must not be closed inside the target of this one.
 
-        That is the act itself where it takes values, and all that do where it takes a table or its
-        columns out of their names.
+        This is the act itself if it uses values, and all acts that use values if it removes the
+        name of a table or of its columns.
 
         >>> [one.name for one in load("spark").closing(load("spark").acts["DropTable"])]
         []
@@ -116,7 +116,7 @@ class Engine:
         return [act, *acts] if act.takes_values else acts
 
     def guards(self, kind: str, name: str) -> bool:
-        """Whether a name of that kind takes the act `guarding`, too, in whatever case.
+        """Whether a name of that kind requires the act `guarding`, too; ignores case.
 
         >>> load("trino").guards("table_properties", "external_location")
         True
@@ -124,7 +124,7 @@ class Engine:
         return any(fnmatchcase(name.lower(), one) for one in self.guarded.get(kind, ()))
 
     def matches(self, kind: str, key: str) -> bool:
-        """Whether the key is one of that kind.
+        """Whether the key is of that kind.
 
         >>> load("iceberg").matches("credentials", "s3.session-token")
         True
@@ -132,7 +132,7 @@ class Engine:
         return any(fnmatchcase(key, pattern) for pattern in self.config.get(kind, ()))
 
     def declares(self, catalog: str, schema: str = "", table: str = "") -> bool:
-        """Whether the catalog, the schema in it or the table is one that everybody may read.
+        """Whether the catalog, the schema in it or the table is readable for everybody.
 
         >>> load("trino").declares("system", "runtime", "queries")
         True
@@ -149,7 +149,7 @@ class Engine:
 
 @cache
 def load(name: str) -> Engine:
-    """The engine of that name; raises `Unknown`, and `BadInput` for a file that is malformed."""
+    """The engine of that name; raises `Unknown`, and `BadInput` for a malformed file."""
     if name not in NAMES:
         raise Unknown("engine", name, f"expected one of: {', '.join(NAMES)}")
     text = resources.files("lakewarden.engines").joinpath(name + _SUFFIX).read_text("utf-8")
@@ -158,7 +158,7 @@ def load(name: str) -> Engine:
 
 @cache
 def pushed_engines() -> Mapping[str, str]:
-    """The engines that are told, each by the schemes of its addresses.
+    """The engines to which grants are pushed, by the schemes of their addresses.
 
     >>> pushed_engines()["mariadb"]
     'mysql'

@@ -1,14 +1,13 @@
 """What an engine's acts require in a model: a file of the system, checked against both.
 
-Every act of the engine is there once, with a rule in the model's language, or with `never` or
+Every act of the engine is listed once, with a rule in the model's language, or with `never` or
 `anyone` and the reason. It becomes an operation of the model, `trino.SelectFromColumns`.
+A rule applies to a place of `[names]`, which usually has the name of its type: `catalog`, `schema`,
+`table`. If several places have one type, each states it. `[parts]` are further parts of names,
+with their defaults, which settings of the realm override.
 
-A rule is about a place of `[names]`, which is usually called as its type: `catalog`, `schema`,
-`table`. Where several places have one type, each says it. `[parts]` are further parts of names,
-with what they are unless the settings of the realm say otherwise.
-
-A model of one's own has its mappings in its own file, as `[engines.trino]`; there `rest` may be
-why acts that are not named are `never` allowed.
+A custom model has its mappings in its own file, as `[engines.trino]`; there, `rest` may give the
+reason why acts that are not named are `never` allowed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PARTS: Final = frozenset(
         *("table", "view", "column", "function", "topic", "fileset"),
     }
 )
-"""What a template of a name may have in braces."""
+"""The placeholders that a template of a name may have in braces."""
 
 NOBODY: Final = "nobody"
 """The rule of an act that is `never` allowed."""
@@ -48,9 +47,9 @@ _UNCONDITIONAL: Final = {"never": NOBODY, "anyone": "anyone"}
 class EngineMapping:
     """The acts of an engine in one model.
 
-    `operations` are what the model gets, as its file would have them. `places` are by their names,
-    `about` those on which an act has a rule; none for an act without a condition. An act that is
-    `within` another is allowed, too, on what contains something on which that one is allowed.
+    `operations` are added to the model, in the form of its file. `places` are by name, `about`
+    lists the places for which an act has a rule; empty for an act without a condition. An act that
+    is `within` another is also allowed on the container of anything on which the other is allowed.
     `parts` are further parts of names, with their defaults.
     """
 
@@ -71,15 +70,15 @@ class EngineMapping:
         return f"{self.engine.name}.{act}"
 
     def placed(self, metalake: str, parts: Mapping[str, str]) -> Mapping[str, Place]:
-        """The places with the metalake and the further parts put in, of settings.
+        """The places with the metalake and the further parts filled in from settings.
 
-        Raises `BadInput` for a part that names of the model do not have.
+        Raises `BadInput` for a part that the model's names do not have.
         """
         return _placed(self, metalake, tuple(sorted(parts.items())))
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The templates of names by type, of places that are called as their types."""
+        """The templates of names by type, for places that have the name of their type."""
         return {
             place.type: place.template for place in self.places.values() if place.name == place.type
         }
@@ -102,7 +101,7 @@ def _placed(
 
 @cache
 def of_model(model: str) -> Mapping[str, EngineMapping]:
-    """The mappings that the model's system ships, by engine; none for a model of one's own."""
+    """The mappings that the model's system ships, by engine; none for a custom model."""
     system = registry().shipping(model)
     if system is None:
         return {}
@@ -174,7 +173,7 @@ def _of_section(
 
 
 def _parts(section: Section) -> Mapping[str, str]:
-    """Further parts of names, with their defaults; one may be made of those before it."""
+    """Further parts of names, with their defaults; a default may use the parts before it."""
     found: dict[str, str] = {}
     for name in section.names():
         if name in PARTS or name == DIGEST or not name.isidentifier():
@@ -225,7 +224,7 @@ def _check_complete(engine: Engine, acts: Mapping[str, Section], where: str) -> 
 def _operation(
     engine: Engine, name: str, section: Section, places: Mapping[str, Place]
 ) -> tuple[Table, tuple[str, ...]]:
-    """The act as an operation of a model file, and the places that it is about.
+    """The act as an operation of a model file, and the places to which it applies.
 
     Its rules are checked with the model's.
     """
@@ -258,7 +257,7 @@ def _operation(
 def _by_type(
     rules: Mapping[str, object], places: Mapping[str, Place], section: Section
 ) -> Mapping[str, object]:
-    """The same by types. What is no place is a type that no names of the engine lead to."""
+    """The rules by type. A name that is no place is a type that the engine's names do not reach."""
     found: dict[str, object] = {}
     for name, rule in rules.items():
         type = places[name].type if name in places else name

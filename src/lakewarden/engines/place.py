@@ -1,4 +1,4 @@
-"""What the names of an engine's request name: an entity, by a template of its name."""
+"""Maps the names in an engine's request to an entity, by a template of its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 DIGEST: Final = "digest"
-"""The part of a template that stands for the digest of others."""
+"""The part of a template that stands for the digest of other parts."""
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
@@ -33,18 +33,18 @@ class Place:
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The parts of a request that it takes."""
+        """The parts of a request that it uses."""
         texts = (self.template, *self.digested.values())
         return frozenset().union(*map(placeholders, texts)) - {DIGEST}
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The parts, in one order."""
+        """The parts, in a fixed order."""
         return tuple(sorted(self.parts))
 
     @cached_property
     def ends(self) -> Mapping[str, frozenset[str]]:
-        """By part, the characters beside it, which no name may have: it would end there."""
+        """By part, its adjacent characters, which no name may contain: the name would end there."""
         found: dict[str, set[str]] = {}
         pieces = _PLACEHOLDER.split(self.template)
         for at in range(1, len(pieces), 2):
@@ -54,11 +54,11 @@ class Place:
 
     @cached_property
     def touching(self) -> bool:
-        """Whether two parts stand side by side, so that nobody knows where one ends."""
+        """Whether two parts are adjacent, which makes the boundary between them ambiguous."""
         return not all(_PLACEHOLDER.split(self.template)[2:-1:2])
 
     def fixed(self, parts: Mapping[str, str]) -> Place:
-        """The place with these parts put in.
+        """The place with these parts filled in.
 
         >>> Place("table", "t", "{lake}:{table}").fixed({"lake": "l"}).template
         'l:{table}'
@@ -67,7 +67,7 @@ class Place:
         return replace(self, template=_put_in(self.template, parts), digested=digested)
 
     def text(self, values: Mapping[str, str]) -> str | None:
-        """The name of the entity; None where a part is missing, or could be read in another way.
+        """The name of the entity; None if a part is missing, or the name would be ambiguous.
 
         >>> Place("table", "t", "{schema}.{table}").text({"schema": "a", "table": "b"})
         'a.b'
@@ -83,9 +83,9 @@ class Place:
         return self.template.format_map(values)
 
     def around(self, part: str, values: Mapping[str, str]) -> tuple[str, str] | None:
-        """What stands before and after a part in the names of entities.
+        """The text before and after a part in the names of entities.
 
-        None where the part is not in the template, or where the other parts make no name.
+        None if the part is not in the template, or if the other parts make no name.
         """
         before, found, after = self.template.partition(f"{{{part}}}")
         if not found or self.text({**values, part: "x"}) is None:
@@ -94,7 +94,7 @@ class Place:
 
 
 def placeholders(template: str) -> frozenset[str]:
-    """What a template of a name has in braces.
+    """The placeholders of a template, those in braces.
 
     >>> sorted(placeholders("{metalake}:{catalog}"))
     ['catalog', 'metalake']
@@ -107,7 +107,7 @@ def _put_in(template: str, parts: Mapping[str, str]) -> str:
 
 
 def literal(template: str) -> str:
-    """What a template of a name has outside of its parts."""
+    """The text of a template outside of its placeholders."""
     return _PLACEHOLDER.sub("", template)
 
 

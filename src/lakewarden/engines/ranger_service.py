@@ -1,7 +1,7 @@
 """A service type of Apache Ranger: its accesses, and the acts of an engine that each one opens.
 
-Every access of the type is in its file once, with acts or with `never` and the reason. The acts
-are those of an engine here, so what they require stands in the mapping of that engine alone.
+Every access of the type is listed once in its file, with acts or with `never` and the reason. The
+acts are those of an engine here; their requirements are in the mapping of that engine alone.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 
 TYPES: Final = ("hdfs", "hive", "kafka", "trino")
-"""The service types there are."""
+"""The known service types."""
 
 ANY: Final = "_any"
 """Ranger's word for any access."""
 
 CATALOG: Final = "catalog"
 FILE_SYSTEM: Final = "file system"
-"""What a service governs, where it is not all catalogs of the engine."""
+"""What a service governs, unless that is all catalogs of the engine."""
 
 _SUFFIX: Final = ".toml"
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What policies name: things of the engine, or what belongs to none of them.
+    """What policies name: objects of the engine, or things that belong to none of them.
 
-    `part` is the part of a name that it adds to the level `within`; without it the level is about
-    no thing. `named` is what Ranger calls the part; policies do not name one that is `hidden`.
-    `rest` are levels of Ranger that a policy covers whole, but for `excludes`. Any access is the
-    answer to the acts `any` too; `unseen` is why these alone are not given, where no access stands
-    for them. A `located` level is named by the paths of files, and covers all that lies below.
+    `part` is the part of a name that it adds to the level `within`; without it the level has
+    no object. `named` is Ranger's name of the part; policies do not name a `hidden` one.
+    `rest` are levels of Ranger that a policy covers whole, except for `excludes`. Any access also
+    allows the acts `any`; `unseen` is the reason why these alone are not given, where no access
+    corresponds to them. A `located` level is named by file paths, and covers everything below.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Level:
 class Access:
     """One access: the acts that it `opens` by level, or why it is `never` given.
 
-    Acts `within` are about what the level's thing lies in, as creating it is: the access is given
-    on what is stored there. `left` is why it is not given on all that the acts may be about.
-    Those that are `changes` touch rows that are there, which tables that only grow do not have.
+    Acts `within` apply to the container of the level's object, as creating it does: the access is
+    given on what is stored there. `left` is why it is not given everywhere the acts may apply.
+    `changes` are acts on existing rows, which append-only tables do not have.
     `reads` is the level at which row filters and column masks bind it.
     """
 
@@ -87,11 +87,11 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class RangerService:
-    """A service type. `own` is a level of Ranger and the access that all have on themselves.
+    """A service type. `own` is a level of Ranger and the access that everybody has on themselves.
 
     `governs` is what one service stands for: a catalog, a file system, or "" for all catalogs.
-    `folds`: the engine takes names in capital letters for the same ones. `wildcards`: filters and
-    masks may name columns by them. `types` are the engine's names for types of catalogs, with
+    `folds`: the engine ignores the case of names. `wildcards`: filters and
+    masks may name columns by wildcards. `types` are the engine's names for types of catalogs, with
     parameters where `(…)` is in the engine's name.
     """
 
@@ -109,11 +109,11 @@ class RangerService:
 
     @property
     def reading(self) -> Access | None:
-        """The access that row filters and column masks bind; None where there are none."""
+        """The access that row filters and column masks bind; None if there is none."""
         return next((access for access in self.accesses.values() if access.reads), None)
 
     def takes_whole(self, acts: Iterable[str]) -> bool:
-        """Whether one of these acts takes all rows and values of a table, as its files have them.
+        """Whether one of these acts exposes all rows and values of a table, like reading its files.
 
         >>> load("hdfs").takes_whole(["ReadFiles"]), load("hdfs").takes_whole(["ReadTableFiles"])
         (False, True)
@@ -121,7 +121,7 @@ class RangerService:
         return any(self.engine.acts[act].whole for act in acts)
 
     def type_of(self, type: str) -> str | None:
-        """What the engine calls a type of a catalog; None where that is not certain.
+        """The engine's name for a type of a catalog; None if that is not certain.
 
         >>> load("trino").type_of("string"), load("trino").type_of("Decimal(10, 2)")
         ('varchar', 'decimal(10,2)')
@@ -134,7 +134,7 @@ class RangerService:
         return form.replace("(…)", f"({parameters}")
 
     def path(self, level: Level) -> tuple[Level, ...]:
-        """The level and those that it lies within, from the outermost.
+        """The level and its containing levels, from the outermost.
 
         >>> trino = load("trino")
         >>> [level.name for level in trino.path(trino.levels["table"])]

@@ -1,4 +1,4 @@
-"""Of which models and estates rules speak, and the fields of criteria that they look at."""
+"""The models and realms to which rules apply, and the criteria fields that they check."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ TYPE = "TYPE"
 
 
 def denies(model: Model) -> bool:
-    """The rule speaks about systems that have DENY."""
+    """For rules about systems that have DENY."""
     return model.denies
 
 
 def shows(model: Model) -> bool:
-    """The rule speaks about systems whose policies decide who is shown what."""
+    """For rules about systems whose policies decide what is visible to whom."""
     return "entity.view" in model.operations and model.choosing
 
 
 def chooses(model: Model) -> bool:
-    """The rule speaks about systems whose policies choose by criteria."""
+    """For rules about systems whose policies use criteria."""
     return model.choosing
 
 
 def is_restricted(context: LintContext) -> bool:
-    """Whether some policy in force shows assets by anything but their type."""
+    """Whether some policy in force shows assets by more than their type."""
     seeing = context.meaning.seeing
     return any(narrows(s) and context.privileges(s) & seeing for s in context.policies)
 
 
 def narrows(statement: Statement) -> bool:
-    """Whether a policy chooses by anything but types and what it leaves out."""
+    """Whether a policy has criteria other than types and exclusions."""
     return any(
         criterion.field != TYPE and criterion.condition is not Condition.NOT_EQUALS
         for criterion in criteria_of(statement)

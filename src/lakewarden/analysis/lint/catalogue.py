@@ -37,7 +37,7 @@ def rule(id: str) -> Rule:
 
 
 def chosen(selected: Iterable[str], ignored: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules asked for, all if none are, less those ignored; raises `Unknown`."""
+    """The selected rules, or all if none is selected, without ignored ones; raises `Unknown`."""
     names = {rule(id).id for id in selected} or set(RULES)
     left_out = {rule(id).id for id in ignored}
     return tuple(RULES[id] for id in RULES if id in names - left_out)

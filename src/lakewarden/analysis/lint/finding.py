@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds."""
+"""Rules and their findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakewarden.kernel.model import Model
 
 
 class Severity(IntEnum):
-    """How bad it is: `error` is broken, `warning` wants a change, `note` is worth knowing."""
+    """The severity: `error` is broken, `warning` needs a change, `note` is worth knowing."""
 
     NOTE = 1
     WARNING = 2
@@ -21,13 +21,13 @@ class Severity(IntEnum):
 
     @property
     def label(self) -> str:
-        """The severity as it is written."""
+        """The severity as text."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that a rule found: where, what is wrong there, and what would mend it.
+    """One violation of a rule: where, what is wrong there, and what would fix it.
 
     `severity` None: the rule's own.
     """
@@ -42,7 +42,7 @@ Find = Callable[[LintContext], Iterator[Violation]]
 
 
 def every_model(_: Model) -> bool:
-    """The rule speaks about every system."""
+    """For rules about every system."""
     return True
 
 
@@ -50,9 +50,9 @@ def every_model(_: Model) -> bool:
 class Rule:
     """One rule. `id` names its function, its page and its test.
 
-    `why` tells what comes of it, `mend` what to do in general, `misses` what it does not find.
-    `applies` says of which models the rule speaks at all. `is_mended_by_removal`: without the
-    statement that is found, nothing is lost that it is for.
+    `why` states the consequences, `mend` the general fix, `misses` what the rule does not find.
+    `applies` says to which models the rule applies. `is_mended_by_removal`: removing the statement
+    that is found loses nothing of its purpose.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Rule:
     is_mended_by_removal: bool = False
 
 
-def rule(  # noqa: PLR0913 — what there is to say of a rule
+def rule(  # noqa: PLR0913 — everything a rule declares
     *,
     title: str,
     severity: Severity,
@@ -78,7 +78,7 @@ def rule(  # noqa: PLR0913 — what there is to say of a rule
     misses: str = "",
     is_mended_by_removal: bool = False,
 ) -> Callable[[Find], Rule]:
-    """Declares the function below it to be a rule, whose id is the name of the function."""
+    """Declares the decorated function as a rule, with the name of the function as its id."""
 
     def declare(find: Find) -> Rule:
         id = find.__name__.replace("_", "-")
@@ -102,6 +102,6 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Names the finding as long as the same rule says the same of the same."""
+        """Identifies the finding as long as the same rule reports the same about the same place."""
         text = "\0".join((self.realm, self.rule.id, *self.place, self.says))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""What rules look at: one compiled realm, with the look-ups that they share.
+"""The input of rules: one compiled realm, with the lookups that they share.
 
-Everything is in terms of the snapshot's numbers, so that a rule over a hundred thousand
-statements and a million entities is some unions of bitmaps. Nothing here is kept beyond a run.
+Everything is in terms of the snapshot's numbers; a rule over a hundred thousand
+statements and a million entities needs only a few unions of bitmaps. Nothing is kept after a run.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement import Condition, Criterion, Effect, Statement, Where
 
 SHOWN = 3
-"""So many names stand in one message."""
+"""The maximum number of names in one message."""
 
 
 class SetAside(NamedTuple):
-    """A row that was read, had no place, and therefore does not count."""
+    """A row that was read but does not count, because it fits nowhere."""
 
     table: str
     row: str
@@ -44,7 +44,7 @@ class SetAside(NamedTuple):
 
 
 class Bearing(NamedTuple):
-    """A statement in force, as it bears on one of the privileges that it names."""
+    """A statement in force, as it applies to one of the privileges that it names."""
 
     privilege: str
     grant: Grant
@@ -60,13 +60,13 @@ class Spans(NamedTuple):
 
 
 class LintContext:
-    """One realm, for the rules.
+    """One realm, as rules see it.
 
-    `statements` are those that somebody may change, in order of their ids; `in_force` are
-    those of them that count now. `unknown` are the privileges that no model declares, by
-    statement; `set_aside` what was read and does not count. `lookups` are the types of the columns
-    of each lookup table, None where these are not known. `shipped` are the ids of the statements
-    that the system ships, `fixed` those of them that nobody can change.
+    `statements` are those that can be changed, in order of their ids; `in_force` are
+    those of them in force now. `unknown` are the privileges that no model declares, by
+    statement; `set_aside` are the rows that were read and do not count. `lookups` are the types of
+    the columns of each lookup table, None if these are unknown. `shipped` are the ids of the
+    statements that the system ships, `fixed` those of them that cannot be changed.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class LintContext:
         self.memberships = snapshot.coded.memberships
         self.table = snapshot.table
         self.now = snapshot.table.moment
-        # Remembered for each estate, not for each class: what is asked for goes with it.
+        # Cached for each context, not for the class: the cached values go with it.
         self.acts_as = cache(self._acts_as)
         self.users_of = cache(self._users_of)
         self.reach = cache(self._reach)
@@ -97,7 +97,7 @@ class LintContext:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """The grants that people keep; filters and masks are not among them."""
+        """The grants that users maintain, without filters and masks."""
         stored = sorted(self.table.statements.items())
         kept = (s for id, s in stored if id not in self.fixed and not is_implied(s))
         return tuple(s for s in kept if not s.obliges)
@@ -108,14 +108,14 @@ class LintContext:
 
     @cached_property
     def policies(self) -> tuple[Statement, ...]:
-        """The ALLOWs in force that choose their resources by criteria."""
+        """The ALLOWs in force that use criteria."""
         return tuple(
             s for s in self.in_force if s.effect is Effect.ALLOW and isinstance(s.scope, Where)
         )
 
     @cached_property
     def bearings(self) -> dict[str, list[Bearing]]:
-        """By statement in force: what it bears on, without what only follows from that."""
+        """By statement in force: the privileges to which it applies, without the implied ones."""
         bearings: dict[str, list[Bearing]] = {}
         named: dict[str, frozenset[str]] = {}
         for side in (self.table.allow, self.table.deny):
@@ -141,7 +141,7 @@ class LintContext:
         return frozenset(self.model.privilege(name).name for name in statement.privileges)
 
     def ids(self, grant: Grant) -> BitMap:
-        """The numbers of all that lies in a grant's scope, stored or not."""
+        """The numbers of all entities in a grant's scope, stored or not."""
         return self.snapshot.bitmaps[grant.scope]
 
     def stored(self, grant: Grant) -> BitMap:
@@ -156,7 +156,7 @@ class LintContext:
     def _reach(self, effect: Effect, privilege: str, principals: frozenset[int]) -> BitMap:
         """Everything on which a role set has the privilege, or is denied it.
 
-        Grants with a constraint are left out: they do not open all that they cover.
+        Grants with a constraint are left out: they do not allow everything in their scope.
         """
         grants = self.side(effect, privilege).of(principals)
         scopes = {grant.scope for grant in grants if grant.constraint is None}
@@ -174,7 +174,7 @@ class LintContext:
                 yield from spans.grants[scope]
 
     def _find_spans(self, effect: Effect, privilege: str) -> Spans:
-        # COST: of tens of thousands of scopes hardly any comes near a given one.
+        # COST: among tens of thousands of scopes, hardly any is close to a given one.
         grants: dict[int, list[Grant]] = {}
         for grant in self.side(effect, privilege).every:
             if self.ids(grant):
@@ -199,7 +199,7 @@ class LintContext:
         return self.memberships.acts_as(self.principal(id))
 
     def _users_of(self, id: int) -> BitMap:
-        """The users who act as a principal, also where everybody does, or whoever has a group."""
+        """The users who act as a principal, including implied sets such as all users."""
         members, ids = self.memberships.acting_as(id), self.memberships.ids
         users = BitMap(id for id in members if self.principal(id).kind == USER)
         if ids[ALL_USERS] in members:
@@ -214,7 +214,7 @@ class LintContext:
         return BitMap(id for id in self.memberships.stored if self.principal(id).kind == USER)
 
     def go_together(self, first: int, second: int) -> bool:
-        """Whether anybody acts as both principals."""
+        """Whether any user acts as both principals."""
         return second in self.acts_as(first) or self.users_of(first).intersect(
             self.users_of(second)
         )
@@ -222,7 +222,7 @@ class LintContext:
     # names
 
     def entity(self, id: int) -> str:
-        """An entity as it is written."""
+        """An entity as text."""
         entity = self.tree.entity(id)
         return f"{entity.type}:{entity.name}"
 
@@ -240,9 +240,9 @@ def of_facts(
     set_aside: Sequence[SetAside] = (),
     lookups: Mapping[str, Sequence[Type]] | None = None,
 ) -> LintContext:
-    """The estate of some rows. Privileges that are not known are put aside, not refused.
+    """The context of some rows. Unknown privileges are set aside, not rejected.
 
-    Raises `BadInput` for rows that do not hold together.
+    Raises `BadInput` for inconsistent rows.
     """
     usable: list[Statement] = []
     unknown: list[tuple[Statement, tuple[str, ...]]] = []
@@ -265,17 +265,17 @@ def _knows(model: Model, name: str) -> bool:
 
 
 def union(bitmaps: Iterable[BitMap]) -> BitMap:
-    """All that is in any of the bitmaps."""
+    """The union of the bitmaps."""
     return BitMap.union(BitMap(), *bitmaps)
 
 
 def criteria_of(statement: Statement) -> tuple[Criterion, ...]:
-    """The criteria by which the statement chooses its resources; none where it has none."""
+    """The statement's criteria; empty if it has none."""
     return statement.scope.criteria if isinstance(statement.scope, Where) else ()
 
 
 def values_of(statement: Statement, field: str) -> tuple[str, ...]:
-    """The values that a field of the resource must have one of; none where it is not asked."""
+    """The values of which a field of the resource must have one; empty if it is not restricted."""
     return tuple(
         value
         for criterion in criteria_of(statement)
@@ -297,8 +297,8 @@ def principal_place(principal: Principal) -> Place:
 def some(names: Iterable[str], count: int | None = None) -> str:
     """A few of the names, and how many more there are.
 
-    `count` says how many there are, where that is known: then no more are looked up than stand
-    in the message.
+    `count` is the number of all names, if it is known: then only the names in the message are
+    looked up.
 
     >>> some(["a", "b", "c", "d", "e"])
     '`a`, `b`, `c` and 2 more'

@@ -1,4 +1,4 @@
-"""What a finding is about."""
+"""The subject of a finding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """What a finding is about: a statement, a principal, an entity, a row, or all of a kind.
+    """The subject of a finding: a statement, a principal, an entity, a row, or all of a kind.
 
     `kind` is `statement`, `row`, `privilege`, `type`, `realm`, a principal's kind, or an
     entity's type.

@@ -1,8 +1,8 @@
-"""What a model says about its privileges: which open what, and together with which others.
+"""What a model says about its privileges: what each opens, and together with which others.
 
-An operation's rule is unfolded into *ways*: sets of privileges on the entity itself, each of
-which is enough. What cannot be said so (another entity, a request's attribute) counts as met,
-so that a rule of the linter errs towards finding nothing.
+An operation's rule is expanded into *ways*: sets of privileges on the entity itself, each of
+which is enough. Conditions that cannot be expressed so (another entity, a request's attribute)
+count as met; a lint rule therefore errs towards finding nothing.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ READING = frozenset(
         "status",
     ]
 )
-"""First words of the last part of an operation's name, where the operation changes nothing."""
+"""First words of the last part of an operation's name, for operations that change nothing."""
 
 VIEW = "entity.read"
-"""The operation that decides what anybody is shown where views are guarded, in such systems."""
+"""The operation that decides visibility in systems that guard views."""
 
 _CHANGES = ("entity.update", "entity.delete")
 
 
 class Meaning:
-    """One model, looked at by the linter."""
+    """The linter's view of one model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -70,21 +70,21 @@ class Meaning:
         self._ways: dict[tuple[str, str, bool], Ways] = {}
         self._unfolding: set[tuple[str, str, bool]] = set()
         self._lock = RLock()  # threads share it
-        # Remembered with the object, not with the class, and gone with it.
+        # Cached with the object, not with the class, and freed with it.
         self.asked_for = cache(self._required_privileges)
         self.by_type = cache(self._by_type)
         self.companions = cache(self._companions)
         self.stand_ins = cache(self._stand_ins)
 
     def ways(self, operation: str, type: str, *, owning: bool = False) -> Ways:
-        """The ways to an operation on a type; `owning`: for whoever owns the entity itself."""
+        """The ways to an operation on a type; `owning`: for an owner of the entity itself."""
         key = (operation, type, owning)
         ways = self._ways.get(key)
         if ways is not None:
             return ways
         with self._lock:
             if key in self._unfolding:
-                return _NO_WAY  # a rule that asks for itself is met by no way
+                return _NO_WAY  # no way meets a rule that requires itself
             self._unfolding.add(key)
             try:
                 rule = self.model.operations[operation].rule_or_none(type)
@@ -119,12 +119,12 @@ class Meaning:
                 return _ALWAYS
 
     def _by_type(self, type: str) -> tuple[Ways, ...]:
-        """The ways to each operation that can be asked about a type."""
+        """The ways to each operation that applies to a type."""
         by_operation = (self.ways(o.name, type) for o in self.model.operations.values())
         return tuple(dict.fromkeys(ways for ways in by_operation if ways))
 
     def _companions(self, privilege: str) -> Mapping[str, frozenset[Way]]:
-        """By type: what else each way needs in which the privilege is a part."""
+        """By type: what else each way that contains the privilege needs."""
         companions: dict[str, frozenset[Way]] = {}
         for type in self._types:
             ways = [w - {privilege} for all in self.by_type(type) for w in all if privilege in w]
@@ -133,11 +133,11 @@ class Meaning:
         return companions
 
     def opens(self, privilege: str, type: str) -> bool:
-        """Whether any operation on the type asks for the privilege, there or elsewhere."""
+        """Whether any operation on the type requires the privilege, there or elsewhere."""
         return any(privilege in way for ways in self.by_type(type) for way in ways)
 
     def _required_privileges(self, type: str) -> frozenset[str]:
-        """The privileges that operations on a type name themselves, wherever they ask for them."""
+        """The privileges that operations on a type name, on whichever entity they require them."""
         privileges: set[str] = set()
         visited: set[str] = set()
         todo = [o.rule_or_none(type) for o in self.model.operations.values()]
@@ -154,7 +154,7 @@ class Meaning:
         return frozenset(privileges)
 
     def _stand_ins(self, privilege: str) -> frozenset[str]:
-        """The privileges each of which does, by itself, in every way what this one does."""
+        """The privileges that can each replace this one in every way."""
         candidates: set[str] | None = None
         for type in self._types:
             for ways in self.by_type(type):
@@ -173,7 +173,7 @@ class Meaning:
 
     @cached_property
     def owner_needs(self) -> Mapping[str, frozenset[str]]:
-        """By type: what owners still need for most of what owning opens to them."""
+        """By type: what owners still need for most of the operations that ownership opens."""
         by_type: dict[str, frozenset[str]] = {}
         for type in self._types:
             needed: Counter[str] = Counter()
@@ -192,9 +192,9 @@ class Meaning:
 
     @cached_property
     def changing(self) -> frozenset[str]:
-        """The privileges that let anybody change something, not only look at it.
+        """The privileges that allow changes, not only reading.
 
-        An operation that asks for nothing but what looking asks for changes by other means.
+        An operation with the same requirements as a reading one makes its changes by other means.
         """
         privileges: set[str] = set()
         for type in ("", *self._types):
@@ -210,7 +210,7 @@ class Meaning:
 
     @cached_property
     def seeing(self) -> frozenset[str]:
-        """The privileges that show entities and let nobody change them; none in most models."""
+        """The privileges that show entities and allow no changes; none in most models."""
         operations = self.model.operations
         if VIEW not in operations:
             return frozenset()
@@ -224,7 +224,7 @@ class Meaning:
 
     @cached_property
     def granting(self) -> frozenset[str]:
-        """The privileges that, alone, let their holder hand out privileges."""
+        """The privileges that, alone, let their holder grant privileges."""
         name = self.model.granting
         if name is None:
             return frozenset()
@@ -238,7 +238,7 @@ class Meaning:
 
     @cached_property
     def assets(self) -> frozenset[str]:
-        """The types that criteria choose among, without those by which they choose."""
+        """The types that criteria select, without the types that serve as criteria."""
         names = {
             name
             for field in self.model.fields.values()
@@ -256,7 +256,7 @@ class Meaning:
                 yield from self.model.relations[origin].targets
 
     def depth(self, type: str) -> int:
-        """How many levels lie above a type at least; 0 at the top."""
+        """The minimum number of levels above a type; 0 at the top."""
         levels = 0
         reached = {type}
         while all(self.model.types[t].parents for t in reached if t in self.model.types):
@@ -277,7 +277,7 @@ _MEANINGS: dict[str, Meaning] = {}
 
 
 def meaning(model: Model) -> Meaning:
-    """What the linter makes of a model: worked out once, since it costs more than most lints."""
+    """The linter's view of a model: computed once, since it costs more than most lint runs."""
     meaning = _MEANINGS.get(model.digest)
     if meaning is None or meaning.model is not model:
         meaning = _MEANINGS[model.digest] = Meaning(model)
@@ -285,7 +285,7 @@ def meaning(model: Model) -> Meaning:
 
 
 def not_denied(model: Model) -> frozenset[str]:
-    """The privileges a DENY of which counts even where nobody is allowed them."""
+    """The privileges of which a DENY counts even where no ALLOW exists."""
     privileges: set[str] = set()
     todo = [rule for operation in model.operations.values() for rule in operation.rules.values()]
     while todo:
@@ -302,7 +302,7 @@ def _is_reading(operation: str) -> bool:
 
 
 def _least(ways: Iterable[Way]) -> Ways:
-    """The ways that contain no other."""
+    """The ways that contain no other way."""
     by_size = sorted(set(ways), key=len)
     least: list[Way] = []
     for way in by_size:
@@ -312,13 +312,13 @@ def _least(ways: Iterable[Way]) -> Ways:
 
 
 def _alternatives(node: Node) -> Iterator[Node]:
-    """The parts of a rule each of which could be enough, wherever it is asked."""
+    """The parts of a rule each of which could be enough, on whichever entity it is required."""
     match node:
         case Or(parts):
             for part in parts:
                 yield from _alternatives(part)
         case And(parts):
-            # The gate stands in front of every rule and hands out nothing.
+            # The gate is part of every rule and grants nothing.
             yield from _alternatives(parts[-1])
         case At(_, inner) | Every(_, inner) | Some(_, inner):
             yield from _alternatives(inner)

@@ -1,4 +1,4 @@
-"""Asks rules about realms."""
+"""Runs rules on realms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lakewarden.analysis.lint.lint_context import LintContext
 
 
 def lint(realm: str, context: LintContext, rules: Iterable[Rule]) -> tuple[Finding, ...]:
-    """What the rules find in a realm: the worst first, then by rule and place."""
+    """The findings of the rules in a realm: the worst first, then by rule and place."""
     findings = [
         Finding(
             realm=realm,
@@ -27,5 +27,5 @@ def lint(realm: str, context: LintContext, rules: Iterable[Rule]) -> tuple[Findi
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings in the order in which they are told: the worst first, then by rule and place."""
+    """Findings in the order of reports: the worst first, then by rule and place."""
     return tuple(sorted(findings, key=lambda f: (-f.severity, f.rule.id, f.place, f.says)))

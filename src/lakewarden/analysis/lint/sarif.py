@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format in which code scanners hand over what they found.
+"""Findings as SARIF 2.1.0, the exchange format of code scanners.
 
 SOURCE: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.14 run, 3.19 toolComponent,
 3.27 result, 3.28 location, 3.33 logicalLocation).
@@ -17,7 +17,7 @@ VERSION: Final = "2.1.0"
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 FINGERPRINT: Final = "lakewarden/v1"
-"""The name of the fingerprint by which a finding is known again in the next run."""
+"""The name of the fingerprint that identifies a finding across runs."""
 
 Json = dict[str, object]
 
@@ -32,8 +32,8 @@ def sarif(
 ) -> Json:
     """One run of the linter as a log.
 
-    `rules` are those that were asked, `version` is lakewarden's. `files` has, by realm, the
-    path of the file that holds it, where there is one, with `/` between its parts.
+    `rules` are those that were run, `version` is lakewarden's. `files` has, by realm, the
+    path of its file, if there is one, with `/` between its parts.
     """
     numbers = {rule.id: number for number, rule in enumerate(rules)}
     results = [_result(finding, numbers[finding.rule.id], files or {}) for finding in findings]
@@ -56,7 +56,7 @@ def physical(file: str) -> Json:
 
 
 def fingerprint(parts: Iterable[str]) -> str:
-    """By what a result is known again in the next run."""
+    """The hash that identifies a result across runs."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -99,7 +99,7 @@ def _result(finding: Finding, number: int, files: Mapping[str, str]) -> Json:
 
 
 def _sentence(text: str) -> str:
-    """The text with what a sentence ends with.
+    """The text as a sentence: a full stop is added unless it has an end.
 
     >>> _sentence("is held by nobody")
     'is held by nobody.'

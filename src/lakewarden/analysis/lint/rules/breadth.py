@@ -1,4 +1,4 @@
-"""Grants that reach further than anybody needs."""
+"""Grants with a wider reach than needed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, IMPLIED, ROLE, Pri
 from lakewarden.kernel.statement import Effect, Matching, On, Statement
 
 _BROAD_LEVELS = 2
-"""So many levels below the place of a grant a privilege could have been granted instead."""
+"""A grant is broad if its privilege could have been granted this many levels lower."""
 _MEMBERS = "members:"
 MAX_ADMINS = 10
-"""More users than this with one such role are many."""
+"""More users than this with one such role are too many."""
 
 
 @rule(
@@ -50,7 +50,7 @@ def broad_grant(context: LintContext) -> Iterator[Violation]:
 
 
 def _deep(context: LintContext, statement: Statement, type: str) -> frozenset[str]:
-    """The privileges that could have been granted some levels lower."""
+    """The privileges that could have been granted several levels lower."""
     depth = context.meaning.depth
     if depth(type) > 0:
         return frozenset()

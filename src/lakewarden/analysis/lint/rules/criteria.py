@@ -33,12 +33,12 @@ _OF_COLUMNS: Final[Mapping[str, str]] = {
     "GLOSSARY": "column.terms.edit",
     "TAG": "column.tags.edit",
 }
-"""The same of columns, whose values are written with those of their tables."""
+"""The same for columns, whose values are written with those of their tables."""
 _URN = "URN"
 ALIKE = 3
-"""So many policies that differ only in their URNs are many."""
+"""This many policies that differ only in their URNs are too many."""
 URNS = 20
-"""So many URNs in one policy are many."""
+"""This many URNs in one policy are too many."""
 
 
 @rule(
@@ -79,7 +79,7 @@ def editable_criterion(context: LintContext) -> Iterator[Violation]:
 def editing(
     context: LintContext, field: str, operations: Mapping[str, str] = _EDITS
 ) -> Iterator[Grant]:
-    """The grants that let their holders change the field of something that is stored."""
+    """The grants that let their holders change the field on some stored entity."""
     operation = operations.get(field, "")
     if operation not in context.model.operations:
         return
@@ -93,7 +93,7 @@ def editing(
 
 
 def editing_of_columns(context: LintContext, field: str) -> Iterator[Grant]:
-    """The grants that let their holders change the field of columns of something stored."""
+    """The grants that let their holders change the field on columns of some stored entity."""
     return editing(context, field, _OF_COLUMNS)
 
 

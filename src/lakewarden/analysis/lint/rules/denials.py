@@ -1,4 +1,4 @@
-"""DENY: what it takes away, and what it does not."""
+"""DENY: what it removes, and what it does not."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def bypassed_deny(context: LintContext) -> Iterator[Violation]:
 
 
 def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) -> bool:
-    """Whether the principal itself is allowed the privilege on all of it, and denied it nowhere."""
+    """Whether the principal itself is allowed the privilege on all of these, and denied nowhere."""
     roles = context.acts_as(principal)
     allowed = context.reach(Effect.ALLOW, privilege, roles)
     return ids <= allowed and ids.isdisjoint(context.reach(Effect.DENY, privilege, roles))
@@ -128,7 +128,7 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
     idle: dict[str, set[str]] = {}
     working: set[str] = set()
     for statement, bearing in context.bears(Effect.DENY):
-        # Of who is held by nobody another rule speaks.
+        # Another rule reports principals without users.
         has_users = any(context.users_of(principal) for principal in bearing.grant.principals)
         if not has_users or bearing.privilege in counts_alone or _takes(context, bearing):
             working.add(statement.id)
@@ -144,7 +144,7 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
 
 
 def _takes(context: LintContext, bearing: Bearing) -> bool:
-    """Whether anybody who is denied the privilege is allowed it on any of the same."""
+    """Whether any user who is denied the privilege is allowed it on any of the same entities."""
     denied = bearing.grant.principals
     return any(
         grant.owners is not None

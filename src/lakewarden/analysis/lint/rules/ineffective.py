@@ -1,4 +1,4 @@
-"""Statements that open nothing."""
+"""Statements that have no effect."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def inactive_leftover(context: LintContext) -> Iterator[Violation]:
 
 
 def inherits_nothing(model: Model) -> bool:
-    """The rule speaks about systems that contain, and in which no grant reaches inside."""
+    """For rules about systems with containers in which no grant reaches inside."""
     contains = any(type.parents for type in model.types.values())
     granted = [p for p in model.privileges.values() if p.grantable]
     return contains and not model.choosing and all(p.reach is Reach.EXACTLY for p in granted)
@@ -191,7 +191,7 @@ def not_inherited(context: LintContext) -> Iterator[Violation]:
 
 
 def inherits(model: Model) -> bool:
-    """The rule speaks about systems in which grants on containers reach what is inside."""
+    """For rules about systems in which grants on containers reach their contents."""
     return any(p.reach is Reach.BELOW and p.grantable for p in model.privileges.values())
 
 
@@ -221,7 +221,7 @@ def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
 
 
 def _lacks(context: LintContext, bearing: Bearing, principal: int) -> frozenset[str]:
-    """What nobody has there who acts as the principal; empty where something is opened."""
+    """What no user with the principal has there; empty if the grant opens something."""
     privilege, grant = bearing
     ids = context.stored(grant)
     lacking: frozenset[str] = frozenset()
@@ -238,7 +238,7 @@ def _lacks(context: LintContext, bearing: Bearing, principal: int) -> frozenset[
 
 
 def _missing(context: LintContext, way: Way, principal: int, ids: BitMap) -> frozenset[str]:
-    """Of what else the way needs, what nobody concerned has on any of the entities."""
+    """The further privileges of the way that no such user has on any of the entities."""
     open_to = ids
     absent: set[str] = set()
     for name in sorted(way):
@@ -250,7 +250,7 @@ def _missing(context: LintContext, way: Way, principal: int, ids: BitMap) -> fro
 
 
 def _reached(context: LintContext, privilege: str, principal: int, ids: BitMap) -> BitMap:
-    """On which of the entities anybody has the privilege who acts as the principal."""
+    """The entities on which any user with the principal has the privilege."""
     reached = ids & context.reach(Effect.ALLOW, privilege, context.acts_as(principal))
     if reached == ids:
         return reached
@@ -282,7 +282,7 @@ def vacuous_scope(context: LintContext) -> Iterator[Violation]:
             continue
         if any(context.stored(bearing.grant) for bearing in bearings):
             continue
-        # Of a name that is missing, and of no values at all, other rules speak.
+        # Other rules report missing names and empty values.
         has_values = all(criterion.values for criterion in criteria_of(statement))
         if has_values and next(missing(context, statement), None) is None:
             yield Violation(
@@ -293,7 +293,7 @@ def vacuous_scope(context: LintContext) -> Iterator[Violation]:
 
 
 def _chooses_by_more(context: LintContext, statement: Statement) -> bool:
-    """Whether it chooses by more than the type: of a type there may be none yet."""
+    """Whether it selects by more than the type: a type may have no entities yet."""
     if statement.id in context.shipped:
         return False
     types = context.model.types

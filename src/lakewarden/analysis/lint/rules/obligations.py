@@ -1,4 +1,4 @@
-"""Row filters and column masks that do not do what they say."""
+"""Row filters and column masks without their intended effect."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from lakewarden.kernel.statement import Effect, Statement
 
 _TAG: Final = "TAG"
 _APPLY_TAG: Final = "APPLY_TAG"
-"""The privilege on a tag that lets one put it on entities and take it off, where there is one."""
+"""The privilege on a tag that allows assigning and removing it, where the model has one."""
 
 
 def limits(model: Model) -> bool:
-    """The rule speaks about systems with rows to filter or columns to mask."""
+    """For rules about systems with rows to filter or columns to mask."""
     return any(type.filtered or type.masked for type in model.types.values())
 
 
@@ -148,7 +148,7 @@ def removable_obligation(context: LintContext) -> Iterator[Violation]:
 
 
 def _problem(context: LintContext, statement: Statement) -> str:
-    """What is wrong with the types of an expression, or with it on an engine of the realm."""
+    """The error in the types of an expression, or in its use on an engine of the realm."""
     if context.lookups is None:
         return ""
     engines = engines_of(context.model.settings)
@@ -156,7 +156,7 @@ def _problem(context: LintContext, statement: Statement) -> str:
 
 
 def _applying(context: LintContext, statement: Statement) -> list[Grant]:
-    """The grants by which one may take off the tags that are selected by."""
+    """The grants that allow removing the tags that the statement selects by."""
     if _APPLY_TAG not in context.model.privileges:
         return []
     tags = (Entity(_TAG.lower(), value) for value in values_of(statement, _TAG))
@@ -167,7 +167,7 @@ def _applying(context: LintContext, statement: Statement) -> list[Grant]:
 
 
 def _tables(context: LintContext, grant: Grant) -> Iterator[int]:
-    """The stored tables that a filter binds, or whose columns a mask does."""
+    """The stored tables that a filter binds, or whose columns a mask binds."""
     types, tree = context.model.types, context.tree
     ids = context.stored(grant)
     tables = {id for id in ids if types[tree.entity(id).type].filtered}

@@ -1,4 +1,4 @@
-"""Assets without owners, and owners who are nobody."""
+"""Assets without owners, and owners that do not exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
 
 _USUALLY_OWNED = 0.75
-"""Such a share of a container's siblings has owners before the ones without stand out."""
+"""If this share of a container's siblings has owners, those without are reported."""
 
 
 @rule(
@@ -73,7 +73,7 @@ def typed_owner(context: LintContext) -> Iterator[Violation]:
 
 
 def owns(model: Model) -> bool:
-    """The rule speaks about systems that have owners."""
+    """For rules about systems that have owners."""
     return any(type.owned for type in model.types.values())
 
 
@@ -93,7 +93,7 @@ def unowned_container(context: LintContext) -> Iterator[Violation]:
     parents = tree.above
     stored = np.asarray(tree.stored.to_array()).astype(np.int64)
     stored = stored[parents[stored] >= 0]
-    # Siblings are what has the same parent and the same type.
+    # Siblings have the same parent and the same type.
     keys = parents[stored].astype(np.int64) * len(tree.kinds) + tree.types[stored]
     families, inverse = np.unique(keys, return_inverse=True)
     has_owner = np.isin(stored, np.asarray((owned & tree.stored).to_array()))

@@ -14,11 +14,11 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
 
 MAX_STATEMENTS_OF_GROUP = 20
-"""More statements than this about one group are many."""
+"""More statements than this about one group are too many."""
 MAX_GROUPS_OF_USER = 15
-"""More groups than this around one user are many."""
+"""More groups than this for one user are too many."""
 MAX_GROUPS_OF_STATEMENT = 5
-"""More groups than this in one statement are many."""
+"""More groups than this in one statement are too many."""
 
 
 @rule(
@@ -147,7 +147,7 @@ def outsider(context: LintContext) -> Iterator[Violation]:
         outside = holders - context.users_of(container_members)
         if outside:
             names = (context.principal(user).name for user in sorted(outside))
-            # A group may well hold a role for those few of its people who are users there.
+            # A group may hold a role for those few of its members who are users there.
             direct = outside & BitMap(memberships.members[id])
             yield Violation(
                 principal_place(principal),

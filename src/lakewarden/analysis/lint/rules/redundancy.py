@@ -1,4 +1,4 @@
-"""Statements that say what others say already."""
+"""Statements that repeat other statements."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.statement import Effect, Statement
 
 MAX_POLICIES = 100
-"""More policies than this are many."""
+"""More policies than this are too many."""
 MAX_POLICIES_OF_PRIVILEGE = 10
-"""More policies than this with one privilege are many."""
+"""More policies than this with one privilege are too many."""
 _Covered = dict[str, set[tuple[str, int]]]
-"""By statement: for which privileges and principals others say it already."""
+"""By statement: the privileges and principals that other statements cover already."""
 
 
 @rule(
@@ -186,7 +186,7 @@ def shadowed_statement(context: LintContext) -> Iterator[Violation]:
 
 
 def _cover(context: LintContext, privilege: str, principal: int, covered: _Covered) -> None:
-    """Looks at one principal's grants of one privilege, the widest first."""
+    """Examines one principal's grants of one privilege, the widest first."""
     allows = context.table.allows(privilege)
     grants = [grant for grant in allows.by_principal[principal] if _lasts(grant)]
     if not grants:
@@ -206,12 +206,12 @@ def _cover(context: LintContext, privilege: str, principal: int, covered: _Cover
 
 
 def _lasts(grant: Grant) -> bool:
-    """Whether the grant counts at any time; what comes and goes covers nothing."""
+    """Whether the grant is unlimited in time; a temporary one covers nothing."""
     return grant.statement.valid_from is None and grant.statement.valid_until is None
 
 
 def _by(context: LintContext, bearing: Bearing, id: str) -> set[str]:
-    """Other statements each of which covers the whole of this one, for one of its principals."""
+    """The other statements that each cover all of this one for one of its principals."""
     ids = context.ids(bearing.grant)
     principal = min(bearing.grant.principals)
     grants = context.table.allows(bearing.privilege).of(context.acts_as(principal))

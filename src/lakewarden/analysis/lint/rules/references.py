@@ -1,4 +1,4 @@
-"""Names that stand for nothing, and rows that do not fit."""
+"""Names without an entity or principal, and rows that do not fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lakewarden.kernel.principal import IMPLIED
 from lakewarden.kernel.statement import Condition, On, Statement
 
 _MAX_NEIGHBOURS = 5_000
-"""Neighbours among which a name that was meant is looked for."""
+"""The maximum number of siblings to search for a similar name."""
 _DEPRECATED = "deprecated"
 _RUNS_AS = "owner_principal"
 _USE = "principal.use"
@@ -51,7 +51,7 @@ def dangling_entity(context: LintContext) -> Iterator[Violation]:
 
 
 def missing(context: LintContext, statement: Statement) -> Iterator[str]:
-    """What the statement names and nobody stored, as it is written."""
+    """The names in the statement that are not stored, as text."""
     scope = statement.scope
     if isinstance(scope, On):
         if not context.is_stored(scope.entity):
@@ -66,18 +66,18 @@ def missing(context: LintContext, statement: Statement) -> Iterator[str]:
 
 
 def _types_of(context: LintContext, field: str) -> frozenset[str]:
-    """The types of what a field's values name; none where they name no entity for sure."""
+    """The types that a field's values name; empty if they do not certainly name entities."""
     declared = context.model.fields[field]
     types = set(declared.itself | declared.up)
     for origin in declared.origin:
         if origin in context.model.relations:
             types |= context.model.relations[origin].targets
-    # Where nothing of a type is stored, that type was not read at all.
+    # If no entity of a type is stored, that type was not read at all.
     return frozenset(types) if any(context.snapshot.of_type(t) for t in types) else frozenset()
 
 
 def _similar_name(context: LintContext, statement: Statement) -> str:
-    """A stored entity beside the missing one that is spelt almost like it."""
+    """A stored sibling of the missing entity that is spelt almost like it."""
     if not isinstance(statement.scope, On):
         return ""
     entity = statement.scope.entity
@@ -287,7 +287,7 @@ def wrong_type(context: LintContext) -> Iterator[Violation]:
 
 
 def _manages(context: LintContext, privilege: str, types: frozenset[str]) -> bool:
-    """Whether an operation on one of the types asks for the privilege there."""
+    """Whether an operation on one of the types requires the privilege there."""
     return any(context.meaning.opens(privilege, type) for type in types) or (
         privilege in context.meaning.granting
     )

@@ -1,4 +1,4 @@
-"""Views through which values are seen that a mask hides in the tables below."""
+"""Views that show values which a mask hides in the tables below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lakewarden.kernel.relations import READS
 from lakewarden.kernel.statement import Effect, On
 
 _AS_THE_VIEW: Final = "spark"
-"""The engine that reads a view as what it is, whoever owns it."""
+"""The engine that reads a view with the statements on the view, regardless of its owner."""
 
 
 @rule(
@@ -56,9 +56,9 @@ def unmasked_view(context: LintContext) -> Iterator[Violation]:
 
 
 def _reads(context: LintContext) -> dict[str, dict[int, frozenset[str]]]:
-    """By the name of a table or view: the views that read it, each with the columns; none: all.
+    """By table or view name, the views that read it, each with the columns; empty means all.
 
-    Names are in lower case, as most engines take them.
+    Names are in lower case, as in most engines.
     """
     reads: dict[str, dict[int, frozenset[str]]] = {}
     for view, attributes in context.coded.attributes.items():
@@ -70,7 +70,7 @@ def _reads(context: LintContext) -> dict[str, dict[int, frozenset[str]]]:
 
 
 def _source(context: LintContext, text: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """The table of one value and the column that it names; nothing of what cannot be read."""
+    """The table of one value and the column that it names; nothing if it cannot be parsed."""
     spelling, (type, _, name) = context.coded.spelling, text.partition(":")
     try:
         entity = spelling.parse(type, name)
@@ -84,7 +84,7 @@ def _source(context: LintContext, text: str) -> Iterator[tuple[str, frozenset[st
 
 
 def _masked(context: LintContext, grant: Grant) -> Iterator[tuple[str, str]]:
-    """The masked columns, by the name of their table and their own."""
+    """The masked columns, as the name of the table and of the column."""
     types = context.model.types
     entities = {context.tree.entity(id) for id in context.stored(grant)}
     if isinstance(grant.statement.scope, On):
@@ -101,7 +101,7 @@ def _handing_on(
     table: str,
     column: str,
 ) -> BitMap:
-    """The stored views that show a column of a table under its name, also by other views."""
+    """The stored views that show a column of a table under its name, including indirect ones."""
     views = BitMap()
     todo = [table]
     while todo:
@@ -113,7 +113,7 @@ def _handing_on(
 
 
 def _shown_to(context: LintContext, grant: Grant, masks: list[Grant], view: int) -> BitMap:
-    """The users whom the mask binds and who read the view, where none on it or above binds them."""
+    """The users whom the mask binds and who read the view without a mask on it or above it."""
     users = bound_users(context, grant) & _readers(context, view)
     above = int(context.tree.parents[view])
     covering = BitMap([view] if above < 0 else [view, above])
@@ -124,7 +124,7 @@ def _shown_to(context: LintContext, grant: Grant, masks: list[Grant], view: int)
 
 
 def _readers(context: LintContext, view: int) -> BitMap:
-    """The users who may read the view by what is granted on it, or above it."""
+    """The users who may read the view by grants on it, or above it."""
     type = context.tree.entity(view).type
     readers = BitMap()
     for operation in context.model.access.get("read", ()):
@@ -147,7 +147,7 @@ def _holders(context: LintContext, privilege: str, view: int) -> BitMap:
 
 
 def _is_bound(context: LintContext, grant: Grant, view: int) -> bool:
-    """Whether all owners of the view see masked values, where engines read it as its owner."""
+    """Whether all owners of the view see masked values, if engines read it as its owner."""
     owners = [context.principal(id) for id, _ in context.coded.owners.of(view)]
     if not owners or _AS_THE_VIEW in engines_of(context.model.settings):
         return False

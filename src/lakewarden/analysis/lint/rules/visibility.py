@@ -30,7 +30,7 @@ from lakewarden.kernel.principal import ROLE
 from lakewarden.kernel.statement import Effect
 
 MAX_LEVELS = 3
-"""So many levels of domains below one another are still shallow."""
+"""Up to this many levels of nested domains are still shallow."""
 _OSS = "oss"
 
 
@@ -51,7 +51,7 @@ def deep_container(context: LintContext) -> Iterator[Violation]:
         for name in values_of(statement, CONTAINER):
             ids = (context.tree.find(Entity(type, name)) for type in types)
             inside = [context.tree.subtree(id) - BitMap([id]) for id in ids if id is not None]
-            # Containers in a container: a database with schemas, not a schema with tables.
+            # Containers with containers: a database with schemas, not a schema with tables.
             if any(below & context.snapshot.of_type(t) for below in inside for t in types):
                 yield Violation(
                     at(statement),
@@ -84,7 +84,7 @@ def deep_domain(context: LintContext) -> Iterator[Violation]:
 
 
 def _levels(context: LintContext, name: str) -> int:
-    """How many levels of domains there are from this one down."""
+    """The number of domain levels from this domain down."""
     types = context.model.fields[DOMAIN].itself
     ids = [context.tree.find(Entity(type, name)) for type in types]
     deepest = 0
@@ -148,7 +148,7 @@ def role_overrides_views(context: LintContext) -> Iterator[Violation]:
             continue
         alone = frozenset({id})
         visible = union(context.reach(Effect.ALLOW, name, alone) for name in meaning.seeing)
-        # Who may write policies administers; such a role is for that.
+        # A role that may write policies is for administration, which includes seeing everything.
         administers = any(context.reach(Effect.ALLOW, name, alone) for name in meaning.granting)
         if assets <= visible and not administers:
             yield from _role_violation(context, id)

@@ -1,6 +1,6 @@
-"""A server's API, asked over HTTP.
+"""A server's API over HTTP.
 
-No redirect is followed and no proxy is used: the token goes to the server that was named.
+Follows no redirect and uses no proxy: the token goes only to the given server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 TIMEOUT: Final = 30.0
-"""Seconds to wait for a connection, and for each piece of an answer."""
+"""Seconds to wait for a connection, and for each part of a response."""
 
 _PREFIX = "/api/v1"
 _REVISION = "Lakewarden-Revision"
@@ -25,11 +25,11 @@ _LARGEST = 256 * 1024 * 1024
 Json = Any
 
 Waiting = Callable[[str], AbstractContextManager[object]]
-"""What goes on while an answer is waited for, by the address of the server."""
+"""A context that is active while waiting for a response, by the address of the server."""
 
 
 class Answer(NamedTuple):
-    """An answer: its status, its body, and the revision that it was taken from."""
+    """A response: its status, its body, and the revision that it is based on."""
 
     status: int
     body: Json
@@ -37,9 +37,9 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """A server's API: `Unavailable` is raised where it does not answer, `BadInput` for a no.
+    """A server's API: raises `Unavailable` on no response, `BadInput` on an error response.
 
-    `waiting` is entered with the address for as long as an answer is waited for.
+    `waiting` is entered with the address while waiting for a response.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Server:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
             expected = "expected http://HOST:PORT or https://HOST:PORT"
-            shown = address.rpartition("@")[2]  # what stands before it may be a password
+            shown = address.rpartition("@")[2]  # the part before it may contain a password
             raise BadInput(f"{expected}, got `{shown}`", where="--server")
         self.address = address.rstrip("/")
         self._waiting = waiting
@@ -73,7 +73,7 @@ class Server:
         body: object = None,
         query: Mapping[str, str] | None = None,
     ) -> Json:
-        """The body of the answer; `path` is below `/api/v1`. None for an answer without one."""
+        """The body of the response, or None if it has none; `path` is below `/api/v1`."""
         target = self._path + _PREFIX + path + (f"?{urlencode(query)}" if query else "")
         content = None if body is None else json.dumps(body).encode()
         headers = self._headers if content is None else {**self._headers, **_JSON}
@@ -84,9 +84,9 @@ class Server:
         raise _refusal(answer.status, answer.body, self.address)
 
     def look(self, path: str, *, as_anybody: bool = False) -> Answer:
-        """Whatever is at a path of the server, also where that is a problem.
+        """The response for any path of the server, including error responses.
 
-        `as_anybody`: without a credential, which the server might not believe.
+        `as_anybody`: without a credential, which the server might not accept.
         """
         headers = {"Accept": "application/json"} if as_anybody else self._headers
         return self._send("GET", self._path + path, None, headers)
@@ -134,7 +134,7 @@ def _authorization(token: str | None, user: str | None) -> dict[str, str]:
 
 
 def _refusal(status: int, problem: Json, address: str) -> BadInput | Unavailable:
-    """The problem of an answer, as an error."""
+    """The problem in a response, as an error."""
     if not isinstance(problem, dict) or "detail" not in problem:
         return Unavailable(f"`{address}` answers with status {status}")
     message = str(problem["detail"])

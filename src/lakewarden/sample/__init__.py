@@ -1,7 +1,7 @@
 """The sample estate: Quillmere, a garden and home retailer that does not exist.
 
-Owns its export files, in each system's own format. Everything in it is invented; the README
-beside this file says who works there and which mistakes were planted.
+Contains the export files, in each system's own format. Everything in it is invented; the README
+beside this file describes who works there and which mistakes were planted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ DATA: Final = Path(__file__).with_name("data")
 """The folder of the export files."""
 
 LINKS: Final = DATA.with_name("linked.toml")
-"""Which tables are one asset in several systems, as the rules of `links.toml` beside this say."""
+"""Which tables are one asset in several systems, according to `links.toml` beside this file."""
 
 
 def parts() -> dict[str, SamplePart]:
-    """What each system adds, by the systems' names."""
+    """The part of each system, by the systems' names."""
     return {system.name: part for system, part in registry().having("sample")}
 
 
 def path(system: str) -> Path:
-    """The export of a system: a file or a folder."""
+    """The export of a system, a file or a folder."""
     return DATA / parts()[system].path

@@ -1,4 +1,4 @@
-"""What a system adds to the sample estate and to its demo."""
+"""A system's part of the sample estate and of its demo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to the realm; `says` puts it in words, `remark` what to learn from it."""
+    """A question to the realm; `says` is its wording, `remark` what it teaches."""
 
     verb: str
     says: str
@@ -21,7 +21,7 @@ class Question:
     remark: str = ""
 
     def command(self, directory: Path) -> str:
-        """The command line that asks the ingested directory."""
+        """The command line that asks this question on the ingested directory."""
         arguments = [self.verb, self.asker, self.operation, self.entity]
         quoted = [shlex.quote(argument) for argument in arguments if argument]
         return " ".join(["lakewarden", *quoted, "--from", shlex.quote(str(directory))])
@@ -29,12 +29,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnginePart:
-    """A table with rows that engines read as a realm of the system allows.
+    """A table with rows that engines read within the limits of a realm of the system.
 
     `entity` is the table, `name` its catalog, schema and own name. All `columns` are texts, and no
-    cell of the `rows` has a quote. `limits` are filters and masks, as policy files have them.
-    `settings` are those of the realm with which engines ask it, `names` the section of each engine.
-    The `owner` may make the table, `readers` are users with what to learn from what they see.
+    cell of the `rows` has a quote. `limits` are filters and masks, in the form of policy files.
+    `settings` are those of the realm for decisions to engines, `names` the section of each engine.
+    The `owner` may create the table; `readers` are users, each with the lesson of what they see.
     """
 
     entity: str
@@ -50,13 +50,13 @@ class EnginePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePart:
-    """The export files of one system, the realm that they become, and what the demo shows of it.
+    """The export files of one system, the realm made from them, and the demo of it.
 
     `path` is the file or folder below the sample's data, `source` the kind of source that reads
     it. `settings` are those of the realm, and `server_settings` those of the server's section,
-    where they are not as usual. `commands` are further questions (verb and arguments) to the
-    directory, `calls` remarks and bodies of AuthZEN's evaluations or paths to GET from the server
-    as `ana`. `engines` is what engines read of it.
+    where they differ from the defaults. `commands` are further questions (verb and arguments) to
+    the directory, `calls` remarks with bodies of AuthZEN evaluations or paths to GET from the
+    server as `ana`. `engines` is what engines read of it.
     """
 
     path: str
@@ -70,7 +70,7 @@ class SamplePart:
 
 
 def evaluation(operation: str, type: str, id: str) -> str:
-    """The body of an evaluation of AuthZEN, for Ana."""
+    """The body of an AuthZEN evaluation for Ana."""
     return json.dumps(
         {
             "subject": {"type": "user", "id": "ana"},

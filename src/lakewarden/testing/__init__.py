@@ -1,1 +1,1 @@
-"""Worlds, scenarios and their runner: shipped, so that tests, benches and users share them."""
+"""Worlds, scenarios and their runner: shipped for use in tests, benches and by users."""

@@ -1,7 +1,7 @@
-"""Random changes: what may happen to a world, and the rows that are there afterwards.
+"""Random changes: what may happen to a world, and the resulting rows.
 
-The rows are worked out here from what each change says it does, so that they can be held
-against a snapshot that was changed step by step.
+The rows are computed here from the meaning of each change; tests compare them
+with a snapshot that was changed step by step.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 def change(system: System, facts: Facts, seed: int) -> tuple[Change, Facts]:
-    """Something that may happen to the facts, and the facts afterwards."""
+    """A random change of the facts, and the facts afterwards."""
     generator = _ChangeGenerator(system, facts, random.Random(seed))
     while True:
         made = generator.any()
@@ -64,7 +64,7 @@ def change(system: System, facts: Facts, seed: int) -> tuple[Change, Facts]:
 
 
 class _ChangeGenerator:
-    """Draws one change; None where what was drawn has nothing to happen to."""
+    """Draws one change; None if the drawn kind of change is not possible."""
 
     def __init__(self, system: System, facts: Facts, rng: random.Random) -> None:
         self._model = system.model
@@ -133,7 +133,7 @@ class _ChangeGenerator:
         return None if name is None or is_taken else EntityRenamed(entity, name.name)
 
     def _is_named(self, entity: Entity) -> bool:
-        """Whether a row names it already, stored or not."""
+        """Whether a row names the entity already, stored or not."""
         named = {row.target for row in self._facts.relations}
         named |= {row.parent for row in self._facts.entities if row.parent is not None}
         return entity in {above for name in named for above in self._draft.path(name)}
@@ -214,7 +214,7 @@ class _ChangeGenerator:
 
 
 def after(system: System, facts: Facts, made: Change) -> Facts:
-    """The rows that are there once the change has happened."""
+    """The rows after the change."""
     match made:
         case EntityAdded(entity, parent):
             return replace(facts, entities=(*facts.entities, EntityRow(entity, parent)))
@@ -255,7 +255,7 @@ def _restated(facts: Facts, id: str, *statements: Statement) -> Facts:
 
 
 def _without(system: System, facts: Facts, entity: Entity) -> Facts:
-    """Nothing is known about it any more; where names are denied, of all below either."""
+    """The facts without the entity; where names are denied, also without all below."""
     draft = WorldDraft.of(system, facts, random.Random(0))
     removed = {entity} if system.model.judged(entity.type) else {entity, *draft.below(entity)}
     bound = system.model.binds_identity
@@ -278,7 +278,7 @@ def _without(system: System, facts: Facts, entity: Entity) -> Facts:
 
 
 def _renamed(facts: Facts, old: Entity, new: Entity) -> Facts:
-    """The same entity by another name, in every row that speaks of it."""
+    """The entity under another name, in every row that refers to it."""
 
     def named(entity: Entity) -> Entity:
         return new if entity == old else entity

@@ -1,12 +1,12 @@
 """A page for each declared model: what may be granted, what each operation requires, and why.
 
-The pages are written from the model files and from nothing else, always in the same bytes,
-so that a page in the repository can be compared with its model:
+The pages depend only on the model files and are byte-for-byte reproducible;
+a page in the repository can therefore be compared with its model:
 
     python -m lakewarden.testing.pages docs/models            # write them
     python -m lakewarden.testing.pages --check docs/models    # exit 1 when one differs
 
-A setting that changes the model gets a part of its own, with the rows that it changes.
+A setting that changes the model gets its own section, with the rows that it changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from lakewarden.kernel.model import (
 from lakewarden.kernel.model_file import EFFECTS
 
 MARK = "<!-- Written by `make docs` from the model file; change that instead. -->"
-"""Second part of each page's head; a file without it is never touched."""
+"""Second part of each page's head; a file without it is never modified."""
 
 _CODE = re.compile(r"(`[^`]*`)")
 _TICKS = re.compile(r"`+")
@@ -50,7 +50,7 @@ _TRUE = "yes"
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One table of a page: its heading, columns, and rows by the name of what they declare."""
+    """One table of a page: its heading, columns, and rows by the declared name."""
 
     heading: str
     intro: str
@@ -59,7 +59,7 @@ class _Part:
 
 
 def page(text: str, where: str) -> str:
-    """The Markdown page of the model that TOML `text` declares; `where` names it in refusals.
+    """The Markdown page of the model that TOML `text` declares; `where` names it in errors.
 
     Raises `BadInput` when the text is not a model.
     """
@@ -79,7 +79,7 @@ def page(text: str, where: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """The pages of all shipped models and of the engines that they answer, by file name."""
+    """The pages of all shipped models and of the engines that they serve, by file name."""
     engines = {
         f"{name}-{engine}.md": _of_engine(name, one)
         for name in models.names()
@@ -97,7 +97,7 @@ def _of_engine(name: str, answered: EngineMapping) -> str:
 
 
 def _engine(answered: EngineMapping, model: Model) -> Iterator[str]:
-    """What each act of an engine requires in a model that answers it, and how names are found."""
+    """What each act of an engine requires in a model that serves it, and how names are mapped."""
     engine = answered.engine
     columns = ("operation", "what", "requires", "remarks")
     rows = {
@@ -160,16 +160,16 @@ def _shipped(name: str) -> str:
 
 
 def stale(folder: Path) -> list[str]:
-    """The file names in `folder` that writing would change, add or remove; sorted."""
+    """The file names in `folder` that `write` would change, add or remove; sorted."""
     expected = pages()
     changed = {name for name, text in expected.items() if _on_disk(folder / name) != text}
     return sorted(changed | {path.name for path in _left_over(folder, expected)})
 
 
 def write(folder: Path) -> list[str]:
-    """Writes the pages into `folder` and removes those of models that are gone.
+    """Writes the pages into `folder` and removes those of models that no longer exist.
 
-    Returns the names of the files that changed; other files are left alone.
+    Returns the names of the changed files; other files are not modified.
     """
     changed, expected = stale(folder), pages()
     folder.mkdir(parents=True, exist_ok=True)
@@ -369,7 +369,7 @@ def _operations(model: Model) -> _Part:
 
 
 def _rules(operation: Operation) -> str:
-    """The rule texts, each with the types that it is for."""
+    """The rule texts, each with the types to which it applies."""
     types_by_text: dict[str, list[str]] = {}
     for type, text in operation.texts.items():
         types_by_text.setdefault(text, []).append(type)
@@ -458,7 +458,7 @@ def _attributes(model: Model) -> _Part:
 
 
 def _tables(heading: str, intro: str, tables: Sequence[Table]) -> _Part:
-    """Statements and roles as they stand in the file, a column for each key."""
+    """Statements and roles as in the file, with a column for each key."""
     columns = tuple(dict.fromkeys(str(key) for table in tables for key in table))
     rows = {
         str(number): tuple(_value(table.get(column)) for column in columns)
@@ -480,7 +480,7 @@ def _value(value: object) -> str:
 def _differences(
     name: str, value: str, default_parts: Sequence[_Part], setting_parts: Sequence[_Part]
 ) -> Iterator[str]:
-    """What the setting changes: the rows that are new or different, those that are gone."""
+    """What the setting changes: the new or different rows, and the removed ones."""
     yield f"## With {_code(name)} = {_code(value)}"
     if default_parts == setting_parts:
         yield "The same declarations; what it chooses is said above."
@@ -524,7 +524,7 @@ def _codes(texts: Iterable[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span that survives inside a table; empty for an empty text."""
+    """A code span that is valid inside a table; empty for an empty text."""
     if not text:
         return ""
     longest = max(map(len, _TICKS.findall(text)), default=0)
@@ -533,7 +533,7 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Prose for a table cell: what Markdown would take for markup is escaped, code kept."""
+    """Prose for a table cell: Markdown syntax is escaped, code spans are kept."""
     pieces = _CODE.split(_line(text))
     return "".join(
         _code(piece[1:-1]) if number % 2 else _escaped(piece) for number, piece in enumerate(pieces)

@@ -1,4 +1,4 @@
-"""Questions about a random world: what it was arranged for, and what lies beside."""
+"""Questions about a random world: the arranged ones, and near misses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lakewarden.testing.worlds import World
 
 
 def ask(world: World, seed: int, count: int) -> list[Request]:
-    """That many questions about the world, aimed at what it holds and at what lies beside."""
+    """That many questions about the world, about its contents and near misses."""
     generator = _QuestionGenerator(world, random.Random(seed))
     return [generator.request() for _ in range(count)]
 
@@ -41,7 +41,7 @@ class _QuestionGenerator:
         self._model = world.system.model
 
     def request(self) -> Request:
-        """One question: what was arranged, or near it; near a statement; or anything."""
+        """One question: an arranged one, or near it; near a statement; or any other."""
         draft = self._draft
         if self._world.aims and draft.often(0.6):
             request = self._rng.choice(self._world.aims)
@@ -87,7 +87,7 @@ class _QuestionGenerator:
         }
 
     def _near(self, statement: Statement) -> Request:
-        """Somebody whom the statement may mean, at or beside what it is about."""
+        """A principal whom the statement may concern, at or beside its scope."""
         draft = self._draft
         named = sorted(statement.principals)
         users = [u for u in draft.people(USER) if set(named) & set(draft.acts_as(u))]
@@ -108,7 +108,7 @@ class _QuestionGenerator:
         return draft.one(list(draft.parents)) or NO_RESOURCE
 
     def _asking_for(self, privilege: str, target: Entity) -> list[str]:
-        """The operations on that target in whose rule the privilege stands."""
+        """The operations on that target whose rule contains the privilege."""
         return [
             operation.name
             for operation in self._model.operations.values()
@@ -117,7 +117,7 @@ class _QuestionGenerator:
         ]
 
     def _moved(self, request: Request) -> Request:
-        """The same question by somebody else, or about something beside."""
+        """The same question by another user, or about another entity nearby."""
         draft = self._draft
         match self._rng.choice(("who", "what", "what", "act", "name", "parts")):
             case "who":
@@ -133,7 +133,7 @@ class _QuestionGenerator:
                 return self._without_a_part(request)
 
     def _beside(self, request: Request) -> Entity:
-        """A sibling, something above or below, of a type that the operation is about."""
+        """A sibling, ancestor or descendant, of a type to which the operation applies."""
         draft = self._draft
         target = request.target
         operation = self._model.operations.get(request.operation)
@@ -159,7 +159,7 @@ class _QuestionGenerator:
         return replace(request, targets=targets, lists=lists, attributes=attributes)
 
     def _dressed(self, request: Request) -> Request:
-        """The question with what may come along: groups, active roles, sub-resources, facts."""
+        """The question with optional parts: groups, active roles, sub-resources, attributes."""
         draft = self._draft
         if draft.often(0.12):
             groups = draft.some(draft.people(GROUP)) or [Principal(GROUP, "a")]

@@ -1,4 +1,4 @@
-"""Rules that are met on purpose: what each asks for is put into a draft."""
+"""Meets rules on purpose: adds what each rule requires to a draft."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from lakewarden.testing.statement_generator import StatementGenerator
 from lakewarden.testing.world_draft import NOW, OWNERSHIPS, WorldDraft
 
 _GAP = 0.06
-"""How often a part of what a rule asks for is left out."""
+"""How often a part of a rule's requirements is left out."""
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class Target:
 
 
 class RuleSatisfier:
-    """Puts into a draft what a rule asks for, with a gap now and then."""
+    """Adds what a rule requires to a draft, occasionally with a gap."""
 
     def __init__(self, draft: WorldDraft, granting: StatementGenerator, aim: Target) -> None:
         self._draft = draft
@@ -87,7 +87,7 @@ class RuleSatisfier:
         self._aim = aim
 
     def meet(self, node: Node, entity: Entity, within: Operation | None) -> None:
-        """Arranges that the rule, which stands in the operation `within`, is met on `entity`."""
+        """Arranges that the rule of the operation `within` is met on `entity`."""
         draft = self._draft
         leaf = not children(node) and not isinstance(node, May)
         if leaf and draft.often(_GAP):
@@ -121,7 +121,7 @@ class RuleSatisfier:
                 pass
 
     def ask_for(self, operation: Operation, entity: Entity) -> None:
-        """Arranges that the operation is allowed on the entity, if it is about such."""
+        """Arranges that the operation is allowed on the entity, if it applies to such entities."""
         rule = operation.rule_or_none(entity.type)
         if rule is not None:
             self.meet(rule, entity, operation)
@@ -139,7 +139,7 @@ class RuleSatisfier:
                 self._draft.statements.append(statement)
 
     def deny_through_a_role(self, privilege: Privilege, entity: Entity) -> None:
-        """Takes it away again by a role that the asker holds, and may then not take on."""
+        """Denies the privilege through a role that the user holds, and may then not activate."""
         draft = self._draft
         denied = draft.one(draft.people(ROLE))
         if denied is not None:
@@ -152,7 +152,7 @@ class RuleSatisfier:
     def _limit(self, statement: Statement) -> None:
         """The same statement for one sub-resource and for another, and a request with both.
 
-        Each alone is allowed; both together are not, for statements do not add up.
+        Each alone is allowed; both together are not, because statements do not add up.
         """
         draft = self._draft
         entities = draft.some(draft.parents, 2, 2)
@@ -245,6 +245,6 @@ def _other(value: Scalar) -> Scalar:
 
 
 def privileges_in(node: Node) -> set[str]:
-    """The privileges that stand in a rule, wherever they are asked about."""
+    """The privileges in a rule, on whichever entity they are required."""
     names = {node.privilege} if isinstance(node, Holds) else set[str]()
     return names.union(*map(privileges_in, children(node)))

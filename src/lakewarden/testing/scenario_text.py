@@ -1,4 +1,4 @@
-"""A world and a question as the text of a scenario file, for failures that are to be kept."""
+"""A world and a question as the text of a scenario file, to keep a failure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Lists = Mapping[str, list[str]]
 def scenario_text(
     system: System, facts: Facts, request: Request, *, allowed: bool, title: str
 ) -> str:
-    """A scenario file that says that the request is to be allowed, or denied.
+    """A scenario file that states that the request must be allowed, or denied.
 
-    `lakewarden.service.scenarios.reads` reads it back as the same facts, but for roles that
-    nobody holds; an asker whom nothing mentions becomes a stored user. The statements that
-    are part of the system are there whether or not they are written, and so are not.
+    `lakewarden.service.scenarios.reads` reads it back as the same facts, except for roles that
+    nobody holds; a user whom no row mentions becomes a stored user. The statements that
+    are part of the system exist in any case, and are not written.
     """
     model = system.model
     lines = [

@@ -1,8 +1,8 @@
-"""A failing world made small: whatever may go without the failure going goes.
+"""Shrinks a failing world: removes everything that is not needed for the failure.
 
-Rows are taken away in halves, then quarters, down to single ones; then what is inside the
-statements that are left; then what the request carries. What remains is a world that a
-person can read, and can be written as a scenario file.
+Rows are removed in halves, then quarters, down to single ones; then parts of the remaining
+statements; then parts of the request. The result is small enough to read, and can be
+written as a scenario file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _KINDS = (
 
 
 def smallest(facts: Facts, request: Request, fails: Fails) -> tuple[Facts, Request]:
-    """Facts and a request from which nothing can be taken without the failure going.
+    """Facts and a request from which nothing can be removed without losing the failure.
 
-    What is given must fail. The result fails too.
+    The input must fail. The result fails too.
     """
     while True:
         before = facts, request
@@ -64,7 +64,7 @@ def _fewer_rows(facts: Facts, request: Request, kind: str, fails: Fails) -> Fact
 
 
 def _with(facts: Facts, kind: str, rows: tuple[Any, ...]) -> Facts:
-    """The facts with other rows of one kind, and without what these leave in the air."""
+    """The facts with other rows of one kind, and without rows that depend on the removed ones."""
     changed: dict[str, Any] = {kind: rows}
     fewer = replace(facts, **changed)
     entities = {row.entity for row in fewer.entities}
@@ -98,7 +98,7 @@ def _simpler_statements(facts: Facts, request: Request, fails: Fails) -> Facts:
 
 
 def _simpler(statement: Statement) -> Iterator[Statement]:
-    """The statement with one thing less; never a statement of nobody or of nothing."""
+    """The statement with one part less; never without principals or scope."""
     if len(statement.privileges) > 1:
         for one in sorted(statement.privileges):
             yield replace(statement, privileges=statement.privileges - {one})

@@ -1,4 +1,4 @@
-"""Statements of random worlds: of any kind that a model admits, or such as open something."""
+"""Statements of random worlds: of any kind that a model admits, or with a given effect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lakewarden.testing.world_draft import NOW, OWNERSHIPS, WorldDraft
 
 
 class StatementGenerator:
-    """Statements over a draft: any, or just those that open something."""
+    """Statements over a draft: any, or only those that open something."""
 
     def __init__(self, draft: WorldDraft) -> None:
         self._draft = draft
@@ -46,7 +46,7 @@ class StatementGenerator:
         privilege = self._privilege()
         scope = self._scope(privilege)
         effect = Effect.DENY if self._model.denies and draft.often(0.22) else Effect.ALLOW
-        # A DENY names principals: owners are its actors in no system.
+        # A DENY names principals: in no system does it apply to owners.
         to_owners = effect is Effect.ALLOW and draft.often(0.15)
         owners = self._owners() if to_owners else None
         principals = self.actors() if owners is None or draft.often(0.5) else []
@@ -64,7 +64,7 @@ class StatementGenerator:
         )
 
     def obligation(self, effect: Effect) -> Statement | None:
-        """A filter or a mask; None where the model has nothing that it could bind."""
+        """A filter or a mask; None if the model has nothing that it could bind."""
         draft = self._draft
         types = sorted(t for t in self._model.types if self._model.reaches(effect, t))
         scope = self._obliging_scope(types) if types else None
@@ -113,11 +113,11 @@ class StatementGenerator:
                 yield self.spelled(other)
 
     def spelled(self, privilege: Privilege) -> str:
-        """Its name, or an older one."""
+        """The privilege's name, or an older one."""
         return self._rng.choice((privilege.name, privilege.name, *privilege.aliases))
 
     def actors(self) -> list[Principal]:
-        """One to three of the people, or everybody."""
+        """One to three of the principals, or everybody."""
         draft = self._draft
         implied = [ALL_USERS, ANY_GROUP, SERVICE_ADMINS, MASTER]
         containers = draft.of_types(self._model.membership_types or "-")
@@ -131,7 +131,7 @@ class StatementGenerator:
         return Owners(frozenset(self._draft.some(OWNERSHIPS[1:], least=0)))
 
     def _edge(self, share: float) -> float | None:
-        """An end of the window of validity: around the moment of asking, mostly none."""
+        """A limit of the validity: around the time of the request, mostly none."""
         return NOW + self._rng.choice((-50.0, 0.0, 50.0)) if self._draft.often(share) else None
 
     def _scope(self, privilege: Privilege) -> Scope:
@@ -158,7 +158,7 @@ class StatementGenerator:
         return entity if entity.name else None
 
     def blurred(self, entity: Entity) -> Matching:
-        """A pattern that the entity matches, of those that the system's grammar takes."""
+        """A pattern that the entity matches and that the system's grammar accepts."""
         spelling = self._draft.system.spelling
         for _ in range(4):
             parts = [self._blurred(part) for part in spelling.parts(entity)]
@@ -176,7 +176,7 @@ class StatementGenerator:
     # criteria
 
     def criteria(self, limit: int, *, least: int = 1) -> tuple[Criterion, ...]:
-        """A few conditions on any of the fields by which grants choose."""
+        """A few criteria on any of the fields that grants can use."""
         return self._criteria(self._granting(), limit, least)
 
     def _criteria(self, of: Iterable[Field], limit: int, least: int) -> tuple[Criterion, ...]:
@@ -229,7 +229,7 @@ class StatementGenerator:
                 return (row.target.name for row in draft.relations if row.kind == kind)
 
     def _true_of(self, entity: Entity) -> tuple[Criterion, ...]:
-        """Conditions that the entity meets, with other values beside the right ones."""
+        """Criteria that the entity meets, with other values beside the right ones."""
         fields = sorted(self._granting(), key=lambda f: f.name)
         criteria: list[Criterion] = []
         for of in self._draft.some(fields, len(fields), len(fields)):
@@ -245,14 +245,14 @@ class StatementGenerator:
                 cut = value[: self._rng.randint(max(1, len(value) // 2), len(value))]
                 return Criterion(of.name, Condition.STARTS_WITH, (cut, *others))
             case "not":
-                # Now and then the value itself: then it does not hold, though it seems to.
+                # Sometimes the value itself: the criterion then looks as if it holds, but does not.
                 wrong = value if self._draft.often(0.3) else value + "x"
                 return Criterion(of.name, Condition.NOT_EQUALS, (wrong,))
             case _:
                 return Criterion(of.name, Condition.EQUALS, (*others, value))
 
     def _value_of(self, of: Field, entity: Entity) -> str | None:
-        """A value that the field resolves to, put there where it may be."""
+        """A value that the field resolves to; adds one to the draft if possible."""
         draft, origin = self._draft, self._rng.choice(of.origin)
         above = [e.name for e in draft.path(entity)[1:] if e.type in of.up]
         if entity.type in of.itself and entity.name and draft.often(0.5):
@@ -285,7 +285,7 @@ class StatementGenerator:
     # opening something on purpose
 
     def open(self, privilege: Privilege, entity: Entity, who: Principal) -> Statement:
-        """A statement that allows the privilege on the entity to whoever acts as `who`."""
+        """A statement that allows the privilege on the entity to everybody who acts as `who`."""
         draft = self._draft
         granted = privilege
         if privilege.implied_by and draft.often(0.9):
@@ -316,7 +316,7 @@ class StatementGenerator:
         return Statement(self._draft.next_id(), Effect.DENY, names, scope, to)
 
     def only_for(self, statement: Statement, entity: Entity) -> Statement:
-        """The statement under another id, limited to one sub-resource by what it is."""
+        """The statement under another id, limited to one sub-resource by its criteria."""
         return replace(
             statement,
             id=self._draft.next_id(),
@@ -340,7 +340,7 @@ class StatementGenerator:
         return self._rng.choice(kinds)() if kinds else Anything()
 
     def _reaching(self, privilege: Privilege, entity: Entity) -> list[Entity]:
-        """From where a grant of the privilege reaches the entity."""
+        """The entities from which a grant of the privilege reaches the entity."""
         draft = self._draft
         if privilege.reach is Reach.BELOW:
             return draft.path(entity)

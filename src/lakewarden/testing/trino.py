@@ -1,7 +1,7 @@
-"""A Trino process of its own on this machine, and a plain client for it.
+"""A separate Trino process on this machine, and a plain client for it.
 
 Needs an installed Trino and Java 24 or newer; `scripts/install-trino.sh` of a source tree installs
-the former.
+Trino.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _OPTIONS: Final = (
 
 
 _CAPABLE: Final = {"X-Trino-Client-Capabilities": "PARAMETRIC_DATETIME"}
-"""Without it times are rounded to milliseconds."""
+"""Without this, times are rounded to milliseconds."""
 
 
 class Refused(Exception):
-    """What Trino says of a statement that failed."""
+    """Trino's error message for a failed statement."""
 
 
 class TrinoServer:
@@ -62,7 +62,7 @@ class TrinoServer:
         self.address = f"http://127.0.0.1:{port}"
 
     def is_ready(self) -> bool:
-        """Whether it answers statements."""
+        """Whether it responds to statements."""
         with suppress(OSError, ValueError):
             return self._ask(f"{self.address}/v1/info")["starting"] is False
         return False
@@ -91,7 +91,7 @@ class TrinoServer:
 
 
 def installed() -> Path | None:
-    """Where Trino lies; None where it is not installed."""
+    """The folder of Trino; None if it is not installed."""
     found = next(iter(sorted(CACHE.glob("trino-server-*/lib"), reverse=True)), None)
     return None if found is None else found.parent
 
@@ -111,7 +111,7 @@ def trino_server(
 ) -> Iterator[TrinoServer]:
     """A Trino with catalogs, each with its connector, and the given access control.
 
-    Raises `Unavailable` where it is not installed, or does not start.
+    Raises `Unavailable` if it is not installed, or does not start.
     """
     program, home = java(), installed()
     if home is None:

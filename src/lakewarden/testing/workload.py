@@ -1,4 +1,4 @@
-"""Workload W: one exactly defined estate, drawn from one stream of numbers.
+"""Workload W: one exactly defined estate, drawn from one stream of random numbers.
 
 Every bench builds the same tables, users, roles, grants, owners and queries, bit for bit;
 `digest` and `answers_digest` prove it. W has 100,000 tables, W-1M has 1,000,000.
@@ -57,7 +57,7 @@ class SplitMix64:
         return self.next() % bound
 
     def distinct(self, count: int, bound: int) -> list[int]:
-        """`count` different numbers below `bound`, in the order in which they came."""
+        """`count` different numbers below `bound`, in the order drawn."""
         numbers: dict[int, None] = {}
         while len(numbers) < count:
             numbers.setdefault(self.below(bound))

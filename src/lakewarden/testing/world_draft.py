@@ -1,4 +1,4 @@
-"""The rows of a world while it is being made, and names that its system can spell."""
+"""The rows of a world under construction, and names that its system can spell."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from lakewarden.kernel.statement import (
 from lakewarden.service.system import System
 
 NOW = 1_700_000_000.0
-"""The moment around which windows of validity lie and at which questions are asked."""
+"""The time of all questions; windows of validity lie around it."""
 
 ANY_SUBRESOURCE = Entity("allEntities", "urn:li:allEntities:all")
-"""The sub-resource that stands for every one."""
+"""The sub-resource that stands for every sub-resource."""
 
 T = TypeVar("T")
 
@@ -40,10 +40,10 @@ _WORDS = ("a", "ab", "abc", "b", "ba", "sales", "sales_2", "raw", "x1", "Raw", "
 _ODD_WORDS = ("a*", "a?", "a%", "a_", "ä", "a'b", "a-b", "a$b")
 _PROGRAMS = ("worker", "workflow", "spark")
 
-# Tried in turn until the system's own grammar takes one; the second row only then.
+# Tried in turn until the system's own grammar accepts one; the second row only then.
 _PLAIN_FORMS = ("{p}.{w}", "{p}:{w}", "{p}.{k}.{w}", "{w}")
 _PERSON_FORM = "{w}/h1@CORP"
-"""Of a type whose names say more than a person's name."""
+"""For a type whose names contain more than a person's name."""
 
 _URN_FORMS = (
     "urn:li:{t}:{w}",
@@ -54,11 +54,11 @@ _URN_FORMS = (
     "urn:li:{t}:({w},PROD)",
 )
 _UNLISTED_TYPE = "assertion"
-"""A type that no model lists, for those that take types as they come."""
+"""A type that no model lists, for models with open types."""
 
 
 class Names:
-    """Names of entities and people, as a system spells them."""
+    """Names of entities and principals, as a system spells them."""
 
     def __init__(self, system: System, rng: random.Random) -> None:
         self._system = system
@@ -80,7 +80,7 @@ class Names:
         return self._spelled(form, type, parent, word) or self._spelled(form, type, parent, "a")
 
     def principal(self, kind: str, container: Entity | None) -> Principal:
-        """A user, group or role; where it lives in a container, in that one."""
+        """A user, group or role; in the container, if its kind lives in one."""
         word = self._rng.choice(_WORDS)
         for declared in self._system.model.types.values():
             if declared.principal == kind:
@@ -112,7 +112,7 @@ class Names:
 
 
 class WorldDraft:
-    """The rows of a world while they are being put together, and what they come to."""
+    """The rows of a world under construction, and what follows from them."""
 
     def __init__(self, system: System, rng: random.Random) -> None:
         self.system = system
@@ -131,7 +131,7 @@ class WorldDraft:
 
     @classmethod
     def of(cls, system: System, facts: Facts, rng: random.Random) -> WorldDraft:
-        """A draft that starts from rows that exist."""
+        """A draft that starts from existing rows."""
         draft = cls(system, rng)
         draft.parents = {row.entity: row.parent for row in facts.entities}
         draft.principals = list(facts.principals)
@@ -144,7 +144,7 @@ class WorldDraft:
         return draft
 
     def facts(self) -> Facts:
-        """The rows, in an order that means nothing."""
+        """The rows, in random order."""
         rows = [EntityRow(entity, parent) for entity, parent in self.parents.items()]
         return Facts(
             entities=self._shuffled(rows),
@@ -162,7 +162,7 @@ class WorldDraft:
         return tuple(unique)
 
     def some(self, items: Iterable[T], limit: int = 2, least: int = 1) -> list[T]:
-        """A few of the items, none twice; fewer when there are fewer."""
+        """A few of the items, without repetition; fewer if there are fewer."""
         pool = list(items)
         return self.rng.sample(pool, min(len(pool), self.rng.randint(least, limit)))
 
@@ -174,7 +174,7 @@ class WorldDraft:
         """True in that share of cases."""
         return self.rng.random() < share
 
-    # what the rows come to, worked out anew each time
+    # derived from the rows, computed again each time
 
     def parent(self, entity: Entity) -> Entity | None:
         """The stored parent, or the one that the name spells."""
@@ -213,7 +213,7 @@ class WorldDraft:
         return None if principal is None else Principal(*principal)
 
     def own_entities(self, user: Principal, types: Iterable[str]) -> list[Entity]:
-        """Entities of the types that are the user; one that is only named, if none is stored."""
+        """Entities of the types that are the user; a mentioned one, if none is stored."""
         own_types = [t for t in self.types_of(types) if t in self.model.types]
         stored = [e for e in self.parents if self.as_principal(e) == user and e.type in own_types]
         judged = [t for t in own_types if self.model.judged(t)]
@@ -231,18 +231,18 @@ class WorldDraft:
         return [p for p in self.principals if p.kind == kind]
 
     def may_be_named(self, entity: Entity) -> bool:
-        """Whether rows may name it: it is stored, or any name of its type is judged."""
+        """Whether rows may name it: it is stored, or names of its type are judged."""
         return entity in self.parents or self.model.judged(entity.type)
 
     def describe(self, entity: Entity, attribute: str, value: str) -> None:
-        """Stores the attribute; one that the model declares has one value."""
+        """Stores the attribute; an attribute that the model declares has one value."""
         single = any(name.partition(".")[2] == attribute for name in self.model.attributes)
         if single:
             same = entity, attribute
             self.attributes = [r for r in self.attributes if (r.entity, r.attribute) != same]
         self.attributes.append(AttributeRow(entity, attribute, value))
 
-    # --- names that are not stored, and questions that name nothing ---
+    # --- names that are not stored, and requests without a resource ---
 
     def container_for(self, type: str) -> Entity | None:
         """A stored entity that may contain one of the type."""
@@ -250,7 +250,7 @@ class WorldDraft:
         return self.one(self.of_types(declared.parents)) if declared and declared.parents else None
 
     def unstored(self, type: str) -> Entity | None:
-        """A name of the type that is not stored, mostly in a container that is."""
+        """A name of the type that is not stored, mostly in a stored container."""
         parent = self.container_for(type)
         declared = self.model.types.get(type)
         if self.often(0.2) and declared and declared.parents:
@@ -263,7 +263,7 @@ class WorldDraft:
         return None
 
     def listed_types(self) -> list[str]:
-        """The types of the model, and an unlisted one where these are taken as they come."""
+        """The types of the model, and an unlisted one if the model's types are open."""
         types = [t for t in self.model.types if t != ANY]
         return [*types, _UNLISTED_TYPE] if self.model.open_types else types
 
@@ -273,7 +273,7 @@ class WorldDraft:
         return self.listed_types() if ANY in selected or not selected else selected
 
     def target(self, on: str) -> Entity:
-        """An entity of the type: mostly a stored one, sometimes only named, or the type alone."""
+        """An entity of the type: mostly stored, sometimes only named, or the type alone."""
         if on == NONE:
             return NO_RESOURCE
         type = self.rng.choice(self.types_of({on}))
@@ -284,7 +284,7 @@ class WorldDraft:
         return named or self.rng.choice(stored)
 
     def act(self) -> str:
-        """An operation or, now and then, a privilege by its bare name or an older one."""
+        """An operation or, sometimes, a privilege by its name or by an older one."""
         if self.often(0.15) or not self.model.operations:
             privilege = self.rng.choice(list(self.model.privileges.values()))
             return self.rng.choice((privilege.name, *privilege.aliases))
@@ -312,5 +312,5 @@ def _has_wildcards(system: System) -> bool:
 
 
 def operation_class(name: str) -> str:
-    """The first word of an operation's name: what the act is about."""
+    """The first word of an operation's name: the subject of the act."""
     return name.partition(".")[0]

@@ -1,13 +1,13 @@
 """Random worlds: facts and questions for any declared system, drawn from a seed.
 
-A world is made twice over. First at random: entities in their containers, people in groups
+A world is made in two steps. First at random: entities in their containers, users in groups
 and roles, owners, relations, attributes, and statements of every kind that the model admits.
-Then on purpose: for some users and operations exactly what the rule asks for is put there,
-with a gap now and then, because rules of many conditions are hardly ever met by accident.
-The questions are aimed at both, and at what lies just beside.
+Then on purpose: for some users and operations, exactly what the rule requires is added,
+sometimes with a gap, because rules of many conditions are hardly ever met by accident.
+The questions are about both, and about near misses.
 
-Nothing here says what the right answer is. The same seed and size always make the same
-world, and every name is of its system's grammar.
+Nothing here defines the right answer. The same seed and size always make the same
+world, and every name follows its system's grammar.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _VALUES = ("high", "low", "1.0", "true", "")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """About how much there is of each; `goals` are the rules that are met on purpose."""
+    """Approximate numbers of each kind; `goals` are the rules that are met on purpose."""
 
     entities: int = 24
     users: int = 6
@@ -64,7 +64,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Facts about one realm, and the questions for which they were arranged."""
+    """Facts about one realm, and the requests for which they were arranged."""
 
     system: System
     facts: Facts
@@ -115,11 +115,11 @@ class _WorldMaker:
             self._close_a_cycle()
 
     def _nested(self, types: list[str]) -> list[str]:
-        """Those that may contain their own kind."""
+        """The types that may contain their own kind."""
         return [t for t in types if t in self._model.types and t in self._model.types[t].parents]
 
     def _close_a_cycle(self) -> None:
-        """Two entities above each other, as bad data has them."""
+        """Makes two entities each other's ancestors, as in bad data."""
         draft = self._draft
         entities = draft.of_types({draft.one(self._nested(list(self._model.types))) or "-"})
         for child, parent in [draft.some(entities, 2, 2)] if len(entities) > 1 else []:
@@ -127,7 +127,7 @@ class _WorldMaker:
                 draft.parents[child] = parent
 
     def _with_containers(self, types: list[str]) -> list[str]:
-        """A choice of the types that a small world has room for."""
+        """A selection of types that fits in a small world."""
         chosen: dict[str, None] = {}
         for type in self._rng.sample(types, len(types)):
             if len(chosen) < max(2, self._size.entities // 2):
@@ -150,7 +150,7 @@ class _WorldMaker:
         declared = self._model.types.get(type)
         lonely = draft.often(0.5 if parent is None else 0.08)
         if declared is not None and declared.parents and lonely:
-            # Where names are judged, what is inside may be stored before its container.
+            # Where names are judged, an entity may be stored before its container.
             outer = declared.parents[0]
             parent = draft.unstored(outer) if self._model.judged(outer) else parent
         entity = draft.names.entity(type, parent) or draft.names.entity(type, None)
@@ -200,7 +200,7 @@ class _WorldMaker:
             self._imply(implied, users, roles)
 
     def _imply(self, implied: Principal, users: list[Principal], roles: list[Principal]) -> None:
-        """Whom the operator put there, and what everybody there holds."""
+        """Adds members that the operator configures, and roles that all members hold."""
         draft = self._draft
         if implied in (SERVICE_ADMINS, MASTER) and draft.often(0.6):
             draft.memberships += [MembershipRow(u, implied) for u in draft.some(users, 1)]
@@ -225,7 +225,7 @@ class _WorldMaker:
         self._attributes(stored)
 
     def _name_only(self, kind: str, source: Entity) -> None:
-        """An edge to something that nobody described."""
+        """Adds an edge to an entity that is not stored."""
         draft = self._draft
         type = self._rng.choice(draft.types_of(self._model.relations[kind].targets))
         target = draft.unstored(type) if self._model.judged(type) else None
@@ -280,7 +280,7 @@ class _WorldMaker:
         return aim.request()
 
     def _self_target(self, rule: Node, on: str, user: Principal) -> Entity | None:
-        """The asker's own entity, for rules and privileges that ask about it."""
+        """The user's own entity, for rules and privileges about oneself."""
         draft = self._draft
         if not draft.often(0.4) or not _asks_about_self(rule, self._model.self_privileges):
             return None

@@ -29,6 +29,7 @@ BROWSERS = WITH_WINDOWS
 DOCS: Final = Path(__file__).parents[2] / "docs"
 FOLDER: Final = DOCS / "pictures" / "pages"
 SIZE: Final = (1200, 780)
+WIDE: Final = (1440, 900)
 FORECASTS: Final = "table:quillmere:lake.sales.forecasts"
 DENIED: Final = {
     "realm": "gravitino",
@@ -96,9 +97,15 @@ def test_every_screen_has_its_picture_on_the_page() -> None:
     assert {path.stem for path in FOLDER.glob("*.png")} == set(SCREENS)
 
 
+def _viewport(name: str) -> tuple[int, int]:
+    if name.endswith("narrow"):
+        return NARROW
+    return WIDE if name in ("ask", "ask-dark") else SIZE
+
+
 def _drawn(browser: Browser, served: Served, name: str) -> bytes:
     path, search = {**SCREENS, **MORE}[name]
-    width, height = NARROW if name.endswith("narrow") else SIZE
+    width, height = _viewport(name)
     with tab(
         browser,
         served.address,

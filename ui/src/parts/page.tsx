@@ -61,10 +61,18 @@ export function Card({
   );
 }
 
-/** A main column, and what stands beside it from 1,100 pixels on. */
-export function Beside({ children, side }: { children: ReactNode; side: ReactNode }) {
+/** A main column, and what stands beside it from 1,100 pixels on; from 1,320 with a `wide` one. */
+export function Beside({
+  children,
+  side,
+  wide = false,
+}: {
+  children: ReactNode;
+  side: ReactNode;
+  wide?: boolean;
+}) {
   return (
-    <div className={styles.beside}>
+    <div className={wide ? `${styles.beside} ${styles.wide}` : styles.beside}>
       <div className={styles.stack}>{children}</div>
       <div className={styles.stack}>{side}</div>
     </div>

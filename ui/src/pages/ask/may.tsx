@@ -132,6 +132,7 @@ export function Verdict({
         </div>
       </section>
       <Beside
+        wide
         side={
           <>
             {!allow && (

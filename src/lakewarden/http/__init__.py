@@ -1,1 +1,1 @@
-"""What all dialects share, and the two that belong to no system: AuthZEN, and our own."""
+"""What all dialects share, and the two dialects of no system: AuthZEN, and our own API."""

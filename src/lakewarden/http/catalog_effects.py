@@ -1,6 +1,6 @@
-"""What a catalog did, as effects on a realm: new entities with their owners, and what is gone.
+"""Effects of a catalog's changes on a realm: new entities with their owners, and dropped ones.
 
-They are made after the catalog has done it, by a guard or a gateway in front of it.
+They are recorded after the catalog has made the change, by a guard or a gateway in front of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lakewarden.service.state import RealmState
 
 
 def creation(state: RealmState, entity: Entity, owner: Principal) -> Iterator[Effect]:
-    """A new entity with its owner; nothing for what is stored, or what lies in nothing stored."""
+    """A new entity with its owner; nothing if it is stored, or if its parent is not stored."""
     parent = state.system.spelling.parent(entity)
     if not is_stored(state, entity) and is_stored(state, parent):
         yield EntityAdded(entity, parent)
@@ -34,23 +34,23 @@ def creation(state: RealmState, entity: Entity, owner: Principal) -> Iterator[Ef
 
 
 def drop(state: RealmState, entity: Entity) -> Iterator[Effect]:
-    """The end of an entity that is stored."""
+    """The removal of an entity that is stored."""
     if is_stored(state, entity):
         yield EntityDropped(entity)
 
 
 def is_stored(state: RealmState, entity: Entity | None) -> bool:
-    """Whether there is such an entity."""
+    """Whether the entity is stored."""
     tree = state.matrix.snapshot.coded.tree
     id = None if entity is None else tree.find(entity)
     return id is not None and id in tree.stored
 
 
 def renaming(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect]:
-    """The entity and all below it by their new names, with the statements that name them.
+    """Renames the entity and everything below it, and the statements that name them.
 
-    These are statements on what is not stored, and those that choose by a name; what statements lie
-    on that is stored they follow by themselves.
+    These are statements on entities that are not stored, and statements with criteria on names.
+    Statements on stored entities follow the entities automatically.
     """
     snapshot = state.matrix.snapshot
     coded = snapshot.coded
@@ -84,10 +84,10 @@ def renaming(state: RealmState, source: Entity, target: Entity) -> Iterator[Effe
 def renamed_scope(
     state: RealmState, scope: Where, source: Entity, renamed: Callable[[str], str]
 ) -> Where:
-    """The criteria with the names of `source` and of what lies in it as `renamed` has them.
+    """The criteria after the renaming of `source` and its descendants by `renamed`.
 
-    A mask by a tag is not lost with the name of the tag. The beginning of a name stays as it is,
-    unless all that begins so lies in `source`; that of `lk` is one of `lk2`, too, and counts twice.
+    A mask by a tag is kept when the tag is renamed. The prefix of a name stays unchanged, unless
+    all names with it are in `source`; the prefix `lk` also matches `lk2`, so both are kept.
     """
     coded = state.matrix.snapshot.coded
     model = coded.model

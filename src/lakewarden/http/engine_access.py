@@ -1,4 +1,4 @@
-"""What one user may do in a realm, asked by the acts of an engine on the names that it uses."""
+"""The access of one user in a realm, by the acts of an engine and the names that it uses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lakewarden.service.steps import step
 from lakewarden.service.switched_off import lies_in_off, off_ids
 
 Names = Mapping[str, str]
-"""The names of a request by what they name: `catalog`, `schema`, `table` and so on."""
+"""The names in a request by their kind: `catalog`, `schema`, `table` and so on."""
 
 _ORDER: Final = (
     *("metalake", "catalog", "schema"),
@@ -44,7 +44,7 @@ Asking = Callable[[str, Entity], Request]
 
 
 def vouched(realm: RealmState, user: str, groups: Sequence[str], now: float) -> Asking:
-    """Requests of a user whom an engine names, with groups that count beside those stored."""
+    """Requests of a user whom an engine names, with groups in addition to the stored ones."""
     system = realm.system
     principal = system.identities.user(user)
     sent = tuple(system.spelled(Principal(GROUP, name)) for name in groups)
@@ -53,9 +53,9 @@ def vouched(realm: RealmState, user: str, groups: Sequence[str], now: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class NamesIndex:
-    """Where stored names of a type are looked up: by the start and end that a schema gives them.
+    """An index of the stored names of a type, with the prefix and suffix for one schema.
 
-    A name with one of the characters `ends` would end there, so it is none.
+    A name that contains one of the characters `ends` would end there, so it is invalid.
     """
 
     index: Index
@@ -65,13 +65,13 @@ class NamesIndex:
     type: str
 
     def id(self, name: str) -> int | None:
-        """The id behind a name, stored or not; None for none."""
+        """The id of a name, stored or not; None if there is none."""
         found = self.index.get(self.start + name + self.end)
         return found if found is None or self.ends.isdisjoint(name) else None
 
 
 class EngineAccess:
-    """The answers of a realm about one user at one moment."""
+    """The answers of a realm about one user at one time."""
 
     def __init__(
         self, realm: RealmState, mapping: EngineMapping, settings: EngineRealm, asking: Asking
@@ -86,11 +86,11 @@ class EngineAccess:
         self._columns: dict[Entity, ColumnNames] = {}
 
     def decides(self, act: Act, names: Names) -> bool:
-        """Whether the act is allowed on what the names name most exactly.
+        """Whether the act is allowed on the most exact entity that the names give.
 
-        Of an act with rules for several types, the one with the most names decides; one that
-        cannot be named denies, whatever contains it. An act that takes the whole table is denied
-        to whom a row filter or a column mask binds.
+        If an act has rules for several types, the one with the most names decides; if that one
+        cannot be named, the act is denied, whatever contains it. An act that takes the whole table
+        is denied to a user whom a row filter or a column mask binds.
         """
         entity = self.target(act, names)
         if entity is None or not self.decides_on(act, entity):
@@ -100,14 +100,14 @@ class EngineAccess:
     def withholds(self, act: Act, entity: Entity) -> bool:
         """Whether the act takes all of the entity, on which a filter or a mask binds the user.
 
-        Or takes it out of its names, where a DENY on one of its columns binds the user.
+        Also whether it renames the entity, if a DENY on one of its columns binds the user.
         """
         return (act.whole and self.is_limited(entity)) or (
             act.renames and self._is_denied_anything(act, entity)
         )
 
     def _is_denied_anything(self, act: Act, entity: Entity) -> bool:
-        """Whether a DENY on something inside closes any act that must not be closed there."""
+        """Whether a DENY on something inside closes an act that must stay open for this one."""
         return any(
             self.is_denied_inside(one, entity)
             for one in self.mapping.engine.closing(act)
@@ -119,7 +119,7 @@ class EngineAccess:
     ) -> bool:
         """Whether a DENY closes the act on something inside the entity.
 
-        Of a table that is one of its columns: those that are `named`, or any of them.
+        For a table, these are its columns: the `named` ones, or any of them.
         """
         return bool(self.denied_inside(act, entity, named))
 
@@ -132,7 +132,7 @@ class EngineAccess:
     def denied_inside(
         self, act: Act, entity: Entity, named: Iterable[Entity] | None = None
     ) -> frozenset[Entity]:
-        """What a DENY closes of the act inside the entity, as `is_denied_inside`."""
+        """The entities inside on which a DENY closes the act, as in `is_denied_inside`."""
         if not act.takes_values or not entity.type:
             return frozenset()
         request = self.request(self._operation(act), entity)
@@ -143,13 +143,13 @@ class EngineAccess:
         return self.realm.matrix.operation(self._operation(act)).rules
 
     def target(self, act: Act, names: Names) -> Entity | None:
-        """The entity that decides about the act; None where the names cannot name one."""
+        """The entity that decides about the act; None if the names do not give one."""
         if self.is_about_nothing(act):
             return NO_RESOURCE
         return self.stored(self._most_exact(self.places(act), names), names)
 
     def listed_or_allowed(self, act: Act, names: Names) -> bool:
-        """Whether the act is allowed, by one list for all that is stored."""
+        """Whether the act is allowed; stored entities are looked up in one cached list."""
         entity = self.target(act, names)
         if entity is None:
             return False
@@ -159,8 +159,8 @@ class EngineAccess:
     def decides_on(self, act: Act, entity: Entity, named: Iterable[Entity] | None = None) -> bool:
         """Whether the act is allowed on the entity, or by what is inside it.
 
-        One that takes values is denied where a DENY closes it on what is `named` inside; without
-        that, on anything inside. Any act is on what is switched off.
+        An act that takes values is denied if a DENY closes it on one of the `named` entities
+        inside; without these, on any entity inside. Every act is denied on what is switched off.
         """
         if lies_in_off(self.realm, entity):
             return False
@@ -181,7 +181,7 @@ class EngineAccess:
         return is_limited(self.realm.matrix, self.request("", entity))
 
     def carries_limits(self, entity: Entity) -> bool:
-        """Whether a row filter or a column mask lies on the entity or inside it, for whomever."""
+        """Whether a row filter or a column mask is on the entity or inside it, for any user."""
         return carries_limits(self.realm.matrix.snapshot, entity)
 
     @property
@@ -200,7 +200,7 @@ class EngineAccess:
         return self.mapping.about[act.name]
 
     def is_about_nothing(self, act: Act) -> bool:
-        """Whether the act has the same answer whatever it is about."""
+        """Whether the act has the same answer for every resource."""
         return not self.mapping.about[act.name]
 
     def places_of(self, types: Collection[str]) -> Sequence[str]:
@@ -208,7 +208,7 @@ class EngineAccess:
         return [place.name for place in self._places.values() if place.type in types]
 
     def listed(self, act: Act) -> BitMap:
-        """The ids of the entities on which the act is allowed; remembered."""
+        """The ids of the entities on which the act is allowed; cached."""
         found = self._listed.get(act.name)
         if found is None:
             with step("decide"):
@@ -225,7 +225,7 @@ class EngineAccess:
         return found
 
     def lists(self, act: Act, entity: Entity) -> bool:
-        """Whether the act is allowed on the entity, by the list of what is stored where it is."""
+        """Whether the act is allowed on the entity; by the cached list if it is stored."""
         snapshot = self.realm.matrix.snapshot
         id = snapshot.coded.tree.find(entity)
         if id is None:
@@ -246,14 +246,14 @@ class EngineAccess:
         return id is not None and id in tree.stored
 
     def stored(self, places: Iterable[str], names: Names) -> Entity | None:
-        """What the names give: of the entities of the places the stored one, else the first."""
+        """The first stored entity that the names give at the places; without one, the first."""
         entities = list(self._entities(places, names))
         tree = self.realm.matrix.snapshot.coded.tree
         found = (entity for entity in entities if tree.find(entity) is not None)
         return next(found, entities[0] if entities else None)
 
     def entity(self, place: str, names: Names) -> Entity | None:
-        """The entity that the names give at a place; None where they cannot name one."""
+        """The entity that the names give at a place; None if they do not give one."""
         found = self._places.get(place)
         if found is None:
             return None
@@ -262,7 +262,7 @@ class EngineAccess:
             texts = tuple([values[part] for part in found.order])
         except KeyError:
             return None
-        # INVARIANT: the place has the metalake in it, and is the mapping's own for these settings.
+        # INVARIANT: the place contains the metalake, and is the mapping's own for these settings.
         spelling = cast("Hashable", self.realm.system.spelling)  # a module, or a value
         return _entity(spelling, found, self._own_order[place], texts)
 
@@ -280,7 +280,7 @@ class EngineAccess:
 
     @cached_property
     def _places_with_columns(self) -> Sequence[str]:
-        """The places of tables and views, and of what else columns lie in."""
+        """The places of tables and views, and of other parents of columns."""
         types = self.realm.matrix.snapshot.model.types
         holding = (type.parents for type in types.values() if type.masked)
         return self.places_of(
@@ -288,9 +288,9 @@ class EngineAccess:
         )
 
     def columns(self, names: Names, column: str) -> Sequence[Entity]:
-        """What an engine may mean by a column of a table or view (`ColumnNames.meant`).
+        """The entities that an engine may mean by a table's or view's column (`ColumnNames.meant`).
 
-        The first is that of the name itself, or the table where no entity can have it; none where
+        The first is that of the name itself, or the table if no entity can have the name; empty if
         the table has no name either.
         """
 
@@ -308,9 +308,9 @@ class EngineAccess:
     def indexes(
         self, act: Act, catalog: str, schema: str, part: str = "table"
     ) -> Sequence[NamesIndex]:
-        """What stored entities of a schema are called, by place. `part` is their own part.
+        """The indexes of stored names in a schema, by place; `part` is the entities' own part.
 
-        Empty where there is no place for it.
+        Empty if there is no such place.
         """
         values = self._values({"catalog": catalog, "schema": schema})
         named = self.realm.matrix.snapshot.coded.tree.named
@@ -326,9 +326,9 @@ class EngineAccess:
     def allowed_names(
         self, act: Act, names: Names, part: str, candidates: Iterable[str]
     ) -> frozenset[str]:
-        """Of what lies in one schema the names on which the act is allowed.
+        """The candidates in one schema on which the act is allowed.
 
-        COST: 1 µs for a stored name; one that is not stored is decided by itself, where its type
+        COST: 1 µs for a stored name; a name that is not stored is decided on its own, if its type
         is judged by names at all.
         """
         listed, snapshot = self.listed(act), self.realm.matrix.snapshot
@@ -347,9 +347,9 @@ class EngineAccess:
         return frozenset(allowed)
 
     def requirement(self, act: Act) -> str:
-        """What the act requires in the model, in words that say nothing of what is stored.
+        """The model's rules for the act, in words that reveal nothing about stored data.
 
-        Of a column nothing: its rule is asked for where a DENY is on it.
+        Rules of columns are left out: they are only evaluated if there is a DENY on a column.
         """
         operation = self.mapping.operations[self._operation(act)]
         rules, types = operation.get("rules"), self.realm.matrix.snapshot.model.types
@@ -375,7 +375,7 @@ class EngineAccess:
         )
 
     def _denied_at(self, act: Act, entity: Entity, named: Iterable[Entity] | None) -> Entity:
-        """The entity, or what a DENY closes inside it, if its decision has that DENY in it."""
+        """The entity, or one inside it that a DENY closes, if its decision includes that DENY."""
         operation = self._operation(act)
         if not self.realm.matrix.decide(self.request(operation, entity)).allow:
             return entity
@@ -390,7 +390,7 @@ class EngineAccess:
         return self.mapping.operation(act.name)
 
     def _most_exact(self, places: Iterable[str], names: Names) -> list[str]:
-        """Of the places that have enough names, those that take the most of them."""
+        """The places for which there are enough names, and which use the most of them."""
         given = names.keys()
         taken = {name: self._places[name].parts for name in places if name in self._places}
         enough = {name: parts for name, parts in taken.items() if parts <= given}
@@ -404,24 +404,24 @@ class EngineAccess:
                 yield entity
 
     def _values(self, names: Names) -> Names:
-        """The names of a request, with the catalog as the realm calls it."""
+        """The names of a request, with the realm's name of the catalog."""
         catalog = names.get("catalog")
         own = None if catalog is None else self._settings.catalogs.get(catalog)
         return names if own is None else {**names, "catalog": own}
 
 
 _Order = tuple[tuple[str, str | None], ...]
-"""The parts of a template from the outermost, each with its text where the settings give it."""
+"""The parts of a template from the outermost, each with its text if the settings give it."""
 
 
 @lru_cache(16_384)
 def _entity(
     spelling: Spelling, place: Place, order: _Order, texts: tuple[str, ...]
 ) -> Entity | None:
-    """The entity that these texts give at a place, in the order of its parts. Remembered.
+    """The entity that these texts give at a place, in the order of its parts. Cached.
 
-    Each name is one part of the entity's: no name may reach into another. A spelling whose names
-    have no parts leaves that to the template.
+    Each name is one part of the entity's name: no name may extend into another part. For a
+    spelling whose names have no parts, the template ensures that.
     """
     values = dict(zip(place.order, texts, strict=True))
     text = place.text(values)
@@ -440,7 +440,7 @@ def _entity(
 
 @lru_cache(256)
 def _orders(mapping: EngineMapping, metalake: str) -> Mapping[str, _Order]:
-    """By place, the parts of its template in the order that names have them."""
+    """The parts of each place's template, in the order of names."""
     fixed = {"metalake": metalake}
     return {
         name: tuple((part, fixed.get(part)) for part in _ORDER if f"{{{part}}}" in place.template)

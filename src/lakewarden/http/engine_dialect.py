@@ -1,4 +1,4 @@
-"""What the dialects of engines share: who may ask, and how they refuse."""
+"""What the dialects of engines share: the callers that may ask, and the refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STATUSES: Final[tuple[tuple[type[WardenError], HTTPStatus], ...]] = (
 
 
 class EngineDialect(ABC):
-    """The refusals of a dialect, in the form that `error_body` gives them."""
+    """The refusals of a dialect, in the form of its `error_body`."""
 
     anonymous: str | None = None
 
@@ -38,7 +38,7 @@ class EngineDialect(ABC):
         """The body of an error, in the engine's own form."""
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """An error with the status of its kind; those of ours say nothing of themselves."""
+        """An error with the status of its kind; internal errors have no details."""
         if isinstance(error, Refused):
             return self._error(HTTPStatus(error.status), str(error))
         for kind, status in _STATUSES:
@@ -53,7 +53,7 @@ class EngineDialect(ABC):
         return self._error(HTTPStatus.UNAUTHORIZED, why)
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the methods that are there."""
+        """404, or 405 with the allowed methods."""
         if not allowed:
             return self._error(HTTPStatus.NOT_FOUND, "this path does not exist")
         message = f"expected one of: {', '.join(allowed)}"
@@ -66,14 +66,14 @@ class EngineDialect(ABC):
 
 
 def require_enforcement_point(exchange: Exchange, realm: str = "") -> None:
-    """Raises `NotPermitted` for a caller who may not ask for others in the realm."""
+    """Raises `NotPermitted` for a caller who may not ask about others in the realm."""
     scope = control.scoped("decision.ask", realm or exchange.realm)
     if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
         raise NotPermitted("asking for others takes the role of an enforcement point")
 
 
 def mapping_of(realm: RealmState, engine: str, title: str) -> EngineMapping:
-    """What the engine's acts require in the realm; raises `Unknown` where it is not served."""
+    """The requirements of the engine's acts in the realm; raises `Unknown` if it is not served."""
     mapping = realm.system.engines.get(engine)
     if mapping is None or realm.system.model.settings.get(engine) != ON:
         message = f"does not answer {title}: set `{engine}` to `on` for it"

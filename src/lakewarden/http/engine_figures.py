@@ -1,7 +1,7 @@
-"""Figures about engines for Prometheus: decisions, how long they took, what is polled.
+"""Figures about engines for Prometheus: decisions, their durations, and polled services.
 
-Labels are the engine, the outcome, an operation of the engine's mapping, and what the configuration
-calls a polled service: never a user or an object. With several processes the newest value of a
+Labels are the engine, the outcome, an operation of the engine's mapping, and the configured name
+of a polled service: never a user or an object. With several processes the newest value of a
 gauge counts (`lakewarden.app.metrics`).
 """
 
@@ -22,7 +22,7 @@ _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 _lock: Final = Lock()
 
 UNKNOWN: Final = "unknown"
-"""The operation of a question that the mapping has not."""
+"""The operation of a question that the mapping does not have."""
 
 
 class Figures(NamedTuple):
@@ -37,7 +37,7 @@ class Figures(NamedTuple):
 
 
 def figures() -> Figures:
-    """The metrics, made at the first use: before it, a server says where its processes count."""
+    """The metrics, created at first use: before that, a server sets where its processes count."""
     with _lock:
         return _figures()
 
@@ -92,7 +92,7 @@ def decided(engine: str, operation: str, *, allowed: int = 0, denied: int = 0) -
 
 @contextmanager
 def timed(engine: str) -> Iterator[None]:
-    """Measures how long a question takes, also one that fails."""
+    """Measures the duration of a question, including one that fails."""
     begun = time.perf_counter()
     try:
         yield
@@ -101,11 +101,11 @@ def timed(engine: str) -> Iterator[None]:
 
 
 def record_documents(realm: str, service: str, residue: int, now: float) -> None:
-    """The documents of a service are new; `now` in seconds since the epoch."""
+    """Records new documents of a service; `now` in seconds since the epoch."""
     figures().residue.labels(realm, service).set(residue)
     figures().made.labels(realm, service).set(now)
 
 
 def record_poll(realm: str, service: str, now: float) -> None:
-    """A plugin polls a service; `now` in seconds since the epoch."""
+    """Records a plugin's poll of a service; `now` in seconds since the epoch."""
     figures().polled.labels(realm, service).set(now)

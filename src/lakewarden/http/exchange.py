@@ -1,8 +1,8 @@
-"""What a dialect sees of HTTP: a request that is read and authenticated, and its reply.
+"""The HTTP that a dialect sees: a parsed and authenticated request, and its reply.
 
-The server does everything that all dialects need in front of a handler: limits, path guard,
-authentication, a state fresh enough for what the caller asked. A handler is a plain function
-from an `Exchange` to a `Reply`; it never sees the framework.
+The server does everything that all dialects need before a handler runs: limits, path guard,
+authentication, and waiting for a state as fresh as the caller requires. A handler is a plain
+function from an `Exchange` to a `Reply`; it never sees the framework.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ S = TypeVar("S", bound="SystemSettings")
 JSON: Final = "application/json"
 
 LARGE_BYTES: Final = 64 * 1_024
-"""A write with a larger body is never done while it holds others up, unless it lost many times."""
+"""A write with a larger body never blocks others, unless it was retried many times."""
 
 
 READS: Final = "reads"
 WRITES: Final = "writes"
 LOGINS: Final = "logins"
 BULK: Final = "bulk"
-"""What a request is to the limits of one caller's rate."""
+"""The classes of requests for the rate limits of a caller."""
 
 
 class Refused(WardenError):
@@ -56,7 +56,7 @@ class Refused(WardenError):
 
     `status` is the plain HTTP status: 400, 403 (a page of another site), 413 (body), 414
     (address), 415 (content type or compressed), 421 (host), 429 (too many requests), 431
-    (headers), 503 (took too long). A dialect may answer another where its contract says so
+    (headers), 503 (took too long). A dialect may use another status if its contract says so
     (AuthZEN: 400 for a wrong content type).
     """
 
@@ -66,9 +66,9 @@ class Refused(WardenError):
 
 
 class TakesTime(Exception):
-    """An `inline` handler has to write or to work for long: a worker thread handles the request.
+    """An `inline` handler must write or compute for long: a worker thread takes the request over.
 
-    It is raised before anything was written.
+    It is raised before anything is written.
     """
 
 
@@ -76,21 +76,21 @@ class TakesTime(Exception):
 class Services:
     """Values of the configuration that dialects need.
 
-    `public_url` is the address under which clients reach this server, without a slash at the
-    end; `reserved_names` are names of users that the settings give power to, which nobody chooses;
-    `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
-    what is switched off; `systems` are the settings of the systems by name. `live` reads the
-    databases of live catalogs; None: there are none.
-    `holder_of` says who brings a token, None for nobody; `root_parent` is the parent of sessions
+    `public_url` is the address under which clients reach this server, without a trailing slash;
+    `reserved_names` are names of users with powers from the settings, which nobody can choose;
+    `secret_keys` seal secrets, new ones with the first key; `weakened` are sentences about
+    protections that are switched off; `systems` are the settings of the systems by name. `live`
+    reads the databases of live catalogs; None: there are none.
+    `holder_of` returns the holder of a token, or None; `root_parent` is the parent of sessions
     that the root token opens: see `service.session`.
-    `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
-    them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
-    reads that were denied. `playground`: scenarios of callers are run. `settings` are all that
-    are in force, `without_effect` says which of them change nothing, `figures` counts.
+    `sealing` seals secrets; None: there is no key, and no secret is stored. `passwords` hashes
+    them; None: nobody signs in with a password. `usage` counts what was allowed and done,
+    `denials` the reads that were denied. `playground`: scenarios of callers are run. `settings`
+    are all effective settings, `without_effect` the ones that change nothing, `figures` counts.
     `provider_login`: people log in to the pages at an identity provider; None: they do not.
-    `plugin_polls` hears of the polls of this process, `plugins` tells of those of all: when each
-    plugin last had the newest documents. `connect_target` reaches databases that are told what
-    realms allow, None: none; those that are added by requests are on one of the `push_hosts`.
+    `plugin_polls` records the polls of this process, `plugins` returns those of all processes:
+    when each plugin last had the newest documents. `connect_target` connects to the targets of
+    pushes, None: none; targets that are added by requests must be on one of the `push_hosts`.
     """
 
     public_url: str = f"http://{HOST}:{PORT}"
@@ -120,7 +120,7 @@ class Services:
     connect_target: Connect | None = None
 
     def of(self, section: type[S]) -> S:
-        """The settings of a system; where nothing is configured, its defaults."""
+        """The settings of a system; its defaults if nothing is configured."""
         for settings in self.systems.values():
             if isinstance(settings, section):
                 return settings
@@ -132,10 +132,10 @@ class Exchange:
     """One HTTP request, read and authenticated.
 
     `path` is below the realm's prefix, decoded; `params` are the path's parameters, decoded;
-    names of `headers` are in lower case. `state` is as new as the caller asked for; `now` is
-    the server's clock, read once. `address` is the caller's; an `inline` handler is not told.
+    names of `headers` are in lower case. `state` is as fresh as the caller requires; `now` is
+    the server's clock, read once. `address` is the caller's; `inline` handlers do not get it.
     `on_loop`: the handler runs on the event loop, and may raise `TakesTime`. `denied_operation` is
-    what was denied last.
+    the latest denied operation.
     """
 
     method: str
@@ -164,12 +164,12 @@ class Exchange:
         return values[0] if values else otherwise
 
     def count_use(self, request: Request) -> None:
-        """Counts an act that was allowed and done."""
+        """Counts an operation that was allowed and done."""
         user, on = request.principal.name, request.target
         self.services.usage.count(self.realm, user, request.operation, on.type, on.name, self.now)
 
     def denied(self, *events: AuditEvent) -> None:
-        """Makes denied reads part of the audit trail, one row for many of its kind."""
+        """Records denied reads in the audit trail, one row for many of a kind."""
         rows = []
         for event in events:
             self.denied_operation = event.operation
@@ -182,11 +182,11 @@ class Exchange:
                 transaction.record(row)
 
         if rows:
-            with suppress(Unavailable):  # denied they are in any case
+            with suppress(Unavailable):  # the reads are denied in any case
                 self.write(record)
 
     def denied_decision(self, event: AuditEvent, decision: DeniedDecision) -> str:
-        """As `denied`, of a decision that an engine shows: its id, "" where it is not kept."""
+        """Like `denied`, for a decision that an engine shows; returns its id, "" if not stored."""
         self.denied_operation = event.operation
         if self.on_loop and self.services.denials.is_due(decision, self.now):
             raise TakesTime
@@ -207,10 +207,10 @@ class Exchange:
         return self.state.realm(self.realm)
 
     def write(self, job: Callable[[WriteTransaction], T], *, late: bool = False) -> T:
-        """Runs the job as one write; afterwards `state` has it.
+        """Runs the job as one write; `state` includes it afterwards.
 
-        Write through here, not through `service`: the reply then names the new revision. The job
-        may run more than once, so it must do nothing but what it does on its transaction.
+        Write through this method, not through `service`: the reply then names the new revision. The
+        job may run more than once, so its only side effects may be those on its transaction.
         """
         result = self.service.write(
             self.actor,
@@ -224,7 +224,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Reply:
-    """The answer. `headers` come on top of those that every answer has, `cookies` each as one."""
+    """The response. `headers` are added to those of every response; each cookie is one header."""
 
     status: int
     body: bytes = b""
@@ -234,7 +234,7 @@ class Reply:
 
 
 Handler = Callable[[Exchange], Reply]
-"""Runs in a worker thread, or on the event loop where its route is `inline`."""
+"""Runs in a worker thread, or on the event loop if its route is `inline`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,16 +242,16 @@ class Route:
     """A method and a path, and the declared operation that guards it.
 
     `path` is written `/api/metalakes/{metalake}`. A route without an operation says `why`.
-    `inline` handlers do no I/O and take no time, or raise `TakesTime`; `encoded_slash` lets a
-    parameter hold an encoded slash; a `public` route answers without credentials as well (its actor
-    is then `anonymous`). Where there is no `Authorization` header, a route may take the cookie of a
-    `session`; `unauthenticated` says 401 there in place of the dialect. `body_limit`, in bytes,
-    replaces the limit of 1 MiB; an `engine` route takes tokens made for engines, also as the
-    query's `token`; `accepts` are the content types of a body beside JSON ones, `*/*` for all.
-    `concealed` is sent in place of any other status than 200 where the query has a `token`, to
-    clients that would show the address to their users.
-    `announced` are headers of every answer, errors too.
-    Requests count for the limit of the `rate_class`, which follows from the rest unless it is said.
+    `inline` handlers do no I/O and take no time, or raise `TakesTime`; `encoded_slash` allows an
+    encoded slash in a parameter; a `public` route also accepts requests without credentials (the
+    actor is then `anonymous`). Without an `Authorization` header, a route may accept the cookie of
+    a `session`; `unauthenticated` then sends the 401 instead of the dialect. `body_limit`, in
+    bytes, replaces the limit of 1 MiB; an `engine` route accepts tokens for engines, also in the
+    query's `token`; `accepts` are the content types of a body besides JSON ones, `*/*` for all.
+    `concealed` replaces every response with a status other than 200 if the query has a `token`,
+    for clients that would show the address to their users.
+    `announced` are headers of every response, including errors.
+    Requests count towards the limit of the `rate_class`; by default, the other fields determine it.
     """
 
     method: str
@@ -282,17 +282,17 @@ class Route:
 
 
 OWN_MODELS: Final = "*"
-"""In `Dialect.models`: every model that nobody ships."""
+"""In `Dialect.models`: every custom model."""
 
 
 class Dialect(Protocol):
-    """One contract on the wire.
+    """One wire protocol.
 
-    `models` are those whose realms it speaks for: at the top for the realm that bears the
-    dialect's name, else for the first by name; below `/r/NAME` for each. `OWN_MODELS` among them
-    are models of one's own, below `/r/NAME` alone. Without models it
-    speaks for every realm, at the top for `_server`. `anonymous` is the user of a request
-    without credentials where names are trusted; None: there is none.
+    `models` are the models whose realms it serves: at the top level for the realm with the
+    dialect's name, otherwise for the first by name; below `/r/NAME` for each. `OWN_MODELS` among
+    them are custom models, below `/r/NAME` only. Without models it serves every realm, at the top
+    level for `_server`. `anonymous` is the user of a request without credentials where names are
+    trusted; None: there is none.
     """
 
     name: str
@@ -302,11 +302,11 @@ class Dialect(Protocol):
     def routes(self) -> Sequence[Route]: ...
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """The code of an error; only a `WardenError` has details."""
+        """The response to an error; only a `WardenError` has details."""
         ...
 
     def unauthenticated(self, why: str) -> Reply: ...
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """Nothing is at this path (404), or not for this method (405: `allowed` are some)."""
+        """The response to an unknown path (404), or an unsupported method (405, with `allowed`)."""
         ...

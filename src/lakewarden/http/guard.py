@@ -1,25 +1,25 @@
-"""The one guard: where it is decided whether a handler may act, for every dialect.
+"""The one guard: it decides for every dialect whether a handler may act.
 
 A handler names its operation and its target, and nothing else about authorization:
 
     state = guard.allow(exchange, "dataset.get", dataset)           # a read: goes on, or raises
     with guard.reading(exchange, "key.read", key) as reading: …      # a read of something secret
     return guard.write(exchange, "dataset.drop", dataset, job)      # a write, in its transaction
-    return guard.write_all(exchange, requirements, job)              # one that asks more than once
-    found = guard.listed(exchange, "dataset.list", namespace)       # a list: asks, then filters
-    found = guard.visible(exchange, "namespace.search", hits)       # what was found elsewhere
+    return guard.write_all(exchange, requirements, job)              # with several questions
+    found = guard.listed(exchange, "dataset.list", namespace)       # a list: checked, then filtered
+    found = guard.visible(exchange, "namespace.search", hits)       # entities found elsewhere
 
 `parts` are the further parts of the question, by the names of `kernel.request.Request`:
 `targets={"artifact": artifact}`.
 
-Order of the checks: the rule first, then what the dialect says of a target that is not there. So
-nobody learns from a 404 about what they could not have seen. A refused write is audited, and so is
-one that is done, with what it did; denied reads are audited one row for many of a kind. What was
-allowed and done counts as used.
+Order of the checks: the rule first, then the dialect's check for a missing target. So a 404
+reveals nothing that the caller could not have seen. A refused write is audited, and so is a
+completed one, with its effects; denied reads are audited with one row for many of a kind.
+Allowed and completed operations count as used.
 
-A dialect gives a guard four things: whether anything is asked (`is_on`, `unfiltered`), what a
-question is asked with (`parts_of`), how it refuses (`refusal`), and what a missing target is
-answered with (`require`, `missing`).
+A dialect gives a guard four things: whether anything is checked (`is_on`, `unfiltered`), the parts
+of a question (`parts_of`), its refusals (`refusal`), and its responses to a missing target
+(`require`, `missing`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 T = TypeVar("T")
 
 Missing = Callable[[Entity], WardenError]
-"""Makes the failure for a target that is not there."""
+"""Creates the failure for a missing target."""
 
 
 def dialect_missing(entity: Entity) -> WardenError:
@@ -55,7 +55,7 @@ def dialect_missing(entity: Entity) -> WardenError:
 
 
 Details = Mapping[str, object] | Callable[[T], Mapping[str, object]]
-"""Details of an act for the audit trail, or what tells them of its outcome."""
+"""Details of an operation for the audit trail, or a function of its outcome that returns them."""
 
 
 NOTHING: Final = Parts()
@@ -64,8 +64,8 @@ NOTHING: Final = Parts()
 class Requirement(NamedTuple):
     """A question of a write: an operation on a target, with further parts.
 
-    `who`: whose question it is, where it is not the caller's own (an effective owner's).
-    `otherwise`: what a no is answered with, where that is not the guard's refusal.
+    `who`: the principal of the question, if that is not the caller (an effective owner's).
+    `otherwise`: the response to a denial, if that is not the guard's refusal.
     """
 
     operation: str
@@ -76,20 +76,20 @@ class Requirement(NamedTuple):
 
 
 Requirements = Sequence[Requirement] | Callable[[WriteTransaction], Sequence[Requirement]]
-"""Questions, or what tells them once it is known what is stored."""
+"""Questions, or a function that returns them from the stored state."""
 
 
 class Guard:
-    """Decides for one dialect, which overrides what it does otherwise.
+    """Decides for one dialect, which overrides what differs.
 
-    A handler may say what makes the failure for a target that is not there; with None the
-    target need not exist, only what is above it must.
+    A handler may pass the function that creates the failure for a missing target; with None the
+    target need not exist, only its ancestors must.
     """
 
     off: str = "authorization is off"
-    """What the audit trail says of an act for which nobody was asked."""
+    """The reason in the audit trail for an operation that was not checked."""
 
-    # what a dialect says
+    # overridden by dialects
 
     def is_on(self, exchange: Exchange) -> bool:
         """Whether authorization is on."""
@@ -106,7 +106,7 @@ class Guard:
     def refusal(
         self, exchange: Exchange, state: RealmState, request: Request
     ) -> WardenError | None:
-        """What the question is refused with; None: go on."""
+        """The refusal of the question; None if it is allowed."""
         raise NotImplementedError
 
     def require(
@@ -119,10 +119,10 @@ class Guard:
         raise NotImplementedError
 
     def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
-        """What the job returns, done in one write."""
+        """Runs the job in one write, and returns its result."""
         return exchange.write(job)
 
-    # what a handler calls
+    # called by handlers
 
     def allow(
         self,
@@ -134,9 +134,9 @@ class Guard:
         ahead: bool = False,
         **parts: Unpack[Parts],
     ) -> RealmState:
-        """The realm's state, if the caller may; raises the refusal, or what `require` raises.
+        """The realm's state if the caller may; raises the refusal, or what `require` raises.
 
-        With `ahead` of it the target need not exist, nor anything above it.
+        With `ahead`, neither the target nor its ancestors need exist.
         """
         state = exchange.realm_state
         request = self.question(
@@ -162,11 +162,11 @@ class Guard:
         missing: Missing | None = dialect_missing,
         **parts: Unpack[Parts],
     ) -> Iterator[Reading]:
-        """A view of the store of which the caller may read the target; raises as `allow` does.
+        """A view of the store in which the caller may read the target; raises as `allow` does.
 
-        For what is secret. A request may have waited since its state was taken: what was stored
-        after a revocation is never shown by what was allowed before it. So the view is never newer
-        than the decision.
+        For secret data. A request may have waited since its state was taken: data stored after a
+        revocation must not be shown by a decision from before it. So the view is never newer than
+        the decision.
         """
         self.allow(exchange, operation, target, missing=missing, **parts)
         with exchange.service.reading() as reading:
@@ -183,7 +183,7 @@ class Guard:
         target: Entity = NO_RESOURCE,
         **parts: Unpack[Parts],
     ) -> bool:
-        """Whether the caller may, for answers that only omit parts if not."""
+        """Whether the caller may, for responses that only omit parts otherwise."""
         state = exchange.realm_state
         request = self.question(
             exchange, state, Requirement(operation, target, parts), exchange.now
@@ -203,12 +203,12 @@ class Guard:
         details: Details[T] | None = None,
         **parts: Unpack[Parts],
     ) -> T:
-        """What `job` returns, done in one transaction if the caller may.
+        """Runs `job` in one transaction if the caller may, and returns its result.
 
-        The act is audited with it, `details` as its details (never a secret), or what it says of
-        the outcome; a refusal is audited too, and raised. Its own errors, and those of
-        `require`, leave nothing behind.
-        With `ahead` of it the target need not exist, nor anything above it.
+        The operation is audited in the same transaction, with `details` (never a secret), or with
+        what it returns for the outcome; a refusal is audited too, and raised. Errors of the job
+        and of `require` leave no changes.
+        With `ahead`, neither the target nor its ancestors need exist.
         """
         requirements = [Requirement(operation, target, parts)]
         return self.write_all(
@@ -225,9 +225,9 @@ class Guard:
         ahead: bool = False,
         details: Details[T] | None = None,
     ) -> T:
-        """As `write`, where all of several questions must be answered with yes.
+        """Like `write`, for several questions that must all be allowed.
 
-        The first one is what is done; `missing` is about its target alone.
+        The first one is the operation; `missing` is about its target alone.
         """
 
         def guarded(transaction: WriteTransaction) -> T | WardenError:
@@ -263,14 +263,14 @@ class Guard:
     def listed(
         self, exchange: Exchange, operation: str, container: Entity = NO_RESOURCE
     ) -> list[Entity]:
-        """What the caller is shown in a container, by type and name; raises as `allow` does."""
+        """A container's entities shown to the caller, by type and name; raises like `allow`."""
         state = self.allow(exchange, operation, container)
         return self.shown(exchange, state, operation, container)
 
     def shown(
         self, exchange: Exchange, state: RealmState, operation: str, container: Entity | None
     ) -> list[Entity]:
-        """As `listed`, where the operation itself has been asked already."""
+        """Like `listed`, without the check of the operation itself."""
         tree = state.matrix.snapshot.coded.tree
         return sorted(
             tree.entity(id) for id in self.shown_ids(exchange, state, operation, container)
@@ -279,7 +279,7 @@ class Guard:
     def shown_ids(
         self, exchange: Exchange, state: RealmState, operation: str, container: Entity | None
     ) -> BitMap:
-        """The ids behind `shown`."""
+        """The ids of the entities of `shown`."""
         filter = filter_of(state, operation)
         within = None if container == NO_RESOURCE else container
         if self.unfiltered(exchange, state, filter):
@@ -296,10 +296,10 @@ class Guard:
         within: Entity | None = None,
         **parts: Unpack[Parts],
     ) -> list[Entity]:
-        """Those of the entities that the operation's filter shows to the caller, in order.
+        """The entities that the operation's filter shows to the caller, in order.
 
-        `operation` is the one that lists; `within` is what the question is about, where that
-        is not the first of the entities.
+        `operation` is the one that lists; `within` is the subject of the question, if that is not
+        the first of the entities.
         """
         filter = filter_of(exchange.realm_state, operation)
         return self.passing(exchange, filter, entities, within, **parts)
@@ -312,7 +312,7 @@ class Guard:
         within: Entity | None = None,
         **parts: Unpack[Parts],
     ) -> list[Entity]:
-        """Those of the entities on which the caller may do the operation, in order."""
+        """The entities on which the caller may do the operation, in order."""
         candidates, state = list(entities), exchange.realm_state
         if not candidates or self.unfiltered(exchange, state, operation):
             return candidates
@@ -321,7 +321,7 @@ class Guard:
         with step("decide"):
             return [candidates[index] for index in filtered(state.matrix, request, candidates)]
 
-    # what they share
+    # shared
 
     def question(
         self,
@@ -331,7 +331,7 @@ class Guard:
         now: float,
         about: Entity | None = None,
     ) -> Request:
-        """The request of a question; `about` is what it is about where it has no target."""
+        """The request of a question; `about` is its subject if it has no target."""
         request = exchange.actor.request(
             state.realm, state.system, ask.operation, ask.target, now=now
         )
@@ -376,7 +376,7 @@ class Guard:
 
 
 def filter_of(state: RealmState, operation: str) -> str:
-    """The operation that each entity of a list, or of a deletion of several, must pass."""
+    """The operation that filters each entity of a list, or of a deletion of several."""
     filter = state.matrix.operation(operation).filter
     if filter is None:
         raise BadInput(f"`{operation}` does not list entities")

@@ -2,13 +2,13 @@
 
 | brings                      | becomes a session of                                          |
 |-----------------------------|---------------------------------------------------------------|
-| credentials in the header   | whoever they are of: a token is exchanged once                |
+| credentials in the header   | the user of the credentials; a token is exchanged once        |
 | a token                     | its user                                                      |
 | user, password and realm    | a user of the realm who signs in with a password there        |
-| user and password           | a user of the directory to whom an operator gave one          |
-| a user                      | that user, where the mode is `simple`                         |
+| user and password           | a user of the directory with a password from an operator      |
+| a user                      | that user, if the mode is `simple`                            |
 
-Every try counts for the limits of `service.throttle`. Source: security reference, R-54, R-55.
+Every attempt counts for the limits of `service.throttle`. Source: security reference, R-54, R-55.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lakewarden.service.throttle import AddressThrottle, Throttle
 from lakewarden.service.token import Issued
 
 SIMPLE: Final = "simple"
-"""The mode in which every caller is whom it says it is."""
+"""The mode in which the name that a caller sends is trusted."""
 
 
 TOKEN: Final = "token"  # noqa: S105 — the word for it, not one
@@ -43,7 +43,7 @@ class InvalidCredentials(WardenError):
 
 
 class TooManyAttempts(WardenError):
-    """Too many tries; `seconds` until the next one."""
+    """Too many attempts; `seconds` until the next one."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__("too many login attempts; try again later")
@@ -72,7 +72,7 @@ def modes(services: Services) -> tuple[str, ...]:
 
 
 def sign_in(exchange: Exchange, proof: SignInCredentials) -> Issued:
-    """A new session; the one with which the request came ends.
+    """A new session; the session with which the request came ends.
 
     Raises `InvalidCredentials`, `TooManyAttempts`, and `BadInput` for a malformed name.
     """
@@ -87,7 +87,7 @@ def sign_in(exchange: Exchange, proof: SignInCredentials) -> Issued:
 
 
 def _check(proof: SignInCredentials) -> None:
-    """Refuses a malformed place, and a place without the password that it is about."""
+    """Refuses a malformed place, and a place without its password."""
     try:
         check_realm_name(proof.directory or DIRECTORY)
     except BadInput as error:
@@ -128,13 +128,13 @@ def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
         raise BadInput("expected a realm whose users have passwords", where="realm")
     passwords = system.load(system.passwords)
     user = _stored_user(passwords.user_for_password, realm_state, proof.user)
-    # As the system's own way in counts them, so that two ways give no more tries than one.
+    # Counted like logins to the system itself, so that both together allow no more attempts.
     counted = user or proof.user
     throttle = Throttle(exchange.service.store, proof.realm, counted, exchange.address)
     _wait(throttle.begin(exchange.now))
     with exchange.service.reading() as reading:
         hashed = passwords.password_of(reading, realm_state, user) if user else None
-    # Of whoever has no password the work is done all the same.
+    # Without a stored password, the hash is computed all the same.
     is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
     if not is_right or hashed is None:
         exchange.write(
@@ -160,7 +160,7 @@ def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issu
     _wait(throttle.begin(exchange.now))
     with exchange.service.reading() as reading:
         hashed = directory_password.hash_of(reading, exchange.state, directory, proof.user)
-    # Of whoever has no password the work is done all the same.
+    # Without a stored password, the hash is computed all the same.
     is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
     old, issued = _session_text(exchange), None
     if is_right and hashed is not None:
@@ -191,12 +191,12 @@ def _wait(seconds: float | None) -> None:
 
 
 def cookie(exchange: Exchange, issued: Issued) -> str:
-    """The cookie of a session: sent over TLS only, where the server has it."""
+    """The cookie of a session: sent over TLS only, if the server uses it."""
     return _cookie(exchange, issued.text, session.LENGTH)
 
 
 def no_cookie(exchange: Exchange) -> str:
-    """Takes the cookie away."""
+    """Removes the cookie."""
     return _cookie(exchange, "", 0.0)
 
 
@@ -214,15 +214,15 @@ def login_cookie(exchange: Exchange, secret: str, seconds: float) -> str:
 
 
 def login_secret(exchange: Exchange) -> str:
-    """What the cookie of such a login holds; empty where there is none, or there are several."""
+    """The value of the cookie of such a login; empty if there is none, or if there are several."""
     values = _values(exchange, _login_name(exchange))
     return values[0] if len(values) == 1 else ""
 
 
 def keep_alive(exchange: Exchange) -> None:
-    """Puts off the end of the session with which the caller came, now and then.
+    """Extends the caller's session from time to time.
 
-    That this cannot be written now is no reason to answer nothing.
+    A failure to write this does not fail the request.
     """
     token = session.of(exchange.state, exchange.actor)
     if token is not None and session.kept_alive(token, exchange.now) is not None:

@@ -1,4 +1,4 @@
-"""Reads JSON as I-JSON: what two readers could understand differently is refused.
+"""Reads JSON as I-JSON: input that two parsers could read differently is refused.
 
 Refused are duplicate members, NaN and infinities, lone surrogates, anything but UTF-8, a byte
 order mark, integers beyond 2^53, text behind the value, and nesting below 64 levels. Source:
@@ -17,13 +17,13 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 
 MAX_DEPTH: Final = 64
-"""Levels of objects and arrays within each other."""
+"""The maximum depth of nested objects and arrays."""
 
 MAX_INTEGER: Final = 2**53
-"""Largest magnitude that every reader of JSON keeps exactly."""
+"""The largest magnitude that every JSON parser keeps exactly."""
 
 LONG: Final = 2**63 - 1
-"""Largest magnitude of a contract whose own answers hold numbers of 64 bits."""
+"""The largest magnitude in a contract whose own responses contain 64-bit numbers."""
 
 _MOST_DIGITS = 20
 
@@ -45,7 +45,7 @@ def read_object(body: bytes) -> dict[str, object]:
 def read(body: bytes, *, longs: bool = False) -> object:
     """The one JSON value in `body`, as plain Python values; raises `BadInput`.
 
-    `longs`: integers up to `LONG` are read, for bodies that may send back what was answered.
+    `longs`: integers up to `LONG` are read, for bodies that may send back values of responses.
     """
     try:
         text = body.decode("utf-8")
@@ -87,7 +87,7 @@ def _long(text: str) -> int:
 
 
 def _bounded(text: str, largest: int, bound: str) -> int:
-    # The length first: reading thousands of digits takes time of their square.
+    # The length first: parsing thousands of digits takes quadratic time.
     value = int(text) if len(text) <= _MOST_DIGITS else largest + 1
     if abs(value) > largest:
         raise BadInput(f"the integer {quoted(text)} is beyond {bound}", where=_WHERE)

@@ -1,4 +1,4 @@
-"""What happened: the audit trail, the history of one thing, and what was used."""
+"""The audit trail, the history of one object, and usage."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _USAGE = (
 )
 _NDJSON: Final = "application/x-ndjson"
 _EXPORTED: Final = 100_000
-"""So many rows are exported at once."""
+"""The most rows of one export."""
 
 
 def read(exchange: Exchange) -> HandlerResult:

@@ -1,4 +1,4 @@
-"""Questions to several realms at once, and who reaches an asset through any of them."""
+"""Questions to several realms at once, and the people who reach an asset through any of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from lakewarden.service.realm_selection import MAX_REALMS
 from lakewarden.service.state import State
 
 Realms = Annotated[list[RealmName] | None, described(maxItems=MAX_REALMS)]
-"""The realms that are asked; None: all of the caller's directory."""
+"""The realms of the question; None: all of the caller's directory."""
 
 
 _ROW = f"^((user|group|roles):.+|{OTHERS})$"
@@ -378,7 +378,7 @@ def _common_parts(
 
 
 def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
-    """Who reaches an asset, through any of its realms."""
+    """The people who reach an asset through any of its realms."""
     asset_question = AssetQuestion(body.asset, body.realm, body.realms, body.ways, body.operations)
     question = (exchange.path, asset_question, body.row)
     after = place_of(body.token, str, *question, where="body.token")
@@ -398,7 +398,7 @@ def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
 
 
 def table(exchange: Exchange, body: AccessTableQuestion) -> HandlerResult:
-    """Who reaches an asset, as a table."""
+    """The people who reach an asset, as a table."""
     if body.columns not in COLUMNS:
         message = f"expected one of: {', '.join(COLUMNS)}; got `{body.columns}`"
         raise BadInput(message, where="body.columns")

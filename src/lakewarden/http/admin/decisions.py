@@ -35,7 +35,7 @@ def latest(exchange: Exchange) -> HandlerResult:
 
 
 def explain(exchange: Exchange) -> HandlerResult:
-    """Why a decision was a denial, and what would change it."""
+    """The reasons for a denial, and what would change it."""
     state, actor, now = exchange.state, exchange.actor, exchange.now
     realm, id = exchange.params["realm"], exchange.params["decision"]
     with exchange.service.reading() as reading:
@@ -48,7 +48,7 @@ def explain(exchange: Exchange) -> HandlerResult:
 def decision_response(
     state: State, actor: Actor, denial: RecordedDenial, asked: AuthorizedQuestion
 ) -> DecisionResponse:
-    """The response body of a denial that is explained."""
+    """The response body of an explained denial."""
     reasons = questions.reasons(state, actor, asked)
     notes = list(asked.notes)
     if reasons.explanation.decision.allow:

@@ -1,7 +1,7 @@
-"""What clients of `/api/v1` should stop using, in one table.
+"""Deprecated parts of `/api/v1`, in one table.
 
-Answers announce it in their headers (RFC 9745 and RFC 8594), `/openapi.json` describes it. What is
-in the table works as before until the day of its sunset, when it may be removed.
+Responses announce deprecations in their headers (RFC 9745 and RFC 8594), `/openapi.json` describes
+them. Everything in the table works as before until the day of its sunset, when it may be removed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DESCRIPTION: Final = '</openapi.json>; rel="deprecation"; type="application/jso
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """Since when, until when, and what to use instead, as a sentence."""
+    """The start and the end of a deprecation, and the replacement, as a sentence."""
 
     since: date
     sunset: date
@@ -30,12 +30,12 @@ a body as `StatementRequest.title`, by the name of its type."""
 
 
 def of_parameters(endpoint: str, names: Iterable[str]) -> Mapping[str, Deprecation]:
-    """Those of the parameters that are deprecated at an endpoint, by name."""
+    """The deprecated parameters of an endpoint, by name."""
     return _named(names, f"{endpoint} ?")
 
 
 def of_members(body: type | None, names: Iterable[str]) -> Mapping[str, Deprecation]:
-    """Those of the members of a body of this type that are deprecated, by name."""
+    """The deprecated members of a body of this type, by name."""
     return {} if body is None else _named(names, f"{body.__name__}.")
 
 
@@ -62,7 +62,7 @@ def headers(found: Iterable[Deprecation]) -> Mapping[str, str]:
 
 
 def described(deprecation: Deprecation | None, text: str = "") -> dict[str, Any]:
-    """What OpenAPI says of a deprecated operation, parameter or member, after its own text."""
+    """The OpenAPI text of a deprecated operation, parameter or member, after its own text."""
     if deprecation is None:
         return {}
     return {

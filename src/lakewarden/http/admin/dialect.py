@@ -60,7 +60,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *playground.ENDPOINTS,
     *server.ENDPOINTS,
 )
-"""Every endpoint there is."""
+"""All endpoints."""
 
 
 class Admin:
@@ -92,7 +92,7 @@ class Admin:
         return problem.missing(method, path, allowed)
 
 
-# COST: it takes longer than all else that an application does to be made.
+# COST: this takes longer than everything else in the creation of an application.
 @cache
 def _described(version: str) -> bytes:
     return msgspec.json.encode(openapi.document(ENDPOINTS, version))

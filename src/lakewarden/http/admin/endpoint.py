@@ -29,7 +29,7 @@ from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS, check_page_size
 
 PREFIX: Final = "/api/v1"
 _OF_THE_SERVER: Final = frozenset({"consistency"})
-"""Query parameters that are read before a route is."""
+"""Query parameters that the server itself reads."""
 
 T = TypeVar("T")
 S = TypeVar("S", bound=RequestBody)
@@ -45,7 +45,7 @@ class WithCookie:
 
 
 HandlerResult = ResponseBody | Denied | WithCookie | Reply | None
-"""What a handler answers: a body, a no, a whole reply, or that it is done."""
+"""The result of a handler: a body, a denial, a whole reply, or None for success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Parameter:
 
     @property
     def schema(self) -> dict[str, object]:
-        """What it takes, as JSON Schema."""
+        """The accepted values, as JSON Schema."""
         limits = {
             "minLength": 1 if self.required else None,
             "enum": list(self.choices),
@@ -79,11 +79,11 @@ class Parameter:
 
 
 MAX_NUMBER: Final = 999_999_999
-"""The largest whole number that a query parameter takes."""
+"""The largest whole number that a query parameter accepts."""
 
 
 def some_of(name: str, title: str, values: Iterable[str]) -> Parameter:
-    """A query parameter that takes some of the words, with commas between."""
+    """A query parameter that accepts some of the words, separated by commas."""
     any_value = "|".join(sorted(values))
     title = f"{title}: comma-separated list of {any_value.replace('|', ', ')}"
     return Parameter(name, title, pattern=f"^({any_value})(,({any_value}))*$")
@@ -101,18 +101,18 @@ CONTINUED: Final = (
     Parameter("page.token", "`next_token` of the previous page"),
     Parameter("page.limit", "maximum number of results", "integer", minimum=1, maximum=MAX_PAGE),
 )
-"""A list that is read from its beginning on."""
+"""The parameters of a list that is read from its beginning."""
 
 PAGED: Final = (*CONTINUED, SKIP)
-"""A list of which any part can be read."""
+"""The parameters of a list that can be read from any position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A method and a path below `/api/v1`, with the operation that guards it.
 
-    Where the operation depends on the subject of the request, the use case checks the variant for
-    it. `request` and `response` are the types of the bodies, None without one.
+    If the operation depends on the request's subject, the use case checks the variant for it.
+    `request` and `response` are the types of the bodies, None without one.
     """
 
     method: str
@@ -140,7 +140,7 @@ class Endpoint:
         return PREFIX + self.path
 
     def route(self) -> Route:
-        """The route as the server takes it."""
+        """The route in the form of the server."""
         return Route(
             self.method,
             self.address,
@@ -154,7 +154,7 @@ class Endpoint:
         )
 
     def _deprecated(self) -> Sequence[Deprecation]:
-        """What every request to it uses that is deprecated: itself, members of its response."""
+        """The deprecations that affect every request: of the endpoint, and of response members."""
         own = DEPRECATED.get(self.key)
         fields = () if self.response is None else self.response.__struct_fields__
         return [
@@ -226,7 +226,7 @@ def read(exchange: Exchange, request: type[S]) -> S:
 
 @contextmanager
 def naming_body() -> Iterator[None]:
-    """Errors of a use case that name a field of the question name that of the body."""
+    """Maps fields of the question, in errors of a use case, to fields of the body."""
     try:
         yield
     except BadInput as error:
@@ -244,7 +244,7 @@ def number(exchange: Exchange, name: str, otherwise: int) -> int:
 
 
 def values_of(exchange: Exchange, name: str, values: Iterable[str]) -> frozenset[str]:
-    """A query parameter that is some of the words, with commas between; raises `BadInput`."""
+    """A query parameter with some of the words, separated by commas; raises `BadInput`."""
     chosen = frozenset(exchange.one(name).split(",")) if name in exchange.query else frozenset()
     if not chosen <= frozenset(values):
         raise BadInput(f"expected some of: {', '.join(sorted(values))}", where=name)
@@ -252,7 +252,7 @@ def values_of(exchange: Exchange, name: str, values: Iterable[str]) -> frozenset
 
 
 def moment(seconds: float) -> datetime:
-    """Seconds since the epoch as a moment in UTC; beyond the calendar, its first or last."""
+    """Seconds since the epoch as a time in UTC; beyond the calendar, its first or last time."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
@@ -260,12 +260,12 @@ def moment(seconds: float) -> datetime:
 
 
 def moment_or_none(seconds: float | None) -> datetime | None:
-    """As `moment`; None stays None."""
+    """Like `moment`; None stays None."""
     return None if seconds is None else moment(seconds)
 
 
 def seconds(exchange: Exchange, name: str, otherwise: float) -> float:
-    """A query parameter that is a moment, in seconds since the epoch; raises `BadInput`."""
+    """A query parameter that is a time, in seconds since the epoch; raises `BadInput`."""
     if name not in exchange.query:
         return otherwise
     try:
@@ -292,8 +292,8 @@ def token_after(place: str | int | None, *question: object) -> NextPage:
 def place_of(token: str, kind: type[P], *question: object, where: str = "page.token") -> P | None:
     """The place of a page token, of the expected type; None without a token.
 
-    The digest keeps pages of different questions apart and is no secret, so the place is looked
-    at as well: it may be anybody's. Raises `BadInput`.
+    The digest separates pages of different questions and is no secret, so the place is validated
+    as well: it may come from anybody. Raises `BadInput`.
     """
     if not token:
         return None
@@ -327,7 +327,7 @@ def cut(
 ) -> tuple[Sequence[T], NextPage]:
     """A page of a list that is sorted by `key`, and the next token. Raises `BadInput`.
 
-    `skip` counts where there is no token. A list that `descends` is sorted the other way round.
+    `skip` applies without a token. A list that `descends` is sorted in reverse.
     """
     check_page_size(limit, where="page.limit")
     after = place_of(token, str, *question)
@@ -345,7 +345,7 @@ def cut_of(
     *question: object,
     descends: bool = False,
 ) -> tuple[Sequence[T], NextPage]:
-    """As `cut`, with token and limit of the query."""
+    """Like `cut`, with token and limit of the query."""
     limit, skip = number(exchange, "page.limit", PAGE_ROWS), number(exchange, "page.skip", 0)
     token, asked = exchange.one("page.token"), (exchange.path, *question)
     return cut(rows, key, token, limit, *asked, skip=skip, descends=descends)

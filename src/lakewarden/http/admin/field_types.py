@@ -1,7 +1,7 @@
 """Types and patterns of the fields in bodies, paths and queries of the administration API.
 
-`described` puts into the schema what the use cases refuse with better messages than a schema
-has; the schema is never stricter than they are.
+`described` adds constraints to the schema that the use cases check with better error messages; the
+schema is never stricter than they are.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ def described(**schema: object) -> Meta:
 
 _CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 READABLE: Final = f"^[^{_CONTROLS}]*$"
-"""Text without control characters and line breaks, as `names.canonical.check_text` has it."""
+"""Text without control characters and line breaks, as in `names.canonical.check_text`."""
 
 SEGMENT: Final = f"^(?!\\.{{1,2}}$)[^{_CONTROLS}]+$"
-"""What a path may hold between two slashes, when these are encoded."""
+"""A path segment, with encoded slashes."""
 
 PERSON: Final = f"(?!\\.{{1,2}}$)[^{_CONTROLS}]{{1,256}}$"
-"""Behind a kind and a colon; as the whole of a name, `USER_NAME`."""
+"""The part behind a kind and a colon; as the whole of a name, `USER_NAME`."""
 
 USER_NAME: Final = f"^{PERSON}"
 ENTITY: Final = "^[^:]+:"
 NAME: Final = "^[a-z0-9][a-z0-9_-]{0,62}$"
-"""What a realm or a directory may be called."""
+"""The name of a realm or a directory."""
 
 REALM: Final = "^_?[a-z0-9][a-z0-9_-]{0,62}$"
-"""A realm that is there, the one of lakewarden itself included."""
+"""The name of an existing realm, including lakewarden's own."""
 
 DECISION: Final = "^d[0-9a-f]{16}$"
 """The id of a decision."""
 
 FINGERPRINT: Final = "^[0-9a-f]{32}$"
-"""What a finding is called."""
+"""The id of a finding."""
 
 Scalar = str | bool | int | float
 Moment = Annotated[datetime, Meta(tz=True)]
@@ -58,10 +58,10 @@ ModelFile = Annotated[str, described(minLength=1, maxLength=MAX_BYTES)]
 
 PrincipalText = Annotated[str, described(minLength=1, pattern=READABLE)]
 EntityText = Annotated[str, described(pattern=ENTITY)]
-"""An entity, or with nothing behind the colon its type alone."""
+"""An entity, or its type alone, with nothing behind the colon."""
 
 ActionName = Annotated[str, described(minLength=1)]
 """An operation or a privilege, as a model declares it."""
 
 Mark = Annotated[str, Meta(min_length=1, max_length=MAX_KEEPER, pattern=READABLE)]
-"""Who keeps what comes from policy files."""
+"""The keeper of objects from policy files."""

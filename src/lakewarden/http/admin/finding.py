@@ -1,4 +1,4 @@
-"""Finding one's way: the tree of a realm, and names in all of them."""
+"""Navigation: the tree of a realm, and a search for names in all realms."""
 
 from __future__ import annotations
 

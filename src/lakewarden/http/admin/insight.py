@@ -1,4 +1,4 @@
-"""Questions whose answer is a picture: a matrix, two principals compared, one summed up."""
+"""Questions answered with a picture: a matrix, a comparison of two principals, a summary of one."""
 
 from __future__ import annotations
 

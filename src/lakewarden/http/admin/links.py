@@ -1,4 +1,4 @@
-"""Links between entities of several realms that are one asset."""
+"""Links between entities of several realms that are the same asset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lakewarden.service.link_suggestions import suggestions
 from lakewarden.service.links import MAX_KEEPER
 
 LIMIT: Final = 32 * 1024 * 1024
-"""Bytes of a body that brings links, as for a load of rows."""
+"""The size limit of a body with links, as for a load of rows."""
 
 _KEEPER = described(maxLength=MAX_KEEPER, pattern=READABLE)
 

@@ -1,4 +1,4 @@
-"""The policy advisor over the API: every rule, asked about one realm as it is or as it would be."""
+"""The policy advisor over the API: all rules, for one realm as it is or with a draft."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ingested estate into a realm, sent as rows."""
+"""Loads an ingested estate, sent as rows, into a realm."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from lakewarden.service.load import (
 from lakewarden.service.system import System, load_system
 
 LIMIT: Final = 32 * 1024 * 1024
-"""Bytes of a body, as security reference 5.6 has it for uploads."""
+"""The size limit of a body, from security reference 5.6 for uploads."""
 
 _KINDS: Final = frozenset({USER, GROUP, ROLE, IMPLIED})
 
@@ -106,7 +106,7 @@ def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     """Loads rows into a realm, as one revision."""
     name = exchange.params["realm"]
     if control.denied_in(exchange.state, exchange.actor, LOADING, name, exchange.now) is not None:
-        # COST: nobody has a million rows read who may not load them; the no is audited.
+        # COST: only callers who may load make the server read the rows; the denial is audited.
         refused = exchange.write(lambda write: control.refused_in(write, LOADING, name))
         if refused is not None:
             return refused

@@ -108,7 +108,7 @@ def load(exchange: Exchange) -> HandlerResult:
 
 
 def put(exchange: Exchange, body: LookupRequest) -> HandlerResult:
-    """Declares a lookup table; replaces the one of its name."""
+    """Declares a lookup table; replaces the one with its name."""
     realm, name = exchange.params["realm"], exchange.params["name"]
     table: dict[str, Any] = msgspec.to_builtins(body)
     force = table.pop("force")

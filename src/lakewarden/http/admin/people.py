@@ -1,4 +1,4 @@
-"""Directories, people and memberships; and what a realm has of its own of these."""
+"""Directories, people and memberships; and the realms' own users, groups, roles and memberships."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def set_password(exchange: Exchange, body: PasswordRequest) -> HandlerResult:
         raise BadInput("passwords are not accepted here", where="body.password")
     state, actor = exchange.state, exchange.actor
     if not directory_password.may_change(state, actor, directory, user, exchange.now):
-        # COST: nobody makes the server hash who may not set what comes of it.
+        # COST: only callers who may set the password make the server hash.
         return exchange.write(
             lambda transaction: directory_password.refused_change(transaction, directory, user)
         )
@@ -235,7 +235,7 @@ def _write(
     return exchange.write(lambda transaction: job(transaction, realm))
 
 
-# What both share
+# Shared
 
 
 def _principals(exchange: Exchange, listed: Iterable[Principal]) -> Principals:

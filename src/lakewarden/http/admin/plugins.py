@@ -1,4 +1,4 @@
-"""Plugins of engines that poll a realm, and how old the documents are that they go by."""
+"""Plugins of engines that poll a realm, and the age of their documents."""
 
 from __future__ import annotations
 

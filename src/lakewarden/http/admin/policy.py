@@ -1,7 +1,7 @@
-"""Policy as code over the API: a realm's policy, what files would change in it, and doing that.
+"""Policy as code over the API: a realm's policy, and plans and changes from policy files.
 
-The files stay with the client: what it sends is what it read from them, each with its name, so
-that a refusal tells file and field. Statements are written as statement files write them.
+The files stay with the client: it sends what it parsed from them, each with its name, so that an
+error names the file and the field. Statements have the format of statement files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lakewarden.service.policy import Part
 from lakewarden.service.policy_text import SUFFIXES, parse
 
 Written = dict[str, Any]
-"""A statement as statement files write it."""
+"""A statement in the format of statement files."""
 
 _MOMENTS: Final = ("valid_from", "valid_until")
 

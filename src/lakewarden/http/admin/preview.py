@@ -1,4 +1,4 @@
-"""What a change would do, over the API: the same access as a plan's, and nothing is written."""
+"""The effects of a change, over the API: the same access as in a plan; nothing is written."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from lakewarden.service.statement_reach import Audience
 from lakewarden.service.statements import MAX_ID
 
 _SHOWN: Final = 5
-"""So many users of a change are named."""
+"""How many users of a change are named."""
 
 
 class StatementDraft(StatementRequest, kw_only=True, forbid_unknown_fields=True):
@@ -210,7 +210,7 @@ def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
 
 
 def draft_matrix(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
-    """Makes the matrix of a realm with the draft in it; raises what `preview` raises."""
+    """Returns a function for the matrix of a realm with the draft; raises what `preview` raises."""
     return lambda realm_state: _tried(exchange, realm_state, body)[0]
 
 
@@ -232,7 +232,7 @@ def _drafted(exchange: Exchange, realm_state: RealmState, body: PreviewRequest) 
 def read_draft(
     realm_state: RealmState, body: PreviewRequest, reading: Reading | None = None
 ) -> Draft:
-    """The draft of a body; filters and masks are held against what `reading` has.
+    """The draft of a body; filters and masks are checked against the data of `reading`.
 
     Raises `BadInput` with the path of the wrong field.
     """

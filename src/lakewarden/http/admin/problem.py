@@ -1,4 +1,4 @@
-"""What an error is called in our own API: problem details, after RFC 9457."""
+"""Errors in our own API: problem details, after RFC 9457."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMED = frozenset(
         *("decision", "target"),
     }
 )
-"""What a path names; anything else that is unknown is a word of the question."""
+"""The kinds that a path names; any other unknown name is part of the question."""
 
 _TITLES: Final = {
     400: ("bad-input", "the request is malformed"),

@@ -192,7 +192,7 @@ def unmasked(exchange: Exchange, body: UnmaskedQuestion) -> HandlerResult:
     if isinstance(question, Denied):
         return question
     users = unmasked_users(question.realm.matrix, question.request)
-    # Columns need not be stored, so that one is not is no remark.
+    # Columns need not be stored, so there is no note about one that is not.
     return _users_page(exchange, text, users, body.page)
 
 
@@ -233,7 +233,7 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
         return question
     seen = effective_read(question.realm.matrix, question.request)
     if not (seen.may_read or question.sees):
-        # Nothing about a table that the caller may not know of.
+        # Nothing about a table that the caller may not see.
         seen = replace(seen, filters=(), columns=(), stored=0, denied=())
     reads = control.may(
         exchange.state,
@@ -269,7 +269,7 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
 
 
 def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> RenderedRead:
-    # Here, because the library that reads SQL takes a while to load, and few questions need it.
+    # Imported here because the SQL library is slow to load, and few questions need it.
     from lakewarden.service.limited_read import engine_read
 
     check_engine(body.engine, "engine")

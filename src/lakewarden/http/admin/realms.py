@@ -1,4 +1,4 @@
-"""Who is calling, and the realms that there are."""
+"""The caller, and all realms."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _model(body: NewRealm) -> tuple[str, ModelText | None]:
     if (body.model is UNSET) is (body.model_text is UNSET):
         raise BadInput("expected either `model` or `model_text`", where="model")
     if body.model_text is UNSET:
-        assert body.model is not UNSET  # noqa: S101 — INVARIANT: one of them is there
+        assert body.model is not UNSET  # noqa: S101 — INVARIANT: one of them is set
         return body.model, None
     text = own.of_text(body.model_text, "model_text")
     return own.name_of(text, "model_text"), text

@@ -1,4 +1,4 @@
-"""Sentences as the API gives them."""
+"""Sentences in the form of the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lakewarden.service.sentence import Phrase
 
 
 def sentence_parts(phrases: Iterable[Phrase]) -> list[SentencePart]:
-    """The parts of a sentence, with what they name."""
+    """The parts of a sentence, with references to what they name."""
     return [
         SentencePart(
             text=phrase.text,

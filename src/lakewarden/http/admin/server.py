@@ -1,4 +1,4 @@
-"""The server itself: its settings, its figures, and whether all is as it should be."""
+"""The server itself: its settings, its figures, and its health."""
 
 from __future__ import annotations
 

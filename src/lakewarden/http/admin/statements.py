@@ -80,7 +80,7 @@ _FILTERS = (
 )
 _SORT = Parameter("sort", "the order of the rows", choices=("id", "-id", "title", "-title"))
 _SORTED = 200
-"""Characters of a title by which statements are sorted: page tokens have them."""
+"""The number of characters of a title in the sort key, which page tokens contain."""
 _FIELDS = frozenset({"reach", "changed"})
 _MORE = some_of("fields", "additional members of each row", _FIELDS)
 _MARK = Parameter("mark", "the mark of the statement, if it has one")
@@ -119,7 +119,7 @@ def listed(exchange: Exchange) -> HandlerResult:
 
 
 def _title_key(statement: Statement) -> str:
-    """What sorts statements by the beginning of the title, those of one title by id."""
+    """The sort key by the beginning of the title, then by id."""
     return f"{(statement.title or statement.id).casefold()[:_SORTED]}\0{statement.id}"
 
 

@@ -1,4 +1,4 @@
-"""Targets of a realm: databases that are told what it allows, and what others changed there."""
+"""Targets of a realm: databases to which its permissions are pushed, and what others changed."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from lakewarden.service.push_target import (
 )
 
 SHOWN: Final = 1_000
-"""Rows of one kind in an answer; all of them are counted."""
+"""The most rows of one kind in a response; all of them are counted."""
 
 CHARACTERS: Final = 1_000
-"""Characters of one statement; all of them are counted."""
+"""The most characters of one statement; all of them are counted."""
 
 NAMES: Final = 100
-"""Users in one row; all of them are counted."""
+"""The most users in one row; all of them are counted."""
 
 _DIGEST: Final = "^[0-9a-f]{64}$"
 _STYLE: Final = "^[a-z]{0,16}$"
@@ -287,7 +287,7 @@ class TargetDoctorResponse(ResponseBody, kw_only=True):
 
 
 def pushing(exchange: Exchange) -> Pushing:
-    """The use cases in the name of the caller."""
+    """The push use cases on behalf of the caller."""
     connect = exchange.services.connect_target
     if connect is None:
         raise Unavailable("this server reaches no targets")
@@ -330,24 +330,24 @@ def remove(exchange: Exchange) -> HandlerResult:
 
 
 def sign(exchange: Exchange, body: EventSecretRequest) -> HandlerResult:
-    """Has events of a target be signed with a secret."""
+    """Sets the secret that signs events of a target."""
     return pushing(exchange).sign(*_place(exchange), body.secret)
 
 
 def unsign(exchange: Exchange) -> HandlerResult:
-    """Has events of a target be signed no more."""
+    """Removes the secret, so that events of a target are not signed."""
     return pushing(exchange).sign(*_place(exchange), "")
 
 
 def plan(exchange: Exchange) -> HandlerResult:
-    """What a push would do now."""
+    """The plan of a push at this time."""
     adopts = exchange.one("adopt") == "true"
     made = pushing(exchange).plan(*_place(exchange), adopts=adopts)
     return made if isinstance(made, Denied) else _plan(made)
 
 
 def apply(exchange: Exchange, body: PushRequest) -> HandlerResult:
-    """Does the plan of that digest."""
+    """Applies the plan with this digest."""
     done = pushing(exchange).apply(*_place(exchange), body.digest, adopts=body.adopt)
     if isinstance(done, Denied):
         return done
@@ -408,13 +408,13 @@ def adopt(exchange: Exchange) -> HandlerResult:
 
 
 def reset(exchange: Exchange) -> HandlerResult:
-    """Takes back everything that is ours."""
+    """Removes everything that is ours."""
     done = pushing(exchange).reset(*_place(exchange))
     return done if isinstance(done, Denied) else ResetResponse(statements=done)
 
 
 def doctor(exchange: Exchange) -> HandlerResult:
-    """What the account of a target lacks."""
+    """The rights that the account of a target lacks."""
     found = pushing(exchange).account(*_place(exchange))
     if isinstance(found, Denied):
         return found

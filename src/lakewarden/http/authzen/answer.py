@@ -2,10 +2,10 @@
 
     {"decision": false, "context": {"reason": "denied", "statements": ["x"], "revision": 7}}
 
-`reason` is the kernel's, or `unknown` (something named is not there), `bad input` and
-`forbidden`; with these three the context has an `error`, as the standard's own example writes
-it. `statements` are those that the caller may see; `notes`, where there are some, say what the
-answer leaves out. A short answer has the decision alone.
+`reason` is the kernel's, or `unknown` (a name in the question does not exist), `bad input` and
+`forbidden`; with these three the context has an `error`, as in the standard's own example.
+`statements` are those that the caller may see; `notes`, if there are some, say what the answer
+leaves out. A short answer has the decision alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lakewarden.kernel.errors import Unknown, WardenError
 from lakewarden.names.canonical import quoted
 
 ALLOWED_BYTES: Final = b'{"decision":true'
-"""How every answer that allows begins, and no other."""
+"""The beginning of every answer that allows, and of no other."""
 
 
 class Error(msgspec.Struct):
@@ -58,7 +58,7 @@ def evaluated(
     revision: int,
     notes: tuple[str, ...] = (),
 ) -> bytes:
-    """The answer to a question that was decided."""
+    """The answer to a decided question."""
     return _ENCODER.encode(Answer(allow, Context(reason, statements, revision, notes=notes)))
 
 

@@ -1,7 +1,8 @@
 """The questions of one body of the usual shape, answered one after the other.
 
-Neighbours mostly name the same realm, action and type, so the cached operation of the last question
-is tried first: a name whose class it knows is one of its realm and type, and needs no other look.
+Adjacent questions mostly name the same realm, action and type, so the cached operation of the last
+question is tried first: a name whose class it knows is one of its realm and type, and needs no
+other lookup.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import USER
 from lakewarden.names.identities import URN
 
-# What a question has that names none, itself or in the body; no cached operation is for these.
+# For a question without a subject, of its own or in the body; no cached operation has it.
 _NO_SUBJECT: Final = Subject("", "")
 _NO_ACTION: Final = Action("")
 _NO_RESOURCE: Final = Resource("", "")
 
 
 class Batch:
-    """The answers to one caller. `texts` counts the texts of the questions that were answered."""
+    """The answers to one caller. `texts` counts the texts in the answered questions."""
 
     def __init__(self, evaluator: Evaluator, body: Body, now: float, *, short: bool) -> None:
         self.texts = 0
@@ -103,7 +104,7 @@ class Batch:
     def _answer(
         self, subject: Subject, action: Action, resource: Resource
     ) -> tuple[bytes, CachedOperation | None]:
-        """The answer to a question, and the cached operation for such words, if there is one."""
+        """The answer to a question, and the cached operation for its words, if there is one."""
         if subject is _NO_SUBJECT or action is _NO_ACTION or resource is _NO_RESOURCE:
             return self._sized(self._incomplete(subject, action, resource)), None
         where = resource.properties
@@ -143,7 +144,7 @@ class Batch:
         raise AssertionError
 
     def _evaluated(self, subject: Subject, action: Action, resource: Resource) -> bytes:
-        """The answer that no cached operation has; a refusal where something is wrong with it."""
+        """The answer if no cached operation has it; a refusal if the question is invalid."""
         try:
             question = fast_decoder.question_of(subject, action, resource)
         except WardenError as error:

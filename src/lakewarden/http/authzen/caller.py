@@ -31,7 +31,7 @@ class Disclosure(IntEnum):
 
     NONE = 0
     ALLOWING = 1
-    """Those of an allow, about the target and what lies above it."""
+    """The statements of an allow, about the target and its ancestors."""
     ALL = 2
 
 
@@ -42,7 +42,7 @@ Rights = dict[tuple[str, str], bool]
 def are_alike(first: State, second: State) -> bool:
     """Whether the control realm decides the same at both states, for every caller.
 
-    These are all inputs of the guard: what it compiled, the people, the realms' declarations.
+    Compares all inputs of the guard: its compiled state, the people, the realms' declarations.
     """
     controls = first.realms.get(CONTROL), second.realms.get(CONTROL)
     if controls[0] is None or controls[1] is None:
@@ -62,7 +62,7 @@ def _declared(state: State) -> dict[str, Realm]:
 class Caller:
     """A caller at one state, for all its requests at that state.
 
-    `rights` are decisions of the control realm that are known already; more are added.
+    `rights` are decisions of the control realm that are already known; more are added.
     """
 
     def __init__(self, state: State, actor: Actor, rights: Rights) -> None:
@@ -100,9 +100,9 @@ class Caller:
         return self.may("entity.list", realm, now)
 
     def realms(self, now: float) -> tuple[RealmState, ...]:
-        """The realms among which one is found by type and id: those of the caller's directory.
+        """The realms that are searched for a type and id: those of the caller's directory.
 
-        Where the caller may ask nothing, and the control realm, are found by name only.
+        Realms in which the caller may ask nothing, and the control realm, are found by name only.
         """
         if self._realms is None:
             self._realms = tuple(
@@ -124,7 +124,7 @@ class Caller:
         return self._state.realm(name)
 
     def own(self, realm: RealmState) -> Principal | None:
-        """The caller in the realm's spelling; None where its credential is not valid there."""
+        """The caller in the realm's spelling; None if its credential is not valid there."""
         if not self._actor.is_good_in(realm.realm):
             return None
         return self._actor.principal(realm.realm, realm.system)

@@ -2,14 +2,14 @@
 
     context.realms    ["lake", "hub"], or "*" for every realm in which the caller may ask
 
-The standard leaves what a context holds to the two sides, and lets results and answers carry
-more members than it names: a subject or action of a result says in `properties.realms` where
-the answer is yes, a resource in `properties.realm` in which realm it is, as a question about it
-would. The answer's `context` names the realms of the search, those to which the question does
-not apply with the reason, and those that were left out because the caller may not ask there.
+The standard leaves the contents of a context to the two sides, and allows additional members in
+results and answers: a subject or action in the results lists in `properties.realms` where the
+answer is yes, a resource has its realm in `properties.realm`, as in a question about it. The
+answer's `context` names the realms of the search, those to which the question does not apply with
+the reason, and those that were left out because the caller may not ask there.
 
-The question is about the resource and all that is linked to it (`service.cross_realm`). An action
-may also be `see`, `read` or `change`: in each realm what its model says these are.
+The question is about the resource and all entities linked to it (`service.cross_realm`). An action
+may also be `see`, `read` or `change`: each realm uses its model's definition of these.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from lakewarden.service.realm_selection import May, RealmSelection, right, selec
 from lakewarden.service.state import RealmState
 
 EVERY: Final = "*"
-"""What stands for all realms."""
+"""The value that stands for all realms."""
 
 Who = Callable[[RealmState, Request], Iterable[str]]
 """The names of the stored principals of the question's kind for whom the answer is yes."""
 
 
 def group_search_notes(kind: str) -> tuple[str, ...]:
-    """What is left out of a search for groups or roles; nothing of one for users."""
+    """What is left out of a search for groups or roles; empty for users."""
     if kind == USER:
         return ()
     return (
@@ -89,7 +89,7 @@ class CrossRealmSearch:
         self._selection = RealmSelection((), (), frozenset())
 
     def _choose(self, may: May, operation: str) -> RealmSelection:
-        """The realms of the search; raises `Forbidden` where there are none."""
+        """The realms of the search; raises `Forbidden` if there are none."""
         exchange = self._exchange
         prefix = self._evaluator.prefix
         if prefix is not None and self._names != [prefix]:
@@ -102,7 +102,7 @@ class CrossRealmSearch:
         return selection
 
     def _units(self, selection: RealmSelection, action: str) -> list[RealmQuestion]:
-        """The question's parts, about the resource and what is linked to it."""
+        """The question's parts, about the resource and its linked entities."""
         question = self._question
         is_none = question.type == question.id == name_resolution.PLATFORM
         text = None if is_none else f"{question.type}:{question.id}"
@@ -118,7 +118,7 @@ class CrossRealmSearch:
     # --- subjects ---
 
     def subjects(self, page: PageRequest, subjects_of: Who) -> bytes:
-        """Who may do it in any of the realms."""
+        """The subjects who may do the action in any of the realms."""
         question, exchange = self._question, self._exchange
         if question.kind not in (USER, GROUP, ROLE):
             raise Unknown("subject type", question.kind)
@@ -145,7 +145,7 @@ class CrossRealmSearch:
     # --- resources ---
 
     def resources(self, page: PageRequest) -> bytes:
-        """On which entities of the type, realm by realm."""
+        """The entities of the type on which the subject may do the action, realm by realm."""
         question, now = self._question, self._exchange.now
         chosen = self._choose(self._may_ask, "decision.ask")
         start = _place(page)
@@ -175,7 +175,7 @@ class CrossRealmSearch:
         return self._rendered(page, results, total, place, more=more)
 
     def _operation(self, realm: RealmState, type: str) -> str | None:
-        """What the action is for such entities in a realm; None where it is nothing there."""
+        """The realm's operation for the action on such entities; None if there is none."""
         model, action = realm.system.model, self._question.action
         try:
             model.check_type(type)

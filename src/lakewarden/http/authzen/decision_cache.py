@@ -1,14 +1,14 @@
-"""From the names of a question to the bytes of its answer in a few look-ups.
+"""Maps the names of a question to the bytes of its answer in a few lookups.
 
 An `OperationCache` is one operation on one type of one realm, `SubjectAnswers` one subject in it.
-Where the row of the matrix decides alone, the whole answer depends only on the subject and the
-class of the entity, so its bytes are cached by class. Other questions have no answer here; the
-evaluator decides them, with the same result.
+If the row of the matrix decides alone, the whole answer depends only on the subject and the class
+of the entity, so its bytes are cached by class. Other questions have no answer here; the evaluator
+decides them, with the same result.
 
-A cache belongs to one state; everything in it is worked out from that, and dropped with it.
+A cache belongs to one state; everything in it is computed from the state, and dropped with it.
 
-INVARIANT: nothing here refers back to what refers to it. In a circle, the caches of a former state,
-and with them its matrices, would stay until the collector looks at everything there is.
+INVARIANT: there are no reference cycles here. In a cycle, the caches of a former state, and with
+them its matrices, would stay until the garbage collector visits all objects.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ _OPEN: Final = int(Code.OPEN)
 _FEW: Final = 256
 
 _MOST_TEXTS: Final = 2**16 - 1
-"""Answers of higher numbers are not cached by class."""
+"""Answers with higher numbers are not cached by class."""
 
 _CLASSES_PER_ANSWER: Final = 50
-"""So many classes take as much memory as one answer."""
+"""The number of classes that take as much memory as one answer."""
 
 _ANSWERS_PER_SUBJECT: Final = 20
-"""The answers of a subject take, while there are none, as much memory as so many of them."""
+"""The memory of a subject's answers, while there are none, as a number of answers."""
 
 _FLAT = (And, Or, Holds, NotDenied, Owner, ServiceAdmin, Anyone, Nobody, May)
 
 
 class Moment(NamedTuple):
-    """A revision, and a moment for which the state is compiled."""
+    """A revision, and a time for which the state is compiled."""
 
     revision: int
     now: float
 
 
 class CacheBudget:
-    """How many answers are cached for a state."""
+    """The number of answers cached for a state."""
 
     __slots__ = ("answers",)
 
@@ -79,7 +79,7 @@ class CacheBudget:
 
 
 class OperationCaches:
-    """The caches of a state's operations, whoever asks."""
+    """The caches of a state's operations, for all callers."""
 
     def __init__(self, revision: int) -> None:
         self.revision = revision
@@ -96,13 +96,13 @@ class OperationCaches:
             operation = operation_cache(
                 realm, action, type, Moment(self.revision, now), self.budget
             )
-            # Words that no model has are not worth remembering.
+            # Words that no model has are not cached.
             if operation is not None:
                 self._operations[key] = operation
         return operation
 
     def forget(self) -> None:
-        """Drops all of them."""
+        """Drops all caches."""
         self._operations.clear()
         self.budget = CacheBudget()
 
@@ -111,11 +111,11 @@ class OperationCache:
     """One operation on one type of one realm. Make it with `operation_cache`.
 
     `view` maps ids to classes; `texts` are the answers so far, each once, `short_texts` the same
-    without reasons. `is_flat`: the rule looks at the target and its ancestors only, so that the
-    statements that decide are those whose scopes contain it; `follows`: it looks at related
+    without reasons. `is_flat`: the rule looks at the target and its ancestors only, so the
+    deciding statements are those whose scopes contain it; `follows`: it looks at related
     entities, and these differ within a class.
 
-    INVARIANT: where names that are not stored are denied, every id of the type is stored; the
+    INVARIANT: if names that are not stored are denied, every id of the type is stored; the
     kernel refuses facts in which it is not.
     """
 
@@ -142,26 +142,26 @@ class OperationCache:
         self._numbering = Lock()
 
     def rendered(self, reason: Reason, statements: tuple[str, ...]) -> int:
-        """The number of an answer's bytes among the `texts`; equal answers have one number."""
+        """The number of an answer among the `texts`; equal answers have the same number."""
         key = (reason, statements)
         number = self._numbers.get(key)
         if number is not None:
             return number
         allow = reason is Reason.ALLOWED
         text = answer.evaluated(allow, reason.value, statements, self.moment.revision)
-        # Batches are answered in threads, several at once.
+        # Several threads answer batches concurrently.
         with self._numbering:
             number = self._numbers.get(key)
             if number is None:
                 number = len(self.texts)
                 self.short_texts.append(answer.shortened(text))
                 self.texts.append(text)
-                # INVARIANT: a number is known only once its texts are there, and leads to no other.
+                # INVARIANT: a number is known only once its texts are stored; they never change.
                 self._numbers[key] = number
         return number
 
     def subject(self, principal: Principal, *, disclosure: Disclosure) -> SubjectAnswers:
-        """The principal's answers, with the statements that the `disclosure` allows for."""
+        """The principal's answers, with the statements that the `disclosure` allows."""
         answers = self._subjects.get((principal, disclosure))
         if answers is None:
             answers = SubjectAnswers(self, principal, disclosure)
@@ -170,14 +170,15 @@ class OperationCache:
 
 
 class SubjectAnswers:
-    """The answers of one subject, as numbers of the `texts` of the operation, which is passed in.
+    """The answers of one subject, as numbers of the `texts` of the operation, which is an argument.
 
-    `known` hold for every entity of their class; 0: not known yet. A class that contains what the
-    subject owns, or what lies below that (`_near`), has none: its answers are `_shared` by the
-    entities that are not near, as those of all classes are at first, and `_walked` for one that is.
+    `known` answers hold for every entity of their class; 0: not known yet. A class that contains
+    entities that the subject owns, or their descendants (`_near`), has none: its answers are
+    `_shared` by the entities that are not near, as those of all classes are at first, and `_walked`
+    for an entity that is near.
 
-    COST: whatever an answer is looked up in costs a trip to main memory. So `known` is small
-    and flat, and needs no look at what is near.
+    COST: every structure in a lookup costs an access to main memory. So `known` is small and
+    flat, and needs no check of what is near.
     """
 
     __slots__ = (
@@ -200,7 +201,7 @@ class SubjectAnswers:
         classes = len(entry.codes)
         self.known = array("H", bytes(2 * classes))
         operation.budget.answers += _ANSWERS_PER_SUBJECT + classes // _CLASSES_PER_ANSWER
-        # A small set is nearer to the processor than a bitmap.
+        # A small set is faster in the processor's caches than a bitmap.
         self._near: frozenset[int] | BitMap = (
             frozenset(touched) if len(touched) <= _FEW else touched
         )
@@ -229,7 +230,7 @@ class SubjectAnswers:
         return answer
 
     def _share(self, operation: OperationCache, number: int, answer: int) -> None:
-        """Puts an answer that was needed again among the known, if it may be there."""
+        """Adds an answer that was needed again to the known ones, if possible."""
         if self._near_classes is None:
             self._near_classes = frozenset(map(operation.view.__getitem__, self._near))
         if number not in self._near_classes and answer <= _MOST_TEXTS:
@@ -296,7 +297,7 @@ class SubjectAnswers:
 
 
 def visible_statements(matrix: Matrix, request: Request, disclosure: Disclosure) -> tuple[str, ...]:
-    """The ids of the statements that decide a request, of those that may be disclosed."""
+    """The ids of the statements that decide a request, limited to the disclosed ones."""
     if disclosure is Disclosure.ALL:
         return deciding(matrix, request)
     coded, target = matrix.snapshot.coded, request.target
@@ -307,7 +308,7 @@ def visible_statements(matrix: Matrix, request: Request, disclosure: Disclosure)
 def operation_cache(
     realm: RealmState, action: str, type: str, moment: Moment, budget: CacheBudget
 ) -> OperationCache | None:
-    """The cache of an action on a type; None where no row of the matrix decides it."""
+    """The cache of an action on a type; None if no row of the matrix decides it."""
     matrix = realm.matrix
     model = matrix.snapshot.model
     if action not in model.operations and model.spelled.get(action, action) not in model.privileges:
@@ -322,9 +323,9 @@ def operation_cache(
 
 
 def _nodes(model: Model, operation: Operation, type: str) -> Iterator[Node]:
-    """All nodes of the rule for a type, those of the rules that it refers to included.
+    """All nodes of the rule for a type, including those of rules that it refers to.
 
-    Behind a selector the type may be another; there every rule that could be meant counts.
+    After a selector the type may differ; there every possible rule counts.
     """
     todo = [(operation.rule(type), True)]
     visited: set[tuple[str, bool]] = set()

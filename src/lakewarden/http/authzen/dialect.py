@@ -14,7 +14,7 @@ from lakewarden.http.authzen.search import Search
 from lakewarden.http.exchange import WRITES, Exchange, Reply, Route
 
 BATCH_BYTES: Final = 8 * 1024 * 1024
-"""Longest body of a batch: ten thousand whole questions of 800 bytes."""
+"""The longest body of a batch: ten thousand whole questions of 800 bytes."""
 
 
 class AuthZen:

@@ -1,9 +1,9 @@
-"""Where the endpoints are: GET /.well-known/authzen-configuration.
+"""The addresses of the endpoints: GET /.well-known/authzen-configuration.
 
 With a realm's path behind it (`…/r/NAME`), or below that path, the endpoints are those of the
-realm. The document is made from the address and the settings alone, so that it tells nobody which
-realms there are. Beside the standard's members it tells how many questions make a batch at most
-(`evaluations_limit`) and how many results a page (`search_page_limit`).
+realm. The document is made from the address and the settings alone, so it does not reveal which
+realms exist. Besides the standard's members it contains the most questions of a batch
+(`evaluations_limit`) and the most results of a page (`search_page_limit`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Errors in AuthZEN's format: a status, and a JSON string as the body.
 
-A no is an answer and has the status 200; these statuses are about the call itself. A wrong
+A denial is an answer with the status 200; these statuses are about the call itself. A wrong
 content type is 400 here, not 415. Source: openid/authzen, api/authorization-api-1_0.md,
 error responses, and its certification scenario.
 """

@@ -1,7 +1,7 @@
 """The two evaluation APIs: one question, and many in one body.
 
-A body of the usual shape is read by `fast_decoder`, every other one strictly; both ways give the
-same answers.
+A body of the usual shape is parsed by `fast_decoder`, every other one strictly; both give the same
+answers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lakewarden.service.steps import step
 OK: Final = 200
 
 CONSISTENCY: Final = "lakewarden-consistency"
-"""The header with which a caller accepts a state that is not the newest."""
+"""The header by which a caller accepts a state that is not the newest."""
 
 _MEMBERS: Final = ("subject", "action", "resource", "context")
 _STOPS: Final[Mapping[str, bool | None]] = {
@@ -41,11 +41,11 @@ _STOPS: Final[Mapping[str, bool | None]] = {
     "deny_on_first_deny": False,
     "permit_on_first_permit": True,
 }
-"""The semantics, and the decision after which each answers no more questions."""
+"""The evaluation semantics, each with the decision after which it stops."""
 
 
 class Evaluation:
-    """The handlers. They share what is cached about the newest state."""
+    """The handlers. They share a cache for the newest state."""
 
     def __init__(self) -> None:
         self._cache = EvaluatorCache(State())
@@ -89,10 +89,10 @@ class Evaluation:
         return self._counted(exchange, question, fast_decoder.revision(body), short=short)
 
     def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
-        """The answers; None where the body is not proven.
+        """The answers; None if the body is not proven.
 
-        Deciding changes nothing, so the proof may come last, and is made of what was counted on
-        the way. Only a revision that has to be waited for needs it first.
+        Deciding has no side effects, so the proof may come last, from counts made on the way. Only
+        a revision that must be waited for needs it first.
         """
         revision = fast_decoder.revision(body)
         if not 0 <= revision <= exchange.state.revision:
@@ -146,8 +146,8 @@ class Evaluation:
 def fresh(exchange: Exchange, revision: int) -> None:
     """Makes the exchange's state at least as new as the revision; raises `StaleRevision`.
 
-    A state that no caller accepted as stale was the newest when the request arrived: then no
-    later revision can be known to the caller, and none is waited for.
+    A state that no caller accepted as stale was the newest when the request arrived: then the
+    caller cannot know a later revision, and the exchange does not wait for one.
     """
     if exchange.state.revision >= revision:
         return

@@ -1,9 +1,9 @@
 """Evaluates one caller's questions at one state: rights, names and decisions.
 
-What is cached between requests belongs to the state: a new one starts with nothing but the
-callers' rights, and these only if the control realm is still the same. A key
-names every input of what it leads to: the caller with all that the credential says, then the
-realm of the address, the realm named, the action, the type and the look of the id.
+Everything that is cached between requests belongs to the state: a new state starts with only the
+callers' rights, and with these only if the control realm is unchanged. A key contains every input
+of its value: the caller with everything in the credential, then the realm of the address, the
+realm in the question, the action, the type and the look of the id.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from lakewarden.service.state import RealmState, State
 from lakewarden.service.usage import Usage
 
 MOST_CALLERS: Final = 10_000
-"""Callers whose rights are cached."""
+"""The most callers whose rights are cached."""
 
 MOST_ANSWERS: Final = 500_000
-"""Answers that are cached, over all callers; the answers of a subject count as twenty and more."""
+"""The most cached answers, over all callers; the answers of a subject count as twenty and more."""
 
 MOST_NAMES: Final = 50_000
-"""Names of entities whose classes are cached, for each operation that a caller uses."""
+"""The most names of entities whose classes are cached, for each operation that a caller uses."""
 
 CallerKey = tuple[str, str, str | None, tuple[str, ...], str]
 
@@ -88,9 +88,9 @@ class CachedOperation:
     """An operation's cache for one caller: the subjects about whom the caller may ask.
 
     `subjects`, their answers by class (`known`) and the realm's `names` of them are by the name in
-    the question, `classes` by the name of the entity. `own` is the caller as the realm spells it,
-    and what is disclosed to it about itself; `others` what is about others. None: not by this
-    cache.
+    the question, `classes` by the name of the entity. `own` is the caller in the realm's spelling,
+    and what is disclosed to it about itself; `others` is the same about others. None: not
+    answered from this cache.
     """
 
     __slots__ = (
@@ -118,7 +118,7 @@ class CachedOperation:
         self.names: dict[str, str] = {}
 
     def subject(self, user: str) -> SubjectAnswers | None:
-        """The user's answers; None where its questions are not cached."""
+        """The user's answers; None if its questions are not cached."""
         try:
             principal = name_resolution.principal(self._operation.realm, USER, user)
         except Unknown:
@@ -147,7 +147,7 @@ class CachedOperation:
 
 
 CachedOperations = tuple[CachedOperation | None, CachedOperation | None, CachedOperation | None]
-"""The cached operations of some words where the id is a URN, has a colon, or is plain."""
+"""The cached operations of some words, if the id is a URN, has a colon, or is plain."""
 
 _LOOKS: Final = (Look.URN, Look.COLON, Look.PLAIN)
 NO_CACHED_OPERATIONS: Final[CachedOperations] = (None, None, None)
@@ -176,7 +176,7 @@ class Evaluator:
             urn, colon, plain = (self._cached(named, action, type, look) for look in _LOOKS)
             cached_operations = (urn, colon, plain)
             if cached_operations != NO_CACHED_OPERATIONS:
-                # Words that no model has are not worth remembering.
+                # Words that no model has are not cached.
                 self._cached_operations[key] = cached_operations
         return cached_operations
 
@@ -215,7 +215,7 @@ class Evaluator:
     # --- by the matrix ---
 
     def realm(self, named: str | None, type: str, id: str, action: str) -> RealmState:
-        """The realm that is named, in the address or the question, or else fits.
+        """The realm named in the address or the question, otherwise the one that fits.
 
         Raises `Forbidden`, `Unknown` and `BadInput`.
         """
@@ -246,7 +246,7 @@ class Evaluator:
         return own
 
     def request(self, question: Question, realm: RealmState, now: float) -> tuple[Request, bool]:
-        """The question as the realm decides it, and whether it is about the caller itself.
+        """The question as a request of the realm, and whether it is about the caller itself.
 
         Raises `Forbidden`, `Unknown`, `BadInput` and `LimitExceeded`.
         """

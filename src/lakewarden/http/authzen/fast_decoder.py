@@ -1,8 +1,8 @@
 """Bodies of the usual shape, read by a typed decoder, and the proof that they mean one thing.
 
-The decoder accepts a member that occurs twice and uses the last one, where another reader may
-use the first. So its result counts only where the text provably has no member twice (`is_proven`).
-Every other body goes to the strict reader.
+The decoder accepts a duplicate member and uses the last one, where another parser may use the
+first. So its result counts only if the text provably has no duplicate member (`is_proven`).
+Every other body goes to the strict parser.
 """
 
 from __future__ import annotations
@@ -95,12 +95,12 @@ def read(body: bytes) -> Body | None:
 
 
 def is_proven(text: bytes, body: Body) -> bool:
-    """Whether the text has just the members that were decoded from it.
+    """Whether the text has exactly the members that were decoded from it.
 
     Without a backslash every quotation mark begins or ends a text, and the texts are the names
-    of members and the values that are texts. A member that occurs twice adds at least its
-    name, and nothing takes one away; so where the quotation marks are twice the decoded texts,
-    there is none. Members of other names are refused by the decoder.
+    of members and the values that are texts. A duplicate member adds at least its name, and nothing
+    removes one; so if there are twice as many quotation marks as decoded texts, there is no
+    duplicate. The decoder refuses members with other names.
     """
     items = [] if body.evaluations is UNSET else body.evaluations
     is_revision = 0 <= revision(body) <= MAX_INTEGER
@@ -108,7 +108,7 @@ def is_proven(text: bytes, body: Body) -> bool:
 
 
 def outer_texts(body: Body) -> int:
-    """How many texts the body has outside its list of questions."""
+    """The number of texts in the body outside its list of questions."""
     count = _parts(body)
     if body.context is not UNSET:
         count += 1 if body.context.at_least_revision is UNSET else 2
@@ -119,7 +119,7 @@ def outer_texts(body: Body) -> int:
 
 
 def inner_texts(items: list[Item]) -> int:
-    """How many texts the questions of a list have."""
+    """The number of texts in the questions of a list."""
     return sum(map(_parts, items))
 
 
@@ -143,7 +143,7 @@ def revision(body: Body) -> int:
 
 
 def is_short(body: Body) -> bool:
-    """Whether the answers are the decision alone; raises `BadInput` as `question.is_short`."""
+    """Whether the answers are only decisions; raises `BadInput` as `question.is_short`."""
     context = body.context
     if context is UNSET or context.answer is UNSET:
         return False
@@ -162,6 +162,6 @@ def question_of(subject: Subject, action: Action, resource: Resource) -> Questio
 def plain(
     subject: Subject | UnsetType, action: Action | UnsetType, resource: Resource | UnsetType
 ) -> Members:
-    """The parts as the strict reader gives them."""
+    """The parts in the form of the strict parser."""
     parts = {"subject": subject, "action": action, "resource": resource}
     return {name: msgspec.to_builtins(part) for name, part in parts.items() if part is not UNSET}

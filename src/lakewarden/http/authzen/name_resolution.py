@@ -1,9 +1,9 @@
 """Resolves the names of a question: realm, principal, operation, entity.
 
-A realm that is not named, neither in the address nor in `resource.properties.realm`, is the
-one whose model has the type and whose spelling has the id. Where several have, those remain
-that know the action; where still several do, the caller has to say. What is stored makes no
-difference, so that no write ever moves a question to another realm.
+If no realm is named, neither in the address nor in `resource.properties.realm`, it is the one whose
+model has the type and whose spelling has the id. If there are several, those remain that know the
+action; if there still are several, the caller must name one. Stored entities make no difference,
+so no write ever moves a question to another realm.
 
 `platform/platform` is the question without a resource, an empty id the one about a type.
 """
@@ -29,9 +29,9 @@ _KINDS: Final = frozenset({USER, GROUP, ROLE})
 
 
 def principal(realm: RealmState, kind: str, id: str) -> Principal:
-    """The subject as the realm spells it; raises `Unknown` for what cannot be one.
+    """The subject in the realm's spelling; raises `Unknown` if it is not a possible subject.
 
-    The names that callers come with (`Realm.spellings`) are read as the caller's own is.
+    Names of callers (`Realm.spellings`) are resolved in the same way as the caller's own name.
     """
     if kind not in _KINDS:
         raise Unknown("subject type", kind, "expected user, group or role")
@@ -63,10 +63,10 @@ def entity(realm: RealmState, type: str, id: str) -> Entity:
 
 
 def place(realm: RealmState, named: Entity) -> Entity:
-    """The entity behind which a page begins, stored or not.
+    """The entity after which a page begins, stored or not.
 
-    A token needs no secret, so anything may stand in it: raises `BadInput` for what is no name of
-    the realm.
+    A token has no secret, so it may contain anything: raises `BadInput` for an entity that the
+    realm cannot name.
     """
     try:
         found = entity(realm, *named)
@@ -80,7 +80,7 @@ def place(realm: RealmState, named: Entity) -> Entity:
 def realm_of(realms: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:
     """The realm that the question is about.
 
-    Raises `Unknown` where none fits, `BadInput` naming them where several do.
+    Raises `Unknown` if none fits, `BadInput` with the candidates if several do.
     """
     return _only([realm for realm in realms if _fits(realm, type, id)], type, id, action)
 
@@ -88,7 +88,7 @@ def realm_of(realms: Sequence[RealmState], type: str, id: str, action: str) -> R
 def realm_of_type(realms: Sequence[RealmState], type: str, action: str) -> RealmState:
     """The realm of a search for resources of a type; errors as in `realm_of`.
 
-    Realms that take any type count where none declares it, if they have such resources.
+    Realms that accept any type count if no realm declares it, provided they have such resources.
     """
     declaring = [realm for realm in realms if type in realm.system.model.types]
     having = [realm for realm in realms if type in realm.matrix.snapshot.coded.tree.named]
@@ -132,8 +132,8 @@ def has_action(realm: RealmState, action: str, type: str, id: str) -> bool:
 def only_realm(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | None:
     """The one realm in which a name of this type and look is possible, or None.
 
-    INVARIANT: no other realm fits such a type and id (`realm_of`); whether this one does is
-    left open.
+    INVARIANT: no other realm fits such a type and id (`realm_of`); it is not checked whether this
+    one does.
     """
     if look is Look.EMPTY or type == PLATFORM:
         return None

@@ -1,8 +1,8 @@
 """Pages of a search: limits, and the opaque tokens that lead from one page to the next.
 
-A token holds where the last page ended and a digest of the caller and of the whole request
-without its page; with any other request it is refused. It needs no secret: whatever stands in
-it, a page shows only what its own request may see.
+A token contains the end of the last page and a digest of the caller and of the whole request
+without its page; with any other request it is refused. It needs no secret: whatever it contains,
+a page shows only what its own request may see.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PageRequest:
 
 
 def page_request(members: Members, limit: int, *about: object) -> PageRequest:
-    """The page that a request names; `about`: what identifies the request besides its body.
+    """The page that a request specifies; `about` identifies the request besides its body.
 
     Raises `BadInput` for a token of another request, and for more than `limit` results.
     """
@@ -92,7 +92,7 @@ def rendered(
     more: bool,
     notes: Sequence[str] = (),
 ) -> bytes:
-    """The body of a page; `last` is where it ends, `more` whether anything follows.
+    """The body of a page; `last` is where it ends, `more` whether more results follow.
 
     `notes` say what the answer leaves out.
     """

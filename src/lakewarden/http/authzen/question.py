@@ -1,11 +1,11 @@
-"""One question as it arrives: the members that are read, and those that are required.
+"""One incoming question: the members that are read, and those that are required.
 
     subject    type (user, group or role), id
     action     name: an operation of the realm's model, or a privilege
     resource   type, id, properties.realm (the realm, where type and id leave it open)
     context    at_least_revision, answer, and what `request_context` reads
 
-All other members are ignored. A member that is null is a member that is not there.
+All other members are ignored. A null member counts as absent.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def text(members: Members, where: str, name: str) -> str:
 
 
 def realm_of(properties: Members) -> str | None:
-    """The realm that the resource's properties name, if they do."""
+    """The realm in the resource's properties, if there is one."""
     realm = properties.get("realm")
     if realm is not None and not isinstance(realm, str):
         raise BadInput("expected a string", where="resource.properties.realm")
@@ -119,7 +119,7 @@ def is_short(members: Members) -> bool:
 
 
 def check_answer(value: object) -> bool:
-    """As `is_short`, of the member itself; raises `BadInput` for a word that is not known."""
+    """Like `is_short`, for the member itself; raises `BadInput` for an unknown word."""
     if value not in (None, "full", "short"):
         raise BadInput("expected `full` or `short`", where="context.answer")
     return value == "short"

@@ -1,6 +1,6 @@
-"""What comes along with a question, as the parts of a `Request`.
+"""Additional parts of a question, as the parts of a `Request`.
 
-    context.targets        {"name": {"type", "id"}}    further entities, as the operation calls them
+    context.targets        {"name": {"type", "id"}}    further entities, named by the operation
     context.lists          {"name": [{"type", "id"}]}  lists of entities, likewise
     context.subResources   [{"type", "id"}]            what the act touches inside the resource
     context.active_roles   ["name"]                    the only roles whose ALLOWs count
@@ -11,9 +11,9 @@
 
 An entity may also be written as one text, `type:name`, or by its URN alone.
 
-What is not declared is ignored. Where a fact is stored, the stored one wins, unless the model
-declares the attribute "request over stored". A value of another type than declared says
-nothing. The time is the server's, never the caller's.
+Undeclared members are ignored. A stored fact overrides that of the request, unless the model
+declares the attribute "request over stored". A value of another type than declared is ignored.
+The time is the server's, never the caller's.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from lakewarden.kernel.request import Request, Scalar
 from lakewarden.service.state import RealmState
 
 MOST_ROLES: Final = 100
-"""Roles and groups that one question may bring."""
+"""The most roles and groups in one question."""
 
 MOST_ENTITIES: Final = 1_000
-"""Further entities that one question may bring."""
+"""The most further entities in one question."""
 
 _KEYS: Final = frozenset({"targets", "lists", "subResources", "active_roles", "groups"})
 _OURS: Final = frozenset(
@@ -46,7 +46,7 @@ _OURS: Final = frozenset(
         *(f"context.{key}" for key in _KEYS),
     }
 )
-"""What no attribute can be called here."""
+"""The names that no attribute can have here."""
 
 
 def has_no_parts(question: Question, realm: RealmState) -> bool:
@@ -67,8 +67,8 @@ def with_parts(
 ) -> Request:
     """The request with the further parts of the question.
 
-    `groups` are those that the caller's own credential asserts; those of the body count
-    only if the caller is `trusted`. Raises `BadInput`, `LimitExceeded` and `Unknown`.
+    `groups` are asserted by the caller's own credential; the groups in the body count only if the
+    caller is `trusted`. Raises `BadInput`, `LimitExceeded` and `Unknown`.
     """
     context = question.context
     named = [*groups, *(_texts(context, "groups") if trusted else ())]

@@ -1,8 +1,8 @@
-"""The three searches: who may do something, on what, and what one may do.
+"""The three searches: who may do something, on which resources, and which actions.
 
-Each result, put into the question in place of what was searched for, is a question with the
-answer yes. What is not known, and what may not be seen, gives an empty list. A search over
-several realms at once is in `cross_realm_search`.
+Each result, put into the question in place of what was searched for, makes a question with the
+answer yes. Unknown names, and resources that the caller may not see, give an empty list. A search
+over several realms at once is in `cross_realm_search`.
 """
 
 from __future__ import annotations

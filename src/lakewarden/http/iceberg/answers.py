@@ -1,7 +1,7 @@
-"""What of the catalog's answers reaches the client: entries it may see, and no way past the guard.
+"""The parts of the catalog's responses for the client: visible entries, and no way past the guard.
 
-Credentials for files are passed on only to who may have them. Other members of `config` are those
-that the protocol's file lists as plain; a token, an address or a signer stays behind.
+Credentials for files are forwarded only to users who may have them. Other members of `config` are
+limited to those that the protocol's file lists as plain; tokens, addresses and signers are removed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from lakewarden.http.iceberg.errors import IcebergError
 from lakewarden.http.iceberg.json_body import Json
 
 WITHHELD: Final = "lakewarden.credentials-withheld"
-"""The member of `config` that says why there are no credentials."""
+"""The member of `config` with the reason why there are no credentials."""
 
 _CREDENTIALS: Final = "storage-credentials"
 _NEXT: Final = "next-page-token"
 
 
 def read(body: bytes) -> Json:
-    """An answer of the catalog; raises `IcebergError` for what is none.
+    """Parses a response of the catalog; raises `IcebergError` for an invalid one.
 
-    What it says twice is read once, and written anew: the client sees what was looked at.
+    Duplicates are read once, and the response is encoded anew: the client sees what was checked.
     """
     try:
         value = msgspec.json.decode(body)
@@ -45,9 +45,9 @@ def entries(answer: Json, name: str) -> list[Any]:
 
 
 def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
-    """The answer without what the client may not have; `withheld` says why no credentials are.
+    """The response without what the client may not have; `withheld`: why credentials are removed.
 
-    With "" they are passed on.
+    With "" they are forwarded.
     """
     cleaned = {key: value for key, value in answer.items() if engine.matches("members", key)}
     kinds = ("plain",) if withheld else ("plain", "credentials")
@@ -69,18 +69,18 @@ def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
 
 
 def plain(engine: Engine, config: object) -> Json:
-    """The members of a catalog's configuration that lead nowhere."""
+    """The members of a catalog's configuration without addresses, tokens or credentials."""
     return _allowed_config(engine, config, ("plain",))
 
 
 def page(answer: Json, name: str, shown: Sequence[Any]) -> Json:
-    """A page of a list with some of its entries, and where the next page begins."""
+    """A page of a list with some of its entries, and the token of the next page."""
     found: Json = {name: shown}
     return {**found, _NEXT: answer[_NEXT]} if answer.get(_NEXT) is not None else found
 
 
 def columns(answer: Mapping[str, Any]) -> frozenset[str]:
-    """The names of all columns that a table has or had, those within others by their paths."""
+    """The names of all columns that a table has or had; nested ones by their paths."""
     metadata = answer.get("metadata")
     schemas = metadata.get("schemas") if isinstance(metadata, dict) else None
     return frozenset(

@@ -1,4 +1,4 @@
-"""The catalog behind the guard, as an HTTP client sees it."""
+"""The catalog behind the guard, as an HTTP client accesses it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lakewarden.service.steps import step
 
 @dataclass(frozen=True, slots=True)
 class BackendAnswer:
-    """An answer of the catalog; names of headers are in lower case."""
+    """A response of the catalog; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -27,14 +27,14 @@ class BackendAnswer:
 
 
 class Backend:
-    """One catalog. It is sent what the guard made anew, with the guard's own credential."""
+    """One catalog. It gets requests that the guard built anew, with the guard's own credential."""
 
     def __init__(self, settings: IcebergRealm) -> None:
         self._uri = settings.uri.rstrip("/")
         self._seconds = settings.timeout_seconds
         self._limit_bytes = settings.response_bytes
-        # A redirect could lead anywhere, and so could a proxy of the environment; a cookie that one
-        # user's request was given would go with those of others.
+        # A redirect, or a proxy from the environment, could lead anywhere; a cookie set for one
+        # user's request would be sent with those of others.
         self._client = httpx.Client(
             timeout=settings.timeout_seconds,
             follow_redirects=False,
@@ -51,7 +51,7 @@ class Backend:
         body: bytes | None,
         token_file: Path | None,
     ) -> BackendAnswer:
-        """The answer to one request; raises `IcebergError` where there is none in time."""
+        """The response to one request; raises `IcebergError` if there is none in time."""
         path = "/".join(quote(segment, safe="") for segment in segments)
         sent = {**headers, **_authorization(token_file)}
         if body is not None:

@@ -1,6 +1,6 @@
-"""What the catalog did, as the realm keeps it: new entities with their owners, and what is gone.
+"""The catalog's changes as the realm stores them: new entities with their owners, and dropped ones.
 
-It is written down after the catalog has done it. Where that fails, nobody may do more than before.
+They are recorded after the catalog made them. If that fails, nobody may do more than before.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from lakewarden.service.effect import Effect
 from lakewarden.service.write_transaction import WriteTransaction
 
 TYPES: Final = {"namespace": "schema", "table": "table", "view": "view"}
-"""What a resource of the protocol is in the names of a mapping."""
+"""The resources of the protocol, by their names in a mapping."""
 
 
 def record_changes(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) -> None:
-    """Writes down what an act did; raises `IcebergError` where it cannot be."""
+    """Records the effects of an act; raises `IcebergError` if that fails."""
     if not (done.created or done.dropped or done.renamed):
         return
 

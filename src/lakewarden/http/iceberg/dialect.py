@@ -29,7 +29,7 @@ from lakewarden.registry import registry
 
 PATH: Final = "/iceberg"
 BODY_BYTES: Final = 16 * 1024 * 1024
-"""Longest body: a commit with the whole schema of a wide table."""
+"""The longest body: a commit with the whole schema of a wide table."""
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 20
@@ -62,7 +62,7 @@ class Iceberg:
         )
 
     def routes(self) -> Sequence[Route]:
-        """One for each endpoint; those that ask whether something is there come first."""
+        """One route for each endpoint; existence checks come first."""
         endpoints = [act for act in self._engine.acts.values() if act.endpoint]
         endpoints.sort(key=lambda act: not act.endpoint.startswith(_HEAD_FIRST))
         return tuple(self._route(act) for act in endpoints)
@@ -94,7 +94,7 @@ class Iceberg:
         return Guard(exchange, act, _access(exchange, settings), settings, backend).answer()
 
     def _config(self, act: Act, exchange: Exchange) -> Reply:
-        """What a client begins with: the prefix of its warehouse, and the endpoints there are."""
+        """The configuration of a client: the prefix of its warehouse, and the endpoints."""
         settings = self._settings(exchange)
         named = exchange.query.get("warehouse", tuple(settings.prefixes))
         if len(named) != 1 or named[0] not in settings.prefixes:
@@ -123,9 +123,9 @@ class Iceberg:
         return Reply(HTTPStatus.OK, json_body.encoded(shown))
 
     def _token(self, exchange: Exchange) -> Reply:
-        """A token for the token that a client has as its secret: the same one.
+        """Returns the token that a client sends as its secret, unchanged.
 
-        Clients that are given `credential = USER:TOKEN` ask here first.
+        Clients with `credential = USER:TOKEN` send this request first.
         """
         self._settings(exchange)
         try:
@@ -161,7 +161,7 @@ class Iceberg:
         return settings
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """An error as the protocol has it."""
+        """An error in the form of the protocol."""
         if isinstance(error, IcebergError):
             return error_reply(error.status, str(error), error.type)
         if isinstance(error, Refused):
@@ -178,7 +178,7 @@ class Iceberg:
         return error_reply(HTTPStatus.UNAUTHORIZED, why)
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the methods that are there."""
+        """404, or 405 with the allowed methods."""
         if not allowed:
             return error_reply(HTTPStatus.NOT_FOUND, "this endpoint does not exist")
         reply = error_reply(HTTPStatus.METHOD_NOT_ALLOWED, f"expected one of: {', '.join(allowed)}")

@@ -37,7 +37,7 @@ class IcebergError(WardenError):
 
 
 def type_of(status: int) -> str:
-    """What the protocol calls an error of this status.
+    """The protocol's error type for a status.
 
     >>> type_of(403), type_of(413), type_of(500)
     ('ForbiddenException', 'BadRequestException', 'InternalServerError')
@@ -47,6 +47,6 @@ def type_of(status: int) -> str:
 
 
 def error_reply(status: int, message: str, type: str = "") -> Reply:
-    """The reply that tells an error."""
+    """The reply for an error."""
     error = {"message": message, "type": type or type_of(status), "code": status}
     return Reply(status, msgspec.json.encode({"error": error}))

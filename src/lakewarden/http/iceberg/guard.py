@@ -1,4 +1,4 @@
-"""One request through the guard: asked about, sent on, and its answer cut to what one may see."""
+"""One request through the guard: checked, forwarded, and its response cut to what may be seen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lakewarden.service.audit import AuditEvent
 ENGINE: Final = "iceberg"
 
 PARTS: Final = {"namespace": "schema", "table": "table", "view": "view", "function": "function"}
-"""What parameters of paths are called in templates of names."""
+"""The names of path parameters in templates of names."""
 
 LIMITED: Final = (
     "a row filter or a column mask binds you on this table, and this takes all its rows and values"
@@ -43,15 +43,15 @@ _ENTRIES: Final = {
     "listViews": "identifiers",
     "listFunctions": "identifiers",
 }
-"""The member of each list's answer that has the entries."""
+"""The member of each list response that has the entries."""
 
 _HANDS_OUT: Final = frozenset({"loadCredentials", "signRequest"})
-"""Acts that do nothing but hand out access to files."""
+"""Acts that only hand out access to files."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """With whose credential the catalog is asked about files, or why a user gets none."""
+    """The credential for file access that is used at the catalog, or why a user gets none."""
 
     token_file: Path | None
     withheld: str = ""
@@ -98,14 +98,14 @@ class Guard:
 
     @cached_property
     def _names(self) -> Names:
-        """The names in the path, with the catalog that the warehouse is."""
+        """The names in the path, with the warehouse as the catalog."""
         params = self._exchange.params
         found = {part: params[name] for name, part in PARTS.items() if name in params}
         return {"catalog": params["prefix"], **found}
 
     @cached_property
     def _query(self) -> Mapping[str, str]:
-        """The fields of the query that are passed on."""
+        """The fields of the query that are forwarded."""
         fields = self._exchange.query
         for name in fields:
             if self._engine.matches("query", name) and len(fields[name]) > 1:
@@ -121,7 +121,7 @@ class Guard:
         return json_body.read_object(self._exchange.body) if self._exchange.body else None
 
     def _require(self, asked: TargetedAct) -> None:
-        """Raises `IcebergError` for an act that is denied, and audits it."""
+        """Raises `IcebergError` for a denied act, and audits it."""
         act, names = asked.act, asked.names
         if act.name == "chooseLocation" and self._settings.locations == "catalog":
             return
@@ -130,7 +130,7 @@ class Guard:
             return
         decided(self._engine.name, act.name, denied=1)
         entity = self._access.target(act, names)
-        # That something is limited is said to those alone who might do it otherwise.
+        # Only a user who could otherwise do it learns that something is limited.
         is_limited = (
             entity is not None
             and act.whole
@@ -144,19 +144,19 @@ class Guard:
         raise IcebergError(HTTPStatus.FORBIDDEN, message)
 
     def _check_new_name(self, kind: str, names: Names) -> None:
-        """Refuses a name that the realm could not tell from another one."""
+        """Refuses a name that the realm could not distinguish from another one."""
         if self._is_folded(names) or self._access.entity(TYPES[kind], names) is None:
             raise BadInput(f"no {kind} of the realm can have this name", where="body.name")
 
     def _is_folded(self, names: Names) -> bool:
-        """Whether the catalog would understand a name as another one."""
+        """Whether the catalog would read a name as a different one."""
         return self._settings.lower_case and any(
             name != name.lower() for part, name in names.items() if part != "catalog"
         )
 
     @cached_property
     def _file_access(self) -> FileAccess:
-        """Whose credential for files of the table the user may have."""
+        """The credential for files of the table that the user may have."""
         acts, settings = self._engine.acts, self._settings
         table = {part: self._names[part] for part in ("catalog", "schema") if part in self._names}
         name = self._names.get("table") or (self._body or {}).get("name")
@@ -168,7 +168,7 @@ class Guard:
             return FileAccess(settings.token_file, LIMITED)
         if self._access.is_denied_inside(acts["loadCredentials"], entity):
             return FileAccess(settings.token_file, DENIED_COLUMN)
-        # Whoever creates a table owns it afterwards, and so may write its files.
+        # The creator of a table becomes its owner, and so may write its files.
         if self._act.makes == "table" or self._access.decides(acts["writeFiles"], named):
             return FileAccess(settings.token_file)
         if settings.reader_token_file is None:
@@ -190,7 +190,7 @@ class Guard:
         )
 
     def _segments(self) -> list[str]:
-        """The path at the catalog, made anew of its parameters."""
+        """The path at the catalog, rebuilt from its parameters."""
         params = {
             **self._exchange.params,
             "prefix": self._settings.prefixes[self._names["catalog"]],
@@ -200,7 +200,7 @@ class Guard:
         return [segment for segment in filled if segment]
 
     def _refusal(self, answer: BackendAnswer) -> Reply:
-        """The catalog's refusal, without what is about the guard alone, such as a stack trace."""
+        """The catalog's refusal, without details about the guard, such as a stack trace."""
         status = answer.status
         if status == HTTPStatus.NOT_MODIFIED:
             return Reply(status, headers=self._headers(answer))
@@ -236,7 +236,7 @@ class Guard:
         }
 
     def _withheld(self, answer: Json) -> str:
-        """Why the answer's credentials are withheld; the columns it names may be masked, too."""
+        """The reason to withhold the response's credentials; columns in it may be masked, too."""
         access = self._file_access
         if access.withheld or "table" not in self._names or not self._access.limits_anybody:
             return access.withheld
@@ -246,7 +246,7 @@ class Guard:
         return ""
 
     def _listed(self, answer: Json, member: str) -> Json:
-        """The list without what may not be seen, nor what has no name in the realm."""
+        """The list without entries that may not be seen or have no name in the realm."""
         act, found = self._engine.acts[self._act.lists], answers.entries(answer, member)
         if self._act.name == "listNamespaces":
             shown = [entry for entry in found if self._may_see_namespace(act, entry)]
@@ -258,8 +258,8 @@ class Guard:
         return answers.page(answer, member, kept)
 
     def _name(self, entry: Any) -> str:
-        """The name of an entry of a list; "" for one that lies elsewhere, or would be folded."""
-        if isinstance(entry, list):  # of functions: the levels of the namespace, and the name
+        """The name of an entry of a list; "" if it is located elsewhere, or would be folded."""
+        if isinstance(entry, list):  # a function: namespace levels, then name
             entry = {"namespace": entry[:-1], "name": entry[-1] if entry else ""}
         if not isinstance(entry, dict) or entry.get("namespace") != [self._names["schema"]]:
             return ""
@@ -277,7 +277,7 @@ class Guard:
         return not self._is_folded(names) and self._access.listed_or_allowed(act, names)
 
     def _used(self, asked: Questions) -> None:
-        """Counts what was done, and writes down what is there now."""
+        """Counts what was done, and records the resulting entities."""
         for one in asked.asked:
             entity = self._access.target(one.act, one.names)
             if entity is not None:
@@ -287,9 +287,9 @@ class Guard:
 
 
 def denial(exchange: Exchange, access: EngineAccess, asked: TargetedAct, reason: str = "") -> str:
-    """What the user is told of a refused act, which is then part of the audit trail.
+    """The message for the user about a refused act, which is also audited.
 
-    It names the act, what it is about, and what it takes, or the `reason`; and the id by which the
+    It names the act, its resource, and what it requires, or the `reason`; and the id by which the
     decision is explained.
     """
     act, where = asked.act, ".".join(asked.names.values())

@@ -1,7 +1,7 @@
-"""JSON of requests and of the catalog's answers, member by member.
+"""JSON of requests and of the catalog's responses, member by member.
 
-What two readers could understand differently is refused, as elsewhere; but whole numbers are kept
-exactly here, as ids of snapshots take 64 bits.
+Input that two parsers could read differently is refused, as elsewhere; but whole numbers are
+kept exactly here, because ids of snapshots take 64 bits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_object(body: bytes) -> Json:
 
 
 def encoded(value: Json) -> bytes:
-    """The object as it is sent on; raises `BadInput` for what JSON cannot have."""
+    """The object as it is forwarded; raises `BadInput` for values that JSON cannot represent."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, RecursionError):
@@ -38,7 +38,7 @@ def encoded(value: Json) -> bytes:
 
 
 def text(value: Mapping[str, Any], member: str, where: str = "body") -> str:
-    """A member that has to be a text, and not an empty one."""
+    """A member that must be a text, and not empty."""
     found = value.get(member)
     if not isinstance(found, str) or not found:
         raise BadInput("expected a non-empty string", where=f"{where}.{member}")
@@ -46,7 +46,7 @@ def text(value: Mapping[str, Any], member: str, where: str = "body") -> str:
 
 
 def member(value: Mapping[str, Any], name: str, where: str = "body") -> Json:
-    """A member that is an object; empty where it is absent or null."""
+    """A member that is an object; empty if it is absent or null."""
     found = value.get(name)
     if found is None:
         return {}
@@ -56,7 +56,7 @@ def member(value: Mapping[str, Any], name: str, where: str = "body") -> Json:
 
 
 def objects(value: Mapping[str, Any], name: str, where: str = "body") -> Sequence[Json]:
-    """A member that is a list of objects; empty where it is absent or null."""
+    """A member that is a list of objects; empty if it is absent or null."""
     found = value.get(name)
     if found is None:
         return ()
@@ -66,7 +66,7 @@ def objects(value: Mapping[str, Any], name: str, where: str = "body") -> Sequenc
 
 
 def texts(value: Mapping[str, Any], name: str, where: str = "body") -> Sequence[str]:
-    """A member that is a list of strings; empty where it is absent or null."""
+    """A member that is a list of strings; empty if it is absent or null."""
     found = value.get(name)
     if found is None:
         return ()
@@ -76,7 +76,7 @@ def texts(value: Mapping[str, Any], name: str, where: str = "body") -> Sequence[
 
 
 def namespace(value: Mapping[str, Any], member: str = "namespace", where: str = "body") -> str:
-    """A namespace of one level: one inside another has no name in a realm."""
+    """A namespace of one level: a nested one has no name in a realm."""
     found = texts(value, member, where)
     if not found:
         raise BadInput("expected a list of one string", where=f"{where}.{member}")

@@ -1,4 +1,4 @@
-"""What a request asks of a realm: one act or several, on the names in its path and its body."""
+"""The questions of a request to a realm: one act or several, on names in its path and body."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UPDATES: Final = "updates"
 
 @dataclass(frozen=True, slots=True)
 class TargetedAct:
-    """An act, and the names of what it is about."""
+    """An act, and the names of its resource."""
 
     act: Act
     names: Names
@@ -25,10 +25,10 @@ class TargetedAct:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """All that has to be allowed, and what is there no more or only then, if the catalog does it.
+    """All acts that must be allowed, and what the catalog creates, drops or renames by them.
 
-    `created`, `dropped` are a type of resource with its names; `renamed` has the names before and
-    after.
+    `created`, `dropped` are a type of resource with its names; `renamed` has the old and the new
+    names.
     """
 
     asked: Sequence[TargetedAct]
@@ -39,7 +39,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A request as far as it asks: its act, the names of its path, its query and its body."""
+    """The relevant parts of a request: its act, the names in its path, its query and body."""
 
     engine: Engine
     act: Act
@@ -58,7 +58,7 @@ class Requested:
 
 
 def questions(requested: Requested) -> Questions:
-    """What the request asks; raises `BadInput` that names the member of the body."""
+    """The questions of the request; raises `BadInput` that names the member of the body."""
     reader = _READERS.get(requested.act.name)
     if reader is not None:
         return reader(requested)
@@ -83,7 +83,7 @@ def _of_properties(requested: Requested) -> Questions:
 
 
 def _of_new(requested: Requested) -> Questions:
-    """Of a table or view that is created, prepared or registered."""
+    """For a table or view that is created, prepared or registered."""
     act, body = requested.act, requested.body
     made = {**requested.names, act.makes: json_body.text(body, "name")}
     is_chosen = body.get("location") is not None or _chooses(
@@ -123,7 +123,7 @@ def _of_transaction(requested: Requested) -> Questions:
 
 
 def _of_change(requested: Requested, names: Names, change: Json, where: str) -> Questions:
-    """Of one commit; one that requires that the table is not there creates it."""
+    """For one commit; one that requires that the table does not exist creates it."""
     requirements = json_body.objects(change, "requirements", where)
     types = [json_body.text(one, "type", f"{where}.requirements") for one in requirements]
     is_chosen = False
@@ -164,7 +164,7 @@ def _of_drop(requested: Requested) -> Questions:
 def _identifier(
     requested: Requested, value: Mapping[str, Any], name: str, kind: str, where: str = "body"
 ) -> Names:
-    """The names of a table or view that a body names."""
+    """The names of a table or view in a body."""
     at = f"{where}.{name}"
     found = json_body.member(value, name, where)
     return {
@@ -179,7 +179,7 @@ def _placing(requested: Requested, names: Names, *, is_chosen: bool) -> Sequence
 
 
 def _chooses(requested: Requested, properties: Mapping[str, Any] | set[str]) -> bool:
-    """Whether one of the properties says where files lie."""
+    """Whether one of the properties sets the location of files."""
     return any(requested.engine.matches("locations", key) for key in properties)
 
 

@@ -1,4 +1,4 @@
-"""The body of a question, as its protocol has it."""
+"""The body of a question, in the form of its protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    """What the body says; raises `BadInput` that names the member."""
+    """Parses the body; raises `BadInput` that names the member."""
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:

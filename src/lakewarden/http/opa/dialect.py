@@ -1,4 +1,4 @@
-"""The addresses that engines ask by OPA's protocol, below `/opa/v1` of a realm.
+"""The addresses for engines that use OPA's protocol, below `/opa/v1` of a realm.
 
 Trino has five; Polaris has one, `polaris`.
 """
@@ -46,10 +46,10 @@ from lakewarden.service.denials import DeniedDecision
 PATH: Final = "/opa/v1"
 _TRINO: Final = TrinoRealm()
 _POLARIS: Final = PolarisRealm()
-"""What holds for a realm that the settings do not name."""
+"""The settings of a realm that the configuration does not name."""
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
-"""Longest body of a list: a hundred thousand tables with long names."""
+"""The longest body of a list: a hundred thousand tables with long names."""
 
 
 class Opa(EngineDialect):
@@ -72,7 +72,7 @@ class Opa(EngineDialect):
         )
 
     def routes(self) -> Sequence[Route]:
-        """All are for enforcement points, whose token may come in the query."""
+        """All are for enforcement points, whose token may be in the query."""
         return (
             _route("allow", self._allow, inline=True),
             self._route("batch", _counted_indices, large=True),
@@ -96,7 +96,7 @@ class Opa(EngineDialect):
         return _route(name, handler, large=large)
 
     def _allow(self, exchange: Exchange) -> Reply:
-        """Of one question. Runs on the loop, but for what has to be written or looked for."""
+        """Answers one question. Runs on the loop, unless it must write or search."""
         joined = self._joined(exchange)
         if exchange.on_loop and not joined.is_short:
             raise TakesTime
@@ -112,7 +112,7 @@ class Opa(EngineDialect):
         return reply
 
     def _joined(self, exchange: Exchange) -> JoinedEvaluator:
-        """What the realms of the address answer; refuses who may not ask in one of them."""
+        """The evaluators of the address's realms; refuses callers who may not ask in all."""
         settings = self._trino.get(exchange.realm, _TRINO)
         realms = settings.realms or (exchange.realm,)
         mappings = [_mapping(exchange, TRINO, realm) for realm in realms]
@@ -160,12 +160,12 @@ class Opa(EngineDialect):
         return json_reply(HTTPStatus.OK, {"result": result})
 
     def error_body(self, status: HTTPStatus, message: str) -> object:
-        """A code and a message, as OPA has it."""
+        """A code and a message, in OPA's form."""
         return {"code": _CODES.get(status, "internal_error"), "message": message}
 
 
 _SHOWN: Final = 100
-"""Characters of an unknown operation that are audited."""
+"""The most characters of an unknown operation in the audit trail."""
 
 _CODES: Final = {
     HTTPStatus.BAD_REQUEST: "invalid_parameter",
@@ -176,7 +176,7 @@ _CODES: Final = {
 
 
 def _denied(exchange: Exchange, result: object, decision: DeniedDecision | None) -> Reply:
-    """A no with the id of its decision, in the member that OPA has for it."""
+    """A denial with the id of its decision, in OPA's member for it."""
     id = "" if decision is None else exchange.denied_decision(_event(exchange, decision), decision)
     return json_reply(HTTPStatus.OK, {"result": result} | ({"decision_id": id} if id else {}))
 
@@ -229,17 +229,17 @@ def _route(
 
 
 def _unreadable(reply: Reply) -> Reply:
-    """A refusal as an answer that Trino cannot read, so that its statement fails.
+    """A refusal as a response that Trino cannot parse, so its statement fails.
 
-    Of another status Trino shows its user the address, and the token in it. No text is a boolean, a
-    list or a mask. SOURCE: trinodb/trino, OpaHttpClient and OpaQueryException@09c4efdd27b2.
+    With any other status, Trino shows its user the address, and the token in it. A text is no
+    boolean, list or mask. SOURCE: trinodb/trino, OpaHttpClient and OpaQueryException@09c4efdd27b2.
     """
     error = {"status": int(reply.status), "body": reply.body.decode("utf-8", "replace")}
     return json_reply(HTTPStatus.OK, {"result": "refused", "error": error})
 
 
 def _mapping(exchange: Exchange, engine: str, realm: str) -> EngineMapping:
-    """What the engine's acts require in the realm; refuses who may not ask, and other realms."""
+    """The requirements of the engine's acts in the realm; refuses callers who may not ask there."""
     require_enforcement_point(exchange, realm)
     return mapping_of(exchange.state.realm(realm), engine, engines.load(engine).title)
 

@@ -1,4 +1,4 @@
-"""What a realm answers Trino: an operation on a resource becomes an operation on an entity."""
+"""The realm's answers to Trino: an operation on a resource becomes an operation on an entity."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from lakewarden.service.state import RealmState
 
 ENGINE: Final = "trino"
 _FEW: Final = 500
-"""Columns of a short question."""
+"""The most columns of a short question."""
 
 HIDING: Final = Mask("null")
 _OF_FILES: Final = frozenset({"table_properties", "procedures"})
-"""What may say where files lie."""
+"""The kinds of choices that may set file locations."""
 
 _STORING: Final = frozenset({"CreateMaterializedView", "RefreshMaterializedView"})
-"""What stores the rows that a view shows, which others read without a question about its tables."""
+"""The operations that store rows of a view, which others read with no check of its tables."""
 
 _INNER: Final = "$"
-"""What stands in names of tables about another one: of its files, partitions, history."""
+"""The separator in table names that refer to another table: its files, partitions, history."""
 
 _LISTING: Final = "FilterColumns"
 _READING: Final = "SelectFromColumns"
 _BY_VIEW: Final = "CreateViewWithSelectFromColumns"
-"""What Trino asks about the tables of a view with SECURITY DEFINER, as the owner of the view."""
+"""Trino's question about the tables of a view with SECURITY DEFINER, as the owner of the view."""
 
 
 _LookUp = tuple[Callable[[str], int | None], str, str, frozenset[str]]
-"""What `NamesIndex.id` works with, spread out: a call for each table would take as long again."""
+"""The parts of `NamesIndex.id`, inlined: a call for each table would take as long again."""
 
 
 class MaskedColumn(NamedTuple):
-    """The mask of a column, and what makes the SQL that is shown; None: nothing can be said."""
+    """The mask of a column, and a function for the SQL that is shown; None: there is none."""
 
     mask: Mask
     value: Callable[[], str] | None
 
     @property
     def sql(self) -> str:
-        """What is shown."""
+        """The SQL that is shown."""
         return HIDDEN_VALUE if self.value is None else self.value()
 
 
 class Evaluator:
-    """The answers to one question. An operation that is not known is denied."""
+    """The answers to one question. An unknown operation is denied."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Evaluator:
 
     @property
     def operation(self) -> str:
-        """The operation that is asked about, as the request has it."""
+        """The operation of the question, as in the request."""
         return self._question.action.operation
 
     def allows(self) -> bool:
@@ -91,7 +91,7 @@ class Evaluator:
             return False
         resource = action.resource or Resource()
         if self.act.name == _LISTING and resource.table is not None and resource.table.columns:
-            # Where Trino has no address for lists, it asks about one column at a time.
+            # If Trino has no address for lists, it asks about one column at a time.
             columns = self._allowed_columns(self.act, [resource])
             return len(columns) == len(resource.table.columns)
         allowed = self._allows(self.act, resource) and self._missing(resource) is None
@@ -101,7 +101,7 @@ class Evaluator:
 
     @cached_property
     def is_withheld(self) -> bool:
-        """Whether the operation is withheld from the user, for limits or a DENY inside."""
+        """Whether the operation is withheld from the user, because of limits or a DENY inside."""
         act, resource = self.act, self._question.action.resource
         if act is None or not (act.whole or act.renames) or resource is None:
             return False
@@ -111,9 +111,9 @@ class Evaluator:
         return entity is not None and self._access.withholds(act, entity)
 
     def allowed_indices(self) -> Sequence[int]:
-        """The indices of the resources on which it is allowed, in order.
+        """The indices of the resources on which the operation is allowed, in order.
 
-        Of one table with columns they are the indices of its columns.
+        For one table with columns, they are the indices of its columns.
         """
         act, resources = self.act, self._question.action.filter_resources or []
         if act is None:
@@ -127,7 +127,7 @@ class Evaluator:
         ]
 
     def _missing(self, resource: Resource) -> tuple[Act, Names] | None:
-        """What the request takes beside its act and may not be done, with what it is about."""
+        """A further act that the request requires and that is denied, with its names."""
         names = parts(resource)
         if not self._may_choose(resource):
             return self._engine.acts[self._engine.guarding], {"catalog": names["catalog"]}
@@ -136,20 +136,20 @@ class Evaluator:
         return None
 
     def _may_replace(self, resource: Resource, names: Names) -> bool:
-        """Whether what is there by the name may be dropped: `OR REPLACE` asks no other question."""
+        """Whether an existing object may be dropped: `OR REPLACE` has no question of its own."""
         if self.act is None or not self.act.replaces:
             return True
         there = self._access.stored(self._access.places_with_rows, names)
         if there is None or not self._access.is_stored(there):
             return True
-        # Which act drops it depends on what it is: a table is not made in place of a view.
+        # The act depends on what is dropped: a table does not replace a view.
         drops = {one.replaces for one in self._engine.acts.values() if one.replaces}
         return any(self._allows(self._engine.acts[one], resource) for one in sorted(drops))
 
     def _may_choose(self, resource: Resource) -> bool:
-        """Whether what the request chooses besides may be chosen: where files lie, or the like.
+        """Whether the request may make its further choices, such as the location of files.
 
-        Whose files are there is not known here, so that it takes the catalog.
+        The owner of these files is not known here, so it requires a right on the catalog.
         """
         engine, names = self._engine, parts(resource)
         guarded = {kind for kind, name in chosen(resource) if engine.guards(kind, name)}
@@ -162,21 +162,21 @@ class Evaluator:
 
     @property
     def is_short(self) -> bool:
-        """Whether a few decisions answer it, without a look into what is inside."""
+        """Whether a few decisions answer it, without a search inside."""
         resource = self._question.action.resource
         table = None if resource is None else resource.table
         columns = () if table is None else table.columns or ()
         return not self._access.mapping.within and len(columns) <= _FEW
 
     def denied(self) -> DeniedDecision | None:
-        """The decision behind a no that is shown; None where none of the realm's is behind it."""
+        """The decision behind a denial that is shown; None if none of the realm's is behind it."""
         act, action = self.act, self._question.action
         if act is None or act.silent:
             return None
         resource = action.resource or Resource()
         target = None if self.is_withheld else action.target_resource
         if target is not None and self._allows(act, resource):
-            # What moves may not enter where it comes to lie.
+            # The object may be moved, but not to its new schema.
             act, resource = self._engine.acts.get(act.enters, act), target
         names = parts(resource)
         if self._is_declared(names):
@@ -192,14 +192,14 @@ class Evaluator:
 
     @property
     def listed(self) -> int:
-        """How many resources are asked about, or columns of one table."""
+        """The number of resources in the question, or of columns of one table."""
         resources = self._question.action.filter_resources or []
         if self.operation == _LISTING and len(resources) == 1 and resources[0].table:
             return len(resources[0].table.columns or ())
         return len(resources)
 
     def row_filters(self) -> Sequence[str] | None:
-        """The conditions that the rows of a table have to meet; None: it cannot be named."""
+        """The row filters of a table; None: the table cannot be named."""
         resource = self._question.action.resource
         if self.act is None or resource is None or resource.table is None:
             return None
@@ -212,7 +212,7 @@ class Evaluator:
         return row_filters(self._realm, self._access.request("", table), ENGINE)
 
     def masked(self, resource: Resource) -> MaskedColumn | None:
-        """What a column is shown as; None: its own values."""
+        """The mask of a column; None: its own values are shown."""
         column = resource.column
         if self.act is None or column is None:
             return MaskedColumn(HIDING, None)
@@ -234,14 +234,14 @@ class Evaluator:
         return MaskedColumn(mask, value)
 
     def _is_declared(self, names: Mapping[str, str]) -> bool:
-        """Whether the engine declares what is read: no realm holds it."""
+        """Whether the engine declares what is read: no realm stores it."""
         engine = self._engine
         return (
             names.get("catalog", "") in engine.catalogs or names.get("schema", "") in engine.schemas
         )
 
     def _allowed_tables(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
-        """As for others, but each schema is looked at once: a list may have all tables there are.
+        """As for other resources, but with one lookup per schema: a list may contain all tables.
 
         COST: under 1 µs for a table (`python -m bench.trino`).
         """
@@ -275,7 +275,7 @@ class Evaluator:
         return any(model.judged(places[name].type) for name in self._access.places(act))
 
     def _look_ups(self, act: Act, catalog: str, schema: str) -> Sequence[_LookUp] | None:
-        """Where tables of a schema are looked up; None for a schema that the engine declares."""
+        """The indexes for tables of a schema; None for a schema that the engine declares."""
         engine = self._engine
         if catalog in engine.catalogs or schema in engine.schemas:
             return None
@@ -294,7 +294,7 @@ class Evaluator:
         return [n for n, name in enumerate(columns) if self._allows_columns(act, names, [name])]
 
     def _undenied(self, names: Names, columns: Sequence[str]) -> Sequence[int]:
-        """Of the columns of a table that is read as a whole those that no DENY closes."""
+        """The columns, of a table that is read as a whole, that no DENY closes."""
         reading = self._engine.acts[_READING]
         table = self._access.stored(self._access.places(reading), names)
         if table is None or not self._access.may_be_denied_inside(reading, table):
@@ -326,10 +326,10 @@ class Evaluator:
         return self._allows_on(act, resource, names, listed=listed)
 
     def _allows_around(self, act: Act, names: Names) -> bool:
-        """Whether the act is allowed on the table that a name like `orders$partitions` is about.
+        """Whether the act is allowed on the table that a name like `orders$partitions` refers to.
 
-        What it shows of the table keeps to no filter and no mask, so that it is for nobody whom one
-        binds. A name that is stored is one.
+        Filters and masks of the table do not apply to its rows, so it is denied to every user whom
+        one binds. A stored name is a table of its own.
         """
         places = self._access.places(act)
         entity = self._access.stored(places, names)
@@ -343,7 +343,7 @@ class Evaluator:
         return self._access.decides_on(act, whole)
 
     def _allows_on(self, act: Act, resource: Resource, names: Names, *, listed: bool) -> bool:
-        """Whether it is allowed on what the names name."""
+        """Whether the act is allowed on the resource of the names."""
         entity = self._access.stored(self._access.places(act), names)
         if entity is not None:
             named = self._named(act, entity, resource, names)
@@ -362,9 +362,9 @@ class Evaluator:
     def _named(
         self, act: Act, entity: Entity, resource: Resource, names: Names
     ) -> Sequence[Entity] | None:
-        """The columns that are asked about; None for all of them, where they are not told.
+        """The columns in the question; None for all of them, if none are listed.
 
-        Nor where a column has no name in the realm: it could be any.
+        Also None if a column has no name in the realm: it could be any.
         """
         columns = None if resource.table is None else resource.table.columns
         if columns is None or not self._access.may_be_denied_inside(act, entity):
@@ -397,7 +397,7 @@ class Evaluator:
         return None
 
     def _enters(self, act: Act, resource: Resource, target: Resource) -> bool:
-        """Whether what is renamed may come to lie in the schema of its new name."""
+        """Whether the renamed object may be moved to the schema of its new name."""
         source, new = parts(resource), parts(target)
         if not new:
             return False

@@ -1,7 +1,7 @@
-"""What several realms answer Trino together about one table.
+"""The joint answers of several realms to Trino about one table.
 
-All of them have to allow, or one: as `require` says. The filters and masks of all that know the
-table bind in either case, so that a realm more never leaves less to keep to.
+All of them must allow, or one, depending on `require`. In both cases the filters and masks of all
+realms that know the table apply, so an additional realm never relaxes them.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class JoinedEvaluator:
 
     @property
     def first(self) -> Evaluator:
-        """One of the realms' own, for what is the question's."""
+        """The evaluator of one realm, for properties of the question itself."""
         return self._evaluators[0]
 
     @property
     def is_short(self) -> bool:
-        """Whether a few decisions answer the question, without a look into what is inside."""
+        """Whether a few decisions answer the question, without a search inside."""
         return all(evaluator.is_short for evaluator in self._evaluators)
 
     def allows(self) -> bool:
-        """Whether the operation is allowed on its resource: what one realm limits, all withhold."""
+        """Whether the operation is allowed on its resource; denied if one realm withholds it."""
         if any(evaluator.is_withheld for evaluator in self._evaluators):
             return False
         answers = (evaluator.allows() for evaluator in self._evaluators)
         return all(answers) if self._all else any(answers)
 
     def denied(self) -> DeniedDecision | None:
-        """The decision behind a no that is shown: of the first realm that denies."""
+        """The decision behind a denial that is shown: of the first realm that denies."""
         denying = (evaluator for evaluator in self._evaluators if not evaluator.allows())
         return next((decision for one in denying if (decision := one.denied())), None)
 
@@ -58,7 +58,7 @@ class JoinedEvaluator:
         return sorted(joined)
 
     def row_filters(self) -> Sequence[Mapping[str, str]]:
-        """The conditions that the rows of a table have to meet, all of them."""
+        """The row filters of a table, of all realms."""
         answers = [evaluator.row_filters() for evaluator in self._evaluators]
         known = [answer for answer in answers if answer is not None]
         if not self._suffices(len(known)):
@@ -92,5 +92,5 @@ class JoinedEvaluator:
         return {"expression": masks[counting].sql}
 
     def _suffices(self, known: int) -> bool:
-        """Whether so many realms know what is read: a realm that has to allow must know it."""
+        """Whether enough realms know the resource: a realm that must allow must know it."""
         return known == len(self._evaluators) if self._all else known > 0

@@ -1,4 +1,4 @@
-"""What a realm answers Polaris: an operation on securables becomes one on entities."""
+"""The realm's answers to Polaris: an operation on securables becomes one on entities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PolarisEvaluator:
         self._acts = access.mapping.engine.acts
 
     def not_understood(self) -> str:
-        """What the realm cannot read in the question, in a sentence; "" for nothing."""
+        """The part of the question that the realm cannot interpret, as a sentence; "" for none."""
         act = self._acts.get(self._question.action)
         if act is None:
             return "this operation of Polaris is not known"
@@ -40,7 +40,7 @@ class PolarisEvaluator:
         return ""
 
     def allows(self) -> bool:
-        """Whether the operation is allowed on all targets, and on all that is named beside them."""
+        """Whether the operation is allowed on all targets and all secondaries."""
         act = self._acts.get(self._question.action)
         if act is None or self.not_understood():
             return False
@@ -48,7 +48,7 @@ class PolarisEvaluator:
         return all(self._allows(asked, one) for asked, securables, _ in sides for one in securables)
 
     def denied(self) -> DeniedDecision | None:
-        """The decision behind a no; None where the question was not understood."""
+        """The decision behind a denial; None if the question was not understood."""
         act = self._acts.get(self._question.action)
         if act is None or self.not_understood():
             return None
@@ -61,9 +61,9 @@ class PolarisEvaluator:
         return None
 
     def _sides(self, act: Act) -> Sequence[tuple[Act, Sequence[Securable], Sequence[str]]]:
-        """Targets and secondaries, each with the act that is asked and the types they may have.
+        """Targets and secondaries, each with the act to check and the accepted types.
 
-        What is about the root names it, or nothing.
+        An operation on the root names it, or nothing.
         """
         resource = self._question.resource
         is_rooted = act.resources == (ROOT,) and not resource.targets

@@ -1,7 +1,7 @@
-"""A request of Polaris as it is read: who asks, for which operation, on which securables.
+"""A parsed request of Polaris: the user, the operation, and the securables.
 
-Members that are not known are ignored, as newer releases send more; what is read has to be there
-and to have its type.
+Unknown members are ignored, because newer releases send more; members that are read are required
+and must have their type.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRINCIPAL: Final = "PRINCIPAL"
 NAMESPACE: Final = "NAMESPACE"
 
 MOST_SECURABLES: Final = 10_000
-"""How many securables one question may have."""
+"""The most securables of one question."""
 
 _CONTAINERS: Final = {
     ROOT: (),
@@ -37,18 +37,18 @@ _CONTAINERS: Final = {
 """The types above a securable of each type, outermost first."""
 
 _PARTS: Final = {"CATALOG": "catalog", NAMESPACE: "schema", "TABLE_LIKE": "table"}
-"""What the names of securables are called in templates of names."""
+"""The names of securables in templates of names."""
 
 
 class Parent(Struct, gc=False):
-    """What a securable lies in."""
+    """The parent of a securable."""
 
     type: str
     name: str
 
 
 class Securable(Struct, gc=False):
-    """What an operation is about; `parents` are the outermost first."""
+    """The resource of an operation; `parents` are the outermost first."""
 
     type: str
     name: str
@@ -56,14 +56,14 @@ class Securable(Struct, gc=False):
 
 
 class Actor(Struct, gc=False):
-    """Who asks, and the principal roles that Polaris knows of."""
+    """The user, and the principal roles that Polaris knows."""
 
     principal: str
     roles: list[str] = []
 
 
 class Resource(Struct, gc=False):
-    """`targets` is what the operation is about, `secondaries` what the request names beside it."""
+    """`targets` are the resources of the operation, `secondaries` the others in the request."""
 
     targets: list[Securable]
     secondaries: list[Securable]
@@ -99,11 +99,11 @@ def read(body: bytes) -> Question:
 def names(securable: Securable) -> Mapping[str, str] | None:
     """The names that a securable gives: `catalog`, `schema`, `table`.
 
-    None where they do not make one place: a type that is not known, parents that do not fit it, or
-    a namespace inside another, which no realm has a name for.
+    None if they do not give one place: an unknown type, parents that do not fit it, or a nested
+    namespace, for which no realm has a name.
     """
     containers = _CONTAINERS.get(securable.type)
-    # Polaris has the root as a parent of all in some requests, and leaves it out of others.
+    # Polaris includes the root as a parent of all in some requests, and omits it in others.
     parents = securable.parents[1:] if _begins_at_root(securable) else securable.parents
     if containers is None or tuple(parent.type for parent in parents) != containers:
         return None

@@ -1,7 +1,7 @@
-"""A request of Trino as it is read: who asks, for which operation, about what.
+"""A parsed request of Trino: the user, the operation, and the resource.
 
-Members that are not known are ignored, as newer releases send more; what is read has to have its
-type, and a name that is missing is refused.
+Unknown members are ignored, because newer releases send more; members that are read must have their
+type, and a missing name is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 
 MOST_RESOURCES: Final = 100_000
-"""How many resources one question may have."""
+"""The most resources of one question."""
 
 
 class Catalog(Struct, rename="camel", gc=False):
@@ -35,7 +35,7 @@ class Schema(Struct, rename="camel", gc=False):
 
 
 class Table(Struct, rename="camel", gc=False):
-    """`table`: a table or a view; `columns` where single ones are meant, and its `properties`."""
+    """`table`: a table or a view; `columns` for single columns, and its `properties`."""
 
     catalog_name: str
     schema_name: str
@@ -63,7 +63,7 @@ class Function(Struct, rename="camel", gc=False):
 
 
 class User(Struct, rename="camel", gc=False):
-    """`user`: the user whose queries are meant, or as whom one acts."""
+    """`user`: the owner of the queries, or the user to impersonate."""
 
     user: str
 
@@ -82,7 +82,7 @@ class CatalogProperty(Struct, rename="camel", gc=False):
 
 
 class Resource(Struct, rename="camel", gc=False):
-    """What an operation is about: one of its members is there."""
+    """The resource of an operation: one of its members is set."""
 
     catalog: Catalog | None = None
     schema: Schema | None = None
@@ -95,7 +95,7 @@ class Resource(Struct, rename="camel", gc=False):
 
 
 class Action(Struct, rename="camel", gc=False):
-    """The operation and what it is about; `filterResources` are those of a list."""
+    """The operation and its resource; `filterResources` are those of a list."""
 
     operation: str
     resource: Resource | None = None
@@ -104,14 +104,14 @@ class Action(Struct, rename="camel", gc=False):
 
 
 class Identity(Struct, rename="camel", gc=False):
-    """Who asks, and the groups that Trino knows of."""
+    """The user, and the groups that Trino knows."""
 
     user: str
     groups: list[str] = []
 
 
 class Context(Struct, rename="camel", gc=False):
-    """What comes along with a question."""
+    """The context of a question."""
 
     identity: Identity
     query_id: str = ""
@@ -144,7 +144,7 @@ def read(body: bytes) -> Question:
 
 
 def member(resource: Resource, name: str) -> Struct | None:
-    """The member of a resource that goes by this name in JSON."""
+    """The member of a resource with this name in JSON."""
     value: Struct | None = getattr(resource, _MEMBERS[name])
     return value
 
@@ -173,9 +173,9 @@ def parts(resource: Resource) -> Mapping[str, str]:
 
 
 def chosen(resource: Resource) -> Iterator[tuple[str, str]]:
-    """What a request chooses beside what it is about: names by what they are of an engine.
+    """The further choices of a request, as pairs of the engine's kind and a name.
 
-    A property may have others in it, as `extra_properties` of tables of Iceberg.
+    A property may contain others, such as `extra_properties` of Iceberg tables.
     """
     for one in (resource.table, resource.schema):
         for name, value in ((one and one.properties) or {}).items():

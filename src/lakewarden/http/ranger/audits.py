@@ -1,8 +1,8 @@
-"""Audits that plugins send: what users did by their documents, counted as what was used here.
+"""Audits from plugins: what users did under their documents, counted as usage here.
 
-An act that was allowed is counted in the usage of the realm, one that was denied goes to its audit
-trail. Only acts on what is stored are kept, and what was allowed only of stored users, so that an
-upload adds no more than there is.
+An allowed act is counted in the usage of the realm, a denied one goes to its audit trail. Only acts
+on stored entities are kept, and allowed acts only of stored users, so an upload adds
+no more than what exists.
 Source: apache/ranger, `audit-server/audit-ingestor/src/main/java/org/apache/ranger/audit/rest/
 AuditREST.java` and `agents-audit/core/src/main/java/org/apache/ranger/audit/model/
 AuthzAuditEvent.java` at 8e7716cd3c36.
@@ -26,10 +26,10 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.service.ranger.definition import named
 
 MOST_EVENTS: Final = 10_000
-"""So many events may be in one upload."""
+"""The most events in one upload."""
 
 MOST_ACTS: Final = 100_000
-"""So many acts at most one event stands for."""
+"""The most acts that one event stands for."""
 
 BODY_BYTES: Final = 8 * 1024 * 1024
 """Ranger's queues send a thousand events at a time, of about 1 KiB each."""
@@ -41,7 +41,7 @@ _SEEN: Final = frozenset({ANY, "use"})
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What one user did, or was denied, as the realm names both, so many times."""
+    """What one user did, or was denied, in the realm's names, with the number of times."""
 
     user: str
     operation: str
@@ -51,7 +51,7 @@ class Act:
 
 
 class Event(msgspec.Struct, frozen=True, rename={"user": "reqUser", "type": "resType"}):
-    """What is read of an event; the rest is for people."""
+    """The parts of an event that are read; the rest is for people."""
 
     repo: str = ""
     user: str | None = None
@@ -88,7 +88,7 @@ def read_events(body: bytes, service: str) -> Sequence[Event]:
 
 
 class Acts:
-    """The acts of events, of one service as its documents name things."""
+    """The acts in events of one service, resolved with its documents."""
 
     def __init__(self, download: Download, mapping: EngineMapping, service: RangerService) -> None:
         self._download, self._mapping, self._service = download, mapping, service
@@ -96,7 +96,7 @@ class Acts:
         self._operations = model.operations
 
     def of(self, events: Sequence[Event]) -> Iterator[Act]:
-        """The acts; what does not say who did what on something that is stored is none."""
+        """The acts; an event that does not name a user, an act and a stored entity is skipped."""
         for event in events:
             act = self._act(event)
             if act is not None:
@@ -126,7 +126,7 @@ class Acts:
         return memberships.ids.get(principal) in memberships.stored
 
     def _entity_of_leaf(self, leaf: str, resource: str) -> tuple[Level, Entity] | None:
-        """What is called so, on the level whose things have that last part; of a column its table.
+        """The entity of a resource, on the level that ends with this part; for a column its table.
 
         Files may be those of a fileset or of a table.
         """
@@ -155,6 +155,6 @@ class Acts:
 
 
 def _text(value: str | None) -> str:
-    """The value; "" for none, and for what is longer than a name or cannot be shown as one."""
+    """The value; "" for None, and if it is longer than a name or not printable."""
     is_name = value is not None and len(value) <= _NAME_CHARACTERS and value.isprintable()
     return value if value is not None and is_name else ""

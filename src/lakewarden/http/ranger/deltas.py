@@ -1,6 +1,6 @@
-"""The policies of a document by their ids, and what changed from one version to another.
+"""The policies of a document by their ids, and the changes between two versions.
 
-The id of a policy follows from what it says (`service.ranger.number`).
+The id of a policy is derived from its content (`service.ranger.number`).
 Source: apache/ranger, `agents-common/src/main/java/org/apache/ranger/plugin/model/
 RangerPolicyDelta.java` and `plugin/util/RangerPolicyDeltaUtil.java` at 8e7716cd3c36.
 """
@@ -25,14 +25,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PolicyDigest:
-    """What is remembered of a policy: its type in Ranger, and a digest of all that it says."""
+    """The recorded data of a policy: its type in Ranger, and a digest of its content."""
 
     type: int
     digest: bytes
 
 
 def policy_digests(policies: Iterable[Json]) -> Mapping[int, PolicyDigest]:
-    """What is remembered of a document."""
+    """The recorded data of a document's policies."""
     return {
         policy["id"]: PolicyDigest(policy["policyType"], _digest(policy)) for policy in policies
     }
@@ -49,7 +49,7 @@ def changes(
     type: str,
     version: int,
 ) -> list[Json]:
-    """What turns the old policies into the new ones, of a service of that type.
+    """The changes from the old policies to the new ones, in a service of that type.
 
     `policies` are the new ones as they are sent.
     """

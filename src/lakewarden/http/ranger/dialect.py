@@ -46,17 +46,17 @@ _OF_PARTS: Final[Mapping[str, tuple[_Of, str]]] = {
 """The documents by the first part of their address, each with the parameter of its version."""
 
 MOST_DENIALS: Final = 100
-"""So many kinds of denials of one upload go to the audit trail: user and operation."""
+"""The most kinds of denials, by user and operation, that one upload adds to the audit trail."""
 
 _DELTAS: Final = "supportsPolicyDeltas"
 _NUMBER: Final = re.compile(r"[0-9]{1,19}")
 
 
 class Ranger(EngineDialect):
-    """What plugins of Apache Ranger download, for realms whose model has a mapping.
+    """The downloads for plugins of Apache Ranger, for realms whose model has a mapping.
 
-    Documents are kept until the realm changes: a poll that finds nothing new costs a look-up. They
-    are made aside: a poll that would have to wait for long gets the ones before, or is told to ask
+    Documents are cached until the realm changes: a poll that finds nothing new costs a lookup. They
+    are made in the background: a poll that would wait for long gets the previous ones, or must poll
     again.
     """
 
@@ -68,7 +68,7 @@ class Ranger(EngineDialect):
         self._lock = Lock()
         types = (ranger_service.load(type) for type in ranger_service.TYPES)
         engines = {service.engine.name for service in types}
-        # Policies name things by their parts, as names of the model have to have them.
+        # Policies name things by their parts, so the names of the model must have parts.
         self.models = tuple(
             sorted(
                 model
@@ -81,7 +81,7 @@ class Ranger(EngineDialect):
         )
 
     def routes(self) -> Sequence[Route]:
-        """All are for enforcement points, whose token may come in the query or as password."""
+        """All are for enforcement points, whose token may be in the query or the password."""
         return (
             *(self._download_route(first, *one) for first, one in _OF_PARTS.items()),
             self._route("residue/{service}", self._answer_residue),
@@ -115,7 +115,7 @@ class Ranger(EngineDialect):
         return Route("GET", f"{PATH}/{path}", "decision.ask", handler, engine=True)
 
     def _note(self, exchange: Exchange, download: Download, part: Part) -> None:
-        """Remembers that the plugin has the newest policies, if these are."""
+        """Records that the plugin has the newest policies, if it just got these."""
         plugin = exchange.one("pluginId")
         if (
             plugin.isprintable()
@@ -137,7 +137,7 @@ class Ranger(EngineDialect):
         return json_reply(HTTPStatus.OK, {"plugins": listed})
 
     def _take_audits(self, exchange: Exchange) -> Reply:
-        """Counts what users did, and were denied, by the documents of a service."""
+        """Counts what users did, or were denied, under the documents of a service."""
         name = exchange.one("serviceName")
         service = self._service(exchange, name)
         events = read_events(exchange.body, name)
@@ -168,7 +168,7 @@ class Ranger(EngineDialect):
         return json_reply(HTTPStatus.OK, {"count": residues.count, "residue": listed})
 
     def _service(self, exchange: Exchange, name: str) -> RangerService:
-        """The type of a service of the realm; refuses who may not ask."""
+        """The type of a service of the realm; refuses callers who may not ask."""
         require_enforcement_point(exchange)
         type = self._realms.get(exchange.realm, RangerRealm()).services.get(name)
         if type is None:
@@ -176,7 +176,7 @@ class Ranger(EngineDialect):
         return ranger_service.load(type)
 
     def _download(self, exchange: Exchange, named: str = "") -> Download:
-        """The documents of the service that is named; refuses who may not ask."""
+        """The documents of the named service; refuses callers who may not ask."""
         realm, name = exchange.realm_state, named or exchange.params["service"]
         service, state, now = self._service(exchange, name), exchange.state, exchange.now
         settings = self._realms[exchange.realm]
@@ -195,7 +195,7 @@ class Ranger(EngineDialect):
         )
 
     def error_body(self, status: HTTPStatus, message: str) -> object:
-        """A code and a message, as Ranger has it."""
+        """A code and a message, in Ranger's form."""
         return {"statusCode": 1, "msgDesc": message, "messageList": []}
 
 

@@ -1,4 +1,4 @@
-"""What plugins of one service get at one state of its realm, each document with its version."""
+"""The downloads of one service's plugins at one state of its realm, each with its version."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from lakewarden.service.state import RealmState, State
 from lakewarden.service.switched_off import off_ids
 
 REMEMBERED: Final = 8
-"""So many versions before the newest are remembered, to tell what changed since."""
+"""The number of earlier versions that are kept, to compute the changes since then."""
 
 _DIGEST_BITS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One document with its version, and a digest of what it says without that."""
+    """One document with its version, and a digest of its content without the version."""
 
     version: int
     body: bytes
@@ -43,10 +43,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """The documents of a service, and of the policies what is needed to tell of changes.
+    """The documents of a service, and the data about policies that changes are computed from.
 
-    `head` is the document of policies without these. `before` are the versions before, the newest
-    first, with their policies.
+    `head` is the policy document without the policies. `before` are the earlier versions, the
+    newest first, with their policies.
     """
 
     realm: RealmState
@@ -64,15 +64,15 @@ class Download:
     before: tuple[tuple[int, Mapping[int, PolicyDigest]], ...] = ()
 
     def is_of(self, state: State, realm: RealmState, service: RangerService) -> bool:
-        """Whether it is of this state. Where files lie, and types of columns, are no part of it."""
+        """Whether it is of this state. File locations and column types are not in the realm."""
         if _reads_store(realm, service) and self.revision != state.revision:
             return False
         return self.realm is realm
 
     def since(self, version: int) -> bytes | None:
-        """The document with what changed since a version; None: that has to be sent whole.
+        """The document with the changes since a version; None: the whole one must be sent.
 
-        It is whole where the version is not remembered, and where most policies changed.
+        That is the case if the version is not kept, or if most policies changed.
         """
         old = next((policies for number, policies in self.before if number == version), None)
         if old is None:
@@ -85,7 +85,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """One service of a realm, by its name and its type, with the settings of all of the realm's."""
+    """One service of a realm: its name and type, and the settings of all services of the realm."""
 
     realm: str
     name: str
@@ -96,7 +96,7 @@ class Polled:
 def build_download(
     service: DecisionService, state: State, polled: Polled, now: float, before: Download | None
 ) -> Download:
-    """The documents at a state, or at a newer one. What is as `before` keeps its version."""
+    """The documents at a state, or a newer one. Documents equal to `before` keep their version."""
     name, type = polled.name, polled.type
     realm, read_at = state.realm(polled.realm), state.revision
     if _reads_store(realm, type):
@@ -156,7 +156,7 @@ def _remembered(
 
 
 def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading | None) -> Documents:
-    """The documents of a service; `reading` where they need more than the realm."""
+    """The documents of a service; with `reading` if they need more than the realm."""
     residues, files, types, service = Residues(), None, None, polled.type
     governs = polled.settings.governs.get(polled.name, "")
     if reading is not None:
@@ -178,7 +178,7 @@ def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading |
 
 
 def _reads_store(realm: RealmState, service: RangerService) -> bool:
-    """Whether documents need places of files or types of columns, which the store has."""
+    """Whether documents need file locations or column types, which are in the store."""
     return service.governs == FILE_SYSTEM or (service.reading is not None and shows_masked(realm))
 
 
@@ -187,10 +187,10 @@ def _digest(document: Json) -> bytes:
 
 
 def _version(revision: int, digest: bytes, before: Part | None) -> int:
-    """A number that is another one for another document, and grows with the realm's revision.
+    """A number that differs for different documents, and grows with the realm's revision.
 
-    A document that says what it said before keeps its number. What time or the configuration
-    changes has no revision of its own.
+    An unchanged document keeps its number. Changes by time or by the configuration have no
+    revision of their own.
     """
     if before is not None and before.digest == digest:
         return before.version

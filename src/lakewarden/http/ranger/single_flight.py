@@ -13,18 +13,18 @@ from lakewarden.kernel.errors import Unavailable
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 5.0
-"""How long a caller waits. It holds one of the threads that answer requests meanwhile."""
+"""The time that a caller waits. Meanwhile it holds one of the request threads."""
 
 _AT_ONCE: Final = Semaphore(1)
-"""One is made at a time in a process, so that requests have their share of the processor."""
+"""One value at a time is made in a process, so that requests get their share of the CPU."""
 
 
 class SingleFlight(Generic[T]):
     """The newest value, made by a thread of its own, one at a time.
 
-    A caller gets a value that is current when it asks, or becomes so within its patience. Else it
-    gets the newest that was ever made: what is asked for again and again while it changes again
-    and again would never be there otherwise.
+    A caller gets a value that is current at the time of the call, or becomes so within its
+    patience. Otherwise it gets the newest value made so far: a value that keeps changing while it
+    is requested would otherwise never be returned.
     """
 
     def __init__(self, patience: float = PATIENCE_SECONDS) -> None:
@@ -34,12 +34,12 @@ class SingleFlight(Generic[T]):
         self._making: Future[T] | None = None
 
     def newest(self, is_current: Callable[[T], bool], make: Callable[[T | None], T]) -> T:
-        """The value that is current, or the newest that there is.
+        """The current value, or the newest that exists.
 
-        `make` gets the one before. Raises what it raises, and `Unavailable` where none was made
-        yet.
+        `make` gets the previous one. Raises what `make` raises, and `Unavailable` if there is no
+        value yet.
         """
-        for _ in range(2):  # what is being made may be older than what is asked for
+        for _ in range(2):  # the value in progress may be outdated
             with self._lock:
                 newest = self._newest
                 if newest is not None and is_current(newest):
@@ -65,7 +65,7 @@ class SingleFlight(Generic[T]):
             try:
                 with _AT_ONCE:
                     value = make(before)
-            except BaseException as error:  # noqa: BLE001 — it is raised where it is waited for
+            except BaseException as error:  # noqa: BLE001 — it is raised in the waiting thread
                 with self._lock:
                     self._making = None
                 made.set_exception(error)

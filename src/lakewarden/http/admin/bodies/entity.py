@@ -1,4 +1,4 @@
-"""Bodies about entities, their children, and what a search finds."""
+"""Bodies about entities, their children, and the results of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that ask: decisions, lists, who, and what a principal sees."""
+"""Bodies of questions: decisions, lists, who, and what a principal sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies about realms and their models, and who is calling."""
+"""Bodies about realms and their models, and about the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies about statements, row filters and column masks, and the sentences that say them."""
+"""Bodies about statements, row filters and column masks, and their sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies about what a model declares: operations, privileges, fields and settings."""
+"""Bodies about the declarations of a model: operations, privileges, fields and settings."""
 
 from __future__ import annotations
 

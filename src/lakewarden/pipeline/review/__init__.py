@@ -1,1 +1,1 @@
-"""The access review of an estate: who can do what on which assets, grouped, and through what."""
+"""The access review of an estate: who can do what on which assets, in groups, and by what."""

@@ -1,4 +1,4 @@
-"""Which users did nothing lately, by what the job `unused` found in logs of accesses."""
+"""Users without recent activity, from the accesses that the job `unused` found in logs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OPTION: Final = "--used"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The last day on which each principal, as files write it, did anything that was allowed.
+    """The last day of an allowed access for each principal, by its written form.
 
-    `since` is the first day that counts as lately; `input` names the product.
+    `since` is the first day that counts as recent; `input` names the product.
     """
 
     since: str
@@ -31,7 +31,7 @@ class Use:
     input: Input
 
     def reason(self, user: Principal) -> str:
-        """Why the user is inactive; empty for one who did something since."""
+        """Why the user is inactive; empty for a user with an access since then."""
         last = self.last.get(principal_text(user))
         if last is None:
             return "no use recorded"
@@ -39,9 +39,10 @@ class Use:
 
 
 def use_of(product: Location, index: Index, input: Input) -> Use:
-    """What the product of `unused` says of users.
+    """The activity of users, from a product of `unused`.
 
-    Raises `BadInput` for a folder that is none, or damaged, or of another realm or index.
+    Raises `BadInput` for a folder that is no such product, is damaged, or has another realm or
+    index.
     """
     manifest = read_manifest(product, _UNUSED)
     check_files(product, manifest)

@@ -22,7 +22,7 @@ Ids = NDArray[np.int32]
 
 
 def containers(snapshot: Snapshot, ids: Ids) -> tuple[NDArray[np.int64], Sequence[str | None]]:
-    """The outermost entity above each that may itself lie in something: codes, and names."""
+    """The outermost ancestor of each that itself has a parent type: codes, and names."""
     model, tree = snapshot.model, snapshot.coded.tree
     declared = (model.types.get(kind) for kind in tree.kinds)
     inner = np.array([t is not None and bool(t.parents) for t in declared], dtype=bool)
@@ -37,7 +37,7 @@ def containers(snapshot: Snapshot, ids: Ids) -> tuple[NDArray[np.int64], Sequenc
 
 
 class Listing:
-    """What is said of single assets; `shown` are the residues that their classes name."""
+    """The rows of single assets; `shown` are the residues that their classes name."""
 
     def __init__(self, judged: CompiledBlock, reduction: Reduction, audience: Audience) -> None:
         self._block = judged.block
@@ -54,9 +54,9 @@ class Listing:
         columns: Mapping[int, Column],
         people: Sequence[pa.Array],
     ) -> pa.RecordBatch:
-        """The assets of one type; a way of which there is no column is left empty.
+        """The assets of one type; a way without a column is left empty.
 
-        `people` are the keys of those who reach them, by way.
+        `people` are the keys of the users who reach them, by way.
         """
         names = self._snapshot.coded.tree.names
         columns_by_way = [
@@ -76,7 +76,7 @@ class Listing:
         )
 
     def _reached(self, column: Column | None, ids: Ids) -> tuple[pa.Array, pa.Array]:
-        """The class of each entity for one way, and how many users statements allow."""
+        """For one way: the class of each entity, and how many users statements allow."""
         if column is None:
             return pa.nulls(len(ids), pa.binary()), pa.nulls(len(ids), pa.int64())
         residues = self._reduction.residues

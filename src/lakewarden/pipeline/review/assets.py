@@ -1,6 +1,6 @@
-"""The tables of a review that have a row for each asset, and what is counted from them.
+"""The tables of a review with a row for each asset, and the counts derived from them.
 
-Everything here is done batch by batch, so that never all assets are in memory.
+All steps work batch by batch, to avoid holding all assets in memory.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ NOT_STORED: Final = "no owner is stored"
 INACTIVE: Final = "every owner was removed"
 
 FINDING_COLUMNS: Final = ("id", "type", "text", "container", "owners", "keys", "counts")
-"""What is needed of the assets that blocks found."""
+"""The columns that are needed of the assets that blocks found."""
 
 Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMap]]]
-"""By way and type of what is coarse, and by container: a group, and who is allowed on any of it.
+"""For coarse matters, by way and type, then by container: a group, and the users allowed there.
 
-Where nobody ever is, there is no group."""
+The group is None if no user is allowed on any of its entities."""
 
 
 def reached(findings: MergedFindings, chosen: Chosen) -> Reached:
-    """The ways that are matters of too many classes."""
+    """The groups of the ways whose matters have too many classes."""
     known: dict[tuple[int, str], dict[str | None, tuple[bytes | None, BitMap]]] = {}
     for type in findings.census:
         for way, matter in enumerate(chosen.agenda(findings.people.model, type).ways):
@@ -60,10 +60,10 @@ def reached(findings: MergedFindings, chosen: Chosen) -> Reached:
 
 
 class Describing:
-    """Describes the assets that blocks found, and counts them on the way.
+    """Describes the assets that blocks found, and counts them at the same time.
 
-    `owners` counts the assets of each owner, by name; `groups` those of each class by what they
-    belong to: the table, the name, the way and the class.
+    `owners` counts the assets of each owner, by name. `groups` counts the assets of each class by
+    what they belong to; its keys are the table, the name, the way and the class.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Describing:
         return pa.ListArray.from_arrays(_offsets(owners), self._names.take(owners.flatten()))
 
     def _reasons(self, batch: pa.RecordBatch) -> pa.Array:
-        """Why each asset is an orphan; null for one that is none."""
+        """Why each asset is an orphan; null if it is none."""
         owners = batch.column("owners")
         offsets, numbers = ints(_offsets(owners)), ints(owners.flatten())
         codes = np.full(len(batch), -1, dtype=np.int32)
@@ -141,7 +141,7 @@ class Describing:
 
 
 def _offsets(cells: pa.ListArray) -> pa.Array:
-    """Where each list begins and ends among the elements of all; none is null."""
+    """The offsets of each list in the elements of all lists; none is null."""
     offsets = ints(cells.offsets)
     return pa.array(offsets - offsets[0])
 
@@ -151,7 +151,7 @@ def _places(truths: pa.BooleanArray) -> NDArray[np.int64]:
 
 
 def _counted(columns: Sequence[pa.Array]) -> Iterator[tuple[Any, ...]]:
-    """The different rows, and how many there are of each."""
+    """The distinct rows, and the count of each."""
     names = [str(place) for place, _ in enumerate(columns)]
     table = pa.table(dict(zip(names, columns, strict=True)))
     counts = table.group_by(names).aggregate([([], "count_all")])
@@ -160,7 +160,7 @@ def _counted(columns: Sequence[pa.Array]) -> Iterator[tuple[Any, ...]]:
 
 
 def _hex(keys: pa.Array) -> pa.Array:
-    """The keys as they are written; few of them differ."""
+    """The keys in hexadecimal; few of them are distinct."""
     codes = keys.dictionary_encode()
     shown = [key.hex() for key in codes.dictionary.to_pylist()]
     return pa.array(shown, pa.string()).take(codes.indices)
@@ -171,7 +171,7 @@ _Cells = NDArray[np.object_]
 
 
 def _by_group(batch: pa.RecordBatch, coarse: _Sizes) -> tuple[pa.Array, pa.Array]:
-    """Keys and counts of the assets, those of coarse ways by what the assets lie in."""
+    """Keys and counts of the assets; for coarse ways those of the asset's container."""
     lists = batch.column("keys"), batch.column("counts")
     if not coarse:
         return lists
@@ -191,20 +191,20 @@ def _by_group(batch: pa.RecordBatch, coarse: _Sizes) -> tuple[pa.Array, pa.Array
 
 
 def _cells(column: pa.Array) -> _Cells:
-    """Lists of one cell for each way, as rows."""
+    """Lists with one cell per way, as rows."""
     flat = np.empty(len(column) * len(WAYS), dtype=object)
     flat[:] = column.flatten().to_pylist()
     return flat.reshape(-1, len(WAYS))
 
 
 def _none(offsets: Any, marks: Any) -> Any:
-    """For each list whether none of its elements is marked."""
+    """For each list, whether none of its elements is marked."""
     before = np.concatenate([[0], np.cumsum(marks)])
     return before[offsets[1:]] == before[offsets[:-1]]
 
 
 def standing(people: People, removed: frozenset[int]) -> Mapping[str, tuple[bool, bool]]:
-    """Of each principal, by name, whether it is stored, and whether it was removed."""
+    """For each principal, by name: whether it is stored, and whether it was removed."""
     memberships = people.memberships
     known = enumerate(memberships.principals)
     return {

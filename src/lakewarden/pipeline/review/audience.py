@@ -1,4 +1,4 @@
-"""Whom a residue means: the stored users, by the numbers of their principals."""
+"""The users whom a residue allows: the stored users, by the numbers of their principals."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from lakewarden.pipeline.review.residue import (
 )
 
 Own = Owned | Itself
-"""What differs from entity to entity of one class."""
+"""The residues that differ from entity to entity within one class."""
 
 Ownership = Callable[[Own], BitMap]
-"""Whom `Owned` and `Itself` mean on one entity, or on a made-up one."""
+"""The users that satisfy `Owned` and `Itself` on one entity, or on a hypothetical one."""
 
 Telling = Mapping[Compared, BitMap]
-"""The users of whom stored attributes say something."""
+"""For each comparison with stored attributes, the users who satisfy it."""
 
 _NO_COMPARISONS: Final[Telling] = {}
 
 
 class People:
-    """The stored users of an estate, and whom its statements name."""
+    """The stored users of an estate, and the principals that its statements name."""
 
     def __init__(self, memberships: Memberships, ownerships: tuple[str, ...], table: Table) -> None:
         self.model = table.model
@@ -57,18 +57,18 @@ class People:
         return self.users.of(principals)
 
     def one(self, principal: int, *, exactly: bool) -> BitMap:
-        """The users that act as the principal (-1: nobody); `exactly`: itself alone."""
+        """The users that act as the principal (-1: nobody); `exactly`: only the user itself."""
         if principal < 0:
             return BitMap()
         return BitMap([principal]) & self.users.everyone if exactly else self.of([principal])
 
     def addressed(self) -> frozenset[int]:
-        """The principals to whom any statement speaks."""
+        """The principals that any statement names."""
         grants = (grant for by_id in self.grants.values() for grant in by_id.values())
         return frozenset[int]().union(*(grant.principals for grant in grants))
 
     def named(self, residues: Iterable[Residue], effect: Effect) -> frozenset[int]:
-        """The principals to whom statements of the effect, in the residues, speak."""
+        """The principals that statements of the effect in the residues name."""
         form = Given if effect is Effect.ALLOW else Free
         grants = self.grants[effect]
         return frozenset[int]().union(
@@ -82,7 +82,7 @@ class People:
 
 
 def people_of(context: TaskContext) -> People:
-    """The people of an estate, worked out once in each process."""
+    """The people of an estate, computed once in each process."""
     known = _PEOPLE.get(context.key)
     if known is None:
         _PEOPLE.clear()
@@ -104,7 +104,7 @@ def _by_id(table: Table, effect: Effect) -> dict[tuple[str, str], Grant]:
 
 
 class Audience:
-    """The users whom the residues of a collection mean."""
+    """The users whom the residues of a collection allow."""
 
     def __init__(
         self, people: People, residues: Residues, telling: Telling = _NO_COMPARISONS
@@ -116,20 +116,20 @@ class Audience:
         self._opened: dict[int, tuple[str, ...]] = {}
 
     def stated(self, number: int) -> BitMap:
-        """Those whom statements alone allow: nobody owns anything. Not to be changed."""
+        """The users whom statements alone allow, without any ownership. Must not be modified."""
         users = self._known.get(number)
         if users is None:
             users = self._known[number] = self._users(number, None)
         return users
 
     def with_owners(self, number: int, ownership: Ownership) -> BitMap:
-        """The users allowed under the given ownership. Not to be changed."""
+        """The users allowed under the given ownership. Must not be modified."""
         if not self._residues.is_own(number):
             return self.stated(number)
         return self._users(number, ownership)
 
     def _users(self, number: int, ownership: Ownership | None) -> BitMap:
-        """The reading of a residue; without ownership nobody owns anything, or is an entity."""
+        """The users of a residue; without ownership, nobody owns or is an entity."""
         match self._residues[number]:
             case All(parts):
                 return self._all(parts, ownership)
@@ -164,7 +164,7 @@ class Audience:
         return sets[0] if len(sets) == 1 else BitMap.union(*sets)
 
     def _own_first(self, parts: Sequence[int], ownership: Ownership | None) -> Sequence[int]:
-        """Parts that ownership may settle are asked first, for often nothing else is left."""
+        """The parts, with those that depend on ownership first: often they settle the result."""
         if ownership is None:
             return parts
         return sorted(parts, key=lambda part: not self._residues.is_own(part))
@@ -189,9 +189,9 @@ class Audience:
                 return BitMap()
 
     def opens(self, number: int) -> tuple[str, ...]:
-        """What allows somebody more: owning, or being, the entity at which place.
+        """What allows additional users: owning, or being, the entity at a given place.
 
-        Where nothing does so alone but all of it together, that is said as one.
+        If no single condition does, but all of them together do, they are returned as one.
         """
         known = self._opened.get(number)
         if known is None:
@@ -216,7 +216,7 @@ class Audience:
 
 
 def spoken(atom: Own) -> str:
-    """The owner, or the entity as a principal, in words.
+    """The condition of the atom in words: the owner, or the entity as a principal.
 
     >>> spoken(Owned(("schema",), None)), spoken(Owned((), ("",))), spoken(Itself((), True))
     ('owner of schema', 'owner (without a type)', 'self')
@@ -236,8 +236,8 @@ def principals_of(people: People, ids: Iterable[int]) -> list[Principal]:
 class RoleSets:
     """The role sets of a realm, numbered.
 
-    `principals[s]` are those that the users of set s act as, of those that statements name;
-    `users[s]` its users; `set_of[u]` is the set of a user.
+    `principals[s]` are the principals named by statements that the users of set s act as.
+    `users[s]` are its users; `set_of[u]` is the set of a user.
     """
 
     def __init__(self, people: People, audience: Audience) -> None:

@@ -1,6 +1,6 @@
-"""What was found in all blocks, put together on the driver: rows as many as classes.
+"""Merges the findings of all blocks on the driver; the result has about as many rows as classes.
 
-Rows of all blocks come batch by batch, so memory holds what they are put together to.
+The rows of blocks are read batch by batch, so memory only holds the merged result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from lakewarden.pipeline.storage.location import Location
 Counts = NDArray[np.int64]
 
 _WAITING: Final = 1 << 17
-"""So many rows wait before they are put to the groups that there are."""
+"""How many rows are collected before they are merged into the existing groups."""
 
 At = tuple[str, int]
 """A matter: the type of entities, and the place in that type's agenda."""
@@ -44,9 +44,9 @@ At = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """Entities on which a matter has the same answer: how many, and the first one.
+    """Entities on which a matter has the same answer: their number, and the first one.
 
-    `residue` numbers what is left of the rule there; `key` is its digest.
+    `residue` is the number of the residual rule; `key` is its digest.
     """
 
     key: bytes
@@ -57,10 +57,10 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Entities of one type that lie in `container`, as a matter of too many classes has them.
+    """Entities of one type in `container`, for a matter with too many classes.
 
-    `some` are the users whom statements allow on any of them, `every` those on all of them;
-    `atoms` is what is said there.
+    `some` are the users whom statements allow on any of them, `every` those allowed on all of them;
+    `atoms` are the residues that occur there.
     """
 
     key: bytes
@@ -73,7 +73,7 @@ class Group:
 
     @property
     def opens(self) -> tuple[str, ...]:
-        """What may allow somebody more: owning, or being, the entity at which place."""
+        """What may allow additional users: owning, or being, the entity at a given place."""
         own = (atom for atom in self.atoms if isinstance(atom, (Owned, Itself)))
         return tuple(sorted({spoken(atom) for atom in own}))
 
@@ -82,9 +82,9 @@ class Group:
 class MergedFindings:
     """The findings of a review.
 
-    `census` counts the entities of each type; `classes` and `gains` are by matter: for each
-    principal, on how many entities it is allowed by ownership alone (of matters that are `coarse`
-    at most). `removed_users` are ids of users. `names` are those of the first entities of
+    `census` counts the entities of each type. `classes` and `gains` are by matter; `gains` has for
+    each principal the number of entities on which ownership alone allows it (for `coarse` matters,
+    an upper bound). `removed_users` are ids of users. `names` are those of the first entities of
     classes and groups.
     """
 
@@ -101,7 +101,7 @@ class MergedFindings:
     numbers: Mapping[bytes, int]
 
     def groups(self, at: At) -> tuple[Group, ...]:
-        """The groups of a matter that is coarse; read anew each time, for all are too many."""
+        """The groups of a coarse matter; read again on each call, because all would be too many."""
         names = ("container", "key", "n", "id", "users", "every", "keys")
         by_key: dict[bytes, Group] = {}
         for container, key, n, id, users, every, keys in _columns(
@@ -122,7 +122,7 @@ class MergedFindings:
 
 
 def _together(first: Group, second: Group) -> Group:
-    """A group of which parts lie in several blocks."""
+    """A group whose parts lie in several blocks."""
     return Group(
         key=first.key,
         container=first.container,
@@ -152,9 +152,9 @@ def _cells(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 def grouped(
     rows: ds.Dataset, chosen: ds.Expression, by: Sequence[str], aggregates: Mapping[str, str]
 ) -> pa.Table:
-    """Groups of the chosen rows with the same cells in the columns `by`, in order of the first.
+    """Groups of the chosen rows with equal cells in the columns `by`, in order of first occurrence.
 
-    `aggregates` says of other columns whether a group has their `sum` or their `min`.
+    `aggregates` are the functions for other columns of a group: `sum` or `min`.
     """
     names = [*by, *aggregates]
     parts = [pa.schema([rows.schema.field(name) for name in names]).empty_table()]
@@ -162,7 +162,7 @@ def grouped(
     for batch in rows.to_batches(columns=names, filter=chosen):
         parts.append(pa.Table.from_batches([batch]))
         waiting += len(batch)
-        # At least as many as there are groups, so that no group is looked at too often.
+        # At least as many rows as groups: each merge then at most doubles the work.
         if waiting >= max(_WAITING, len(parts[0])):
             parts, waiting = [_grouped(parts, by, aggregates)], 0
     return _grouped(parts, by, aggregates)
@@ -171,7 +171,7 @@ def grouped(
 def _grouped(
     parts: Sequence[pa.Table], by: Sequence[str], aggregates: Mapping[str, str]
 ) -> pa.Table:
-    # With threads, groups would be in another order each time.
+    # With threads, the order of groups would vary.
     groups = pa.concat_tables(parts).group_by(list(by), use_threads=False)
     table = groups.aggregate(list(aggregates.items()))
     found = [f"{column}_{function}" for column, function in aggregates.items()]
@@ -181,7 +181,7 @@ def _grouped(
 def gathered(
     folders: Iterable[Location], people: People, telling: Telling, coarse: frozenset[At]
 ) -> MergedFindings:
-    """The findings that were written to the folders; `coarse` are the matters seen by groups."""
+    """The findings in the folders; `coarse` are the matters to view by groups."""
     rows = datasets(folders)
 
     def columns(kind: int, *names: str) -> Iterator[tuple[Any, ...]]:
@@ -235,7 +235,7 @@ def _classes(
 
 
 def class_counts(folder: Location) -> dict[At, dict[int, int]]:
-    """By matter: how many classes it has (`CLASS`), and whether it has groups (`GROUP`)."""
+    """By matter: the number of classes (`CLASS`), and of groups (`GROUP`)."""
     rows = dataset(folder)
     chosen = ds.field("what").isin([CLASS, GROUP])
     table = grouped(rows, chosen, ["type", "matter", "what", "key"], {})
@@ -249,8 +249,8 @@ def class_counts(folder: Location) -> dict[At, dict[int, int]]:
 def members(folders: Iterable[Location], matters: pa.Table, bits: int) -> Iterator[pa.Table]:
     """The rows of the table `members`, part by part.
 
-    `matters` has type, place, number and form, see `Tables.matters`; blocks have 2 to the power
-    of `bits` ids.
+    `matters` has type, place, number and form, see `Tables.matters`; a block has 2 to the power of
+    `bits` ids.
     """
     rows = datasets(folders)
     columns = ["what", "type", "matter", "key", "id", "n", "bits"]
@@ -279,7 +279,7 @@ def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:
 
 
 def matters(findings: MergedFindings, chosen: Chosen) -> Iterator[At]:
-    """All that was asked of the types that there are, in order."""
+    """All matters of the types that occur, in order."""
     model = findings.people.model
     for type in findings.census:
         for number, _ in enumerate(chosen.agenda(model, type).matters):

@@ -1,4 +1,4 @@
-"""Charts as SVG: bars with their names and numbers. Colours come from the page's classes."""
+"""SVG charts: bars with their names and numbers. Colours come from the page's CSS classes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COLOURS: Final = 3
 
 
 class Bar(NamedTuple):
-    """One thing that is counted."""
+    """A counted item."""
 
     name: str
     value: int
 
 
 def bars(title: str, values: Sequence[Bar]) -> Markup:
-    """Horizontal bars, each below its name; the longest one fills the width."""
+    """Horizontal bars, each below its name; the longest one spans the width."""
     if not values:
         return element("p", "Nothing to show.", class_="nothing")
     maximum = max(1, *(bar.value for bar in values))
@@ -62,7 +62,7 @@ def _line(bar: Bar, top: int, length: float) -> Markup:
 def columns(
     title: str, names: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]
 ) -> Markup:
-    """Groups of upright bars: for each name one bar of every series."""
+    """Groups of upright bars: one group per name, with one bar per series."""
     maximum = max([1, *(value for _, values in series for value in values)])
     room = (WIDTH - 20) / max(1, len(names))
     width = room * 0.8 / max(1, len(series))
@@ -105,7 +105,7 @@ def columns(
 
 
 def _svg(title: str, height: int, parts: Sequence[Markup], values: Sequence[Bar]) -> Markup:
-    """The chart, with the same said in words for who cannot see it."""
+    """The chart, with the same content as text for screen readers."""
     description = "; ".join(f"{bar.name}: {bar.value:,}" for bar in values)
     return element(
         "svg",
@@ -120,7 +120,7 @@ def _svg(title: str, height: int, parts: Sequence[Markup], values: Sequence[Bar]
 
 
 def shortened(name: str) -> str:
-    """The name, its middle left out where it is wider than the chart.
+    """The name, with its middle cut out if it is wider than the chart.
 
     >>> shortened("a" * 50) == "a" * 50, len(shortened("a" * 100)), len(shortened("字" * 100))
     (True, 83, 41)
@@ -131,7 +131,7 @@ def shortened(name: str) -> str:
 
 
 def _fitting(name: str) -> str:
-    """As much of the beginning as fits into half of the chart."""
+    """The longest prefix that fits into half of the chart."""
     widths = accumulate(map(_width, name))
     return name[: sum(1 for _ in takewhile(lambda width: width < _LONGEST / 2, widths))]
 

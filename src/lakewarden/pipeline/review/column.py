@@ -1,4 +1,4 @@
-"""Columns of codes: for each entity a number, and what each number stands for."""
+"""Columns of codes: for each entity a code, and for each code its meaning."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Ids = NDArray[np.int32]
 Codes = NDArray[np.int64]
 
 _DENSE = 1 << 17
-"""Up to this many pairs of codes are counted in a table rather than sorted."""
+"""Up to this many pairs of codes are counted in a table instead of sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """For each entity a code, and what each code stands for."""
+    """For each entity a code, and for each code its residue number."""
 
     codes: Codes
     of: tuple[int, ...]
 
     def take(self, places: Ids) -> Column:
-        """The column at other places; nobody where there is none (-1)."""
+        """The column at other places; nobody for a missing place (-1)."""
         absent = places < 0
         if not absent.any():
             return Column(self.codes[places], self.of)
@@ -35,7 +35,7 @@ class Column:
 
 
 def column_of(codes: Codes, numbers: Sequence[int]) -> Column:
-    """A column in which every residue stands once."""
+    """A column in which every residue occurs once."""
     if len(set(numbers)) == len(numbers):
         return Column(codes, tuple(numbers))
     distinct = list(dict.fromkeys(numbers))
@@ -45,7 +45,7 @@ def column_of(codes: Codes, numbers: Sequence[int]) -> Column:
 
 
 def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, Codes]:
-    """Codes over several columns of codes at once, and what each stands for, by rows."""
+    """Codes of the combinations of several columns, and the combination of each code, as rows."""
     codes, width = columns[0]
     stands = np.arange(width, dtype=np.int64).reshape(-1, 1)
     codes, stands = _compact(codes, stands)
@@ -64,7 +64,7 @@ def _compact(codes: Codes, stands: Codes) -> tuple[Codes, Codes]:
 
 
 def distinct(keys: Codes, width: int) -> tuple[Codes, Codes]:
-    """The keys that occur, of those below `width`, in order; and for each row its key's place."""
+    """The distinct keys, all below `width`, in order; and for each row its key's index."""
     if width > max(_DENSE, 4 * len(keys)):
         values, numbers = np.unique(keys, return_inverse=True)
         return values.astype(np.int64), numbers.reshape(-1).astype(np.int64)
@@ -77,5 +77,5 @@ def distinct(keys: Codes, width: int) -> tuple[Codes, Codes]:
 
 
 def small(count: int) -> type[np.unsignedinteger[Any]]:
-    """What holds numbers below `count`: short ones are sorted many times faster."""
+    """The type for numbers below `count`: short ones are sorted many times faster."""
     return np.uint16 if count <= 1 << 16 else np.uint32

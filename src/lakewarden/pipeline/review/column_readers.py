@@ -1,8 +1,9 @@
-"""Who reads the values of the columns of one block: as they are, and masked.
+"""Who reads the values of the columns of one block: unmasked, and masked.
 
-A column is read by whoever may read its table, but for those to whom a DENY closes the column. Of
-these, the masks that reach the column bind some; the others read its values. Whom a mask binds is
-said in `lakewarden.kernel.obligations`, what a DENY closes in `lakewarden.kernel.denied_inside`.
+A column is read by every user who may read its table, except those for whom a DENY closes the
+column. Masks on the column bind some of these users; the others read its values. For the users that
+a mask binds, see `lakewarden.kernel.obligations`; for closed columns,
+`lakewarden.kernel.denied_inside`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _Masks = tuple[Grant, ...]
 
 
 class ColumnReaders:
-    """Finds the columns of a block that masks reach or that have labels, and their readers."""
+    """Finds the columns of a block that have masks or labels, and their readers."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class ColumnReaders:
         self._known: dict[tuple[bytes, bytes, _Masks, int], list[bytes]] = {}
 
     def rows(self, type: str, ids: Ids) -> Iterator[pa.RecordBatch]:
-        """A row of kind `COLUMN` for each that is told of; none if the type has no values."""
+        """A `COLUMN` row for each reported column; none if the type has no values."""
         model, tree = self._snapshot.model, self._snapshot.coded.tree
         if type not in model.types or not model.types[type].masked:
             return
@@ -81,7 +82,7 @@ class ColumnReaders:
         )
 
     def _masks(self, ids: Ids) -> dict[int, _Masks]:
-        """The masks that reach each of some columns, by id; columns without any left out."""
+        """The masks on each of the columns, by id; without columns that have none."""
         among, found = BitMap(ids.astype(np.uint32)), dict[int, _Masks]()
         obligations = self._snapshot.table.obligations(Effect.MASK)
         for mask in sorted(obligations, key=lambda mask: mask.statement.id):
@@ -90,7 +91,7 @@ class ColumnReaders:
         return found
 
     def _labelled(self, ids: Ids) -> Ids:
-        """Those of some entities that have a tag or a term."""
+        """The entities among them that have a tag or a term."""
         relations = self._snapshot.coded.relations
         edges = (relations[kind] for kind in (*TAGS, *TERMS) if kind in relations)
         places = [of.flat(ids)[0] for of in edges]
@@ -98,7 +99,7 @@ class ColumnReaders:
         return labelled
 
     def _nearest(self, ids: Ids, is_wanted: Callable[[EntityType], bool]) -> Ids:
-        """Of each entity itself and what it lies in the first of such a type; -1: there is none."""
+        """For each entity, the first of such a type among itself and its ancestors; -1 if none."""
         tree, types = self._snapshot.coded.tree, self._snapshot.model.types
         wanted = np.array([kind in types and is_wanted(types[kind]) for kind in tree.kinds], bool)
         found, at = np.full(len(ids), -1, np.int32), ids
@@ -108,7 +109,7 @@ class ColumnReaders:
         return found
 
     def _people(self, columns: Ids, tables: Ids, masks_of: Sequence[_Masks]) -> list[list[bytes]]:
-        """The keys of who reads the values of each column, and of who reads them masked."""
+        """For each column, the keys of the users who read its values, and who read them masked."""
         owned = self._nearest(columns, lambda declared: declared.owned)
         codes, _ = self._reduction.owners
         owners = np.where(owned >= 0, codes[owned], 0).tolist()
@@ -127,7 +128,7 @@ class ColumnReaders:
         return people
 
     def _denied(self, columns: Ids, tables: Ids) -> dict[int, BitMap]:
-        """To whom a DENY closes columns; those that it closes to nobody left out."""
+        """The users for whom a DENY closes columns; without columns that it closes for nobody."""
         snapshot, found = self._snapshot, dict[int, BitMap]()
         model, tree, matrix = snapshot.model, snapshot.coded.tree, Matrix(snapshot)
         for code in np.unique(tree.types[tables]).tolist():
@@ -147,7 +148,7 @@ class ColumnReaders:
         return found
 
     def _readers(self, tables: Ids) -> dict[int, tuple[bytes, BitMap]]:
-        """Who may read each table, and the key of them all; nobody what has no such operation."""
+        """The users who may read each table, and their key; nobody if no operation reads it."""
         tree, model = self._snapshot.coded.tree, self._snapshot.model
         readers: dict[int, tuple[bytes, BitMap]] = {}
         each = np.unique(tables)
@@ -168,7 +169,7 @@ class ColumnReaders:
         return readers
 
     def _bound(self, mask: Grant, owner: int) -> BitMap:
-        """The users whom the mask binds where owners have the code, and no request is made."""
+        """The users that the mask binds, for an owner code and without request attributes."""
         statement, people = mask.statement, self._naming.people
         if statement.owners is None and not mask.principals:
             bound = people.users.everyone
@@ -177,7 +178,7 @@ class ColumnReaders:
         return bound - people.of(mask.exceptions) - self._owners(statement.except_owners, owner)
 
     def _owners(self, clause: Owners | None, owner: int) -> BitMap:
-        """The owners whom a clause means, where owners have the code."""
+        """The owners that a clause selects, for an owner code."""
         if clause is None:
             return BitMap()
         types = None if clause.types is None else tuple(sorted(clause.types))

@@ -1,4 +1,4 @@
-"""What a review finds in one block: classes, who gains by ownership, and the assets themselves."""
+"""The findings of a review in one block: classes, gains by ownership, and the assets themselves."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from lakewarden.pipeline.storage.parquet import read_table
 Ids = NDArray[np.int32]
 
 COMPARED: Final = "comparison int, user int, id int, truth boolean"
-"""Whether a comparison holds for a user, as the entity `id` says that is the user."""
+"""Whether a comparison holds for a user, according to the entity `id` that represents the user."""
 
 
 Matters = frozenset[tuple[str, int]]
@@ -54,11 +54,11 @@ Matters = frozenset[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked, and what is known of users before.
+    """The questions, and what is already known about users.
 
-    A matter that distinguishes more than `limit` kinds of entities is looked at by groups (None:
-    none is). `again` are matters that have too many classes in all blocks together: these alone
-    are asked, by groups, in blocks in which they have few.
+    A matter that distinguishes more than `limit` kinds of entities is evaluated by groups (None: no
+    limit). `again` are matters with too many classes over all blocks: only these are evaluated, by
+    groups, in blocks where they have few classes.
     """
 
     chosen: Chosen
@@ -68,7 +68,7 @@ class Plan:
 
 
 def finder(context: TaskContext, plan: Plan) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
-    """What judges a block of the estate; the columns are `row.FINDINGS`."""
+    """The judge for blocks of the estate; its columns are `row.FINDINGS`."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         return find(judged, plan, people_of(context))
@@ -77,13 +77,13 @@ def finder(context: TaskContext, plan: Plan) -> Callable[[CompiledBlock], Iterat
 
 
 def find(judged: CompiledBlock, plan: Plan, people: People) -> Iterator[pa.RecordBatch]:
-    """What is found in one block of an estate with these people."""
+    """The findings in one block of an estate with these people."""
     finder = _Finder(judged, plan, people)
     return finder.batches() if plan.again is None else finder.grouped(plan.again)
 
 
 class _Finder:
-    """One block."""
+    """The findings of one block."""
 
     def __init__(self, judged: CompiledBlock, plan: Plan, people: People) -> None:
         self._judged = judged
@@ -104,14 +104,14 @@ class _Finder:
         self._counting: tuple[Groups, OwnershipBounds] | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All that is found."""
+        """All findings."""
         assets = []
         for type, ids in self._judged.types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
             yield batch(what=[CENSUS], type=[type], n=[len(ids)])
             columns: dict[int, Column] = {}
             spots, groups = Spots(ids), None
-            for number, matter in enumerate(agenda.matters):  # also of ways that nobody asked for
+            for number, matter in enumerate(agenda.matters):  # also of ways without questions
                 column = self._reduction.evaluate_few(matter.rule, spots)
                 if column is None:
                     groups = groups or self._groups(type, ids)
@@ -130,7 +130,7 @@ class _Finder:
         yield self._texts()
 
     def grouped(self, again: Matters) -> Iterator[pa.RecordBatch]:
-        """Some matters by groups, those left out that the block has found by groups before."""
+        """Some matters by groups, without those that the block evaluated by groups before."""
         for type, ids in self._judged.types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
             spots, groups = Spots(ids), None
@@ -143,7 +143,7 @@ class _Finder:
         yield self._texts()
 
     def _people(self, agenda: Agenda, columns: Mapping[int, Column], ids: Ids) -> list[pa.Array]:
-        """By way, the keys of who reaches each of some entities, owners and all."""
+        """By way, the keys of the users who reach each of the entities, including owners."""
         named: list[pa.Array] = []
         for number in agenda.ways:
             if number is None:
@@ -176,7 +176,7 @@ class _Finder:
         yield from _gained(GAINS, type, number, self._owning.gains(column, ids))
 
     def _members(self, column: Column, plain: list[int], ids: Ids) -> Iterator[tuple[int, BitMap]]:
-        """The classes but for that of nobody: the residue, and the entities of the estate."""
+        """The classes, except that of nobody: the residue, and its entities in the estate."""
         distinct = sorted(set(plain))
         places = np.searchsorted(distinct, plain)[column.codes]
         for place, members in enumerate(self._parted(places, len(distinct), ids)):
@@ -199,7 +199,7 @@ class _Finder:
         return groups_of(self._snapshot, type, ids, codes, names)
 
     def _in_groups(self, number: int, rule: Node, groups: Groups) -> Iterator[pa.RecordBatch]:
-        """What the matter comes to by groups, and on how many entities owners may at most."""
+        """The outcomes of the matter by groups, and upper bounds of what ownership allows."""
         classes = self._grouping.outcomes(rule, groups)
         members = list(self._parted(groups.codes, len(groups), groups.ids))
         size = len(groups)
@@ -216,14 +216,14 @@ class _Finder:
             every=[canonical(judged_class.every) for judged_class in classes],
             keys=[self._atom_digests(judged_class) for judged_class in classes],
         )
-        # Whoever is allowed by owning, or being, anything meets one of the atoms about that.
+        # A user who is allowed by owning or being an entity satisfies one of the atoms on that.
         gains = self._ownership_bounds(groups).gains(
             [judged_class.atoms for judged_class in classes]
         )
         yield from _gained(MOST, groups.type, number, gains)
 
     def _ownership_bounds(self, groups: Groups) -> OwnershipBounds:
-        """What counts owners in the groups, kept while these are asked about."""
+        """The ownership counts of the groups, cached while the same groups are evaluated."""
         if self._counting is None or self._counting[0] is not groups:
             self._counting = groups, OwnershipBounds(self._owning, self._residues, groups)
         return self._counting[1]
@@ -232,13 +232,13 @@ class _Finder:
         return [self._residues.number(atom) for atom in group.atoms]
 
     def _atom_digests(self, group: Group) -> list[bytes]:
-        """What is said on a group, nobody that a relation leads to named."""
+        """The residues of a group, without the names of principals behind relations."""
         numbers = {self._residues.plain(number) for number in self._numbers(group)}
         self._shown |= numbers
         return sorted(map(self._residues.digest, numbers))
 
     def _texts(self) -> pa.RecordBatch:
-        """What the keys of all classes mean."""
+        """The residues behind the keys of all classes."""
         shown = self._shown | self._listing.shown
         within = (self._residues.within(number) for number in shown)
         numbers = sorted(frozenset[int]().union(*within))
@@ -250,7 +250,7 @@ class _Finder:
 
 
 def _gained(kind: int, type: str, matter: int, gains: Codes) -> Iterator[pa.RecordBatch]:
-    """On how many entities each principal is allowed by ownership, those on any."""
+    """The number of entities on which ownership allows each principal, if there are any."""
     users = np.flatnonzero(gains)
     if len(users):
         yield batch(
@@ -265,7 +265,7 @@ def _gained(kind: int, type: str, matter: int, gains: Codes) -> Iterator[pa.Reco
 def comparison_judge(
     comparisons: Iterable[Compared],
 ) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
-    """What finds, in a block, which comparisons hold for the users that are its entities."""
+    """A judge that finds which comparisons hold for the users that are entities of a block."""
     questions = tuple(comparisons)
 
     def tell(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
@@ -293,7 +293,7 @@ def comparison_judge(
 
 
 def answers_of(model: Model, answers: Location) -> dict[Compared, BitMap]:
-    """The users of whom each comparison of the model's rules holds, as `comparison_judge` found."""
+    """By comparison in the model's rules: the users who satisfy it, found by `comparison_judge`."""
     if not answers.exists():
         return {}
     columns = read_table(answers).select(["comparison", "user", "id", "truth"]).columns
@@ -305,7 +305,7 @@ def answers_of(model: Model, answers: Location) -> dict[Compared, BitMap]:
 def users_by_comparison(
     comparisons: Iterable[Compared], rows: Iterable[tuple[int, int, int, bool]]
 ) -> dict[Compared, BitMap]:
-    """The users of whom each comparison holds; of several entities the first one speaks."""
+    """By comparison: the users who satisfy it; of several entities of a user the first decides."""
     questions = tuple(comparisons)
     users = {comparison: BitMap() for comparison in questions}
     first: dict[tuple[int, int], tuple[int, bool]] = {}

@@ -1,10 +1,10 @@
 """Groups of entities: those of one type that lie in one container.
 
-Of a matter that distinguishes too many entities, a review says of each group who is allowed on any
-of its entities, and who on all of them. Both are exact. Bounds come first: statements that touch
-a group allow at most those to whom they speak, statements that cover the whole group at least
-those. Where the bounds are apart, the entities are asked one after the other, those in the
-fewest scopes first, until nothing can change any more.
+If a matter distinguishes too many entities, a review reports for each group who is allowed on any
+of its entities, and who on all of them. Both are exact. Bounds are computed first: statements that
+touch a group allow at most the users they name, statements that cover the whole group at least
+these. Where the bounds differ, the entities are evaluated one after the other, those in the fewest
+scopes first, until nothing can change any more.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from lakewarden.pipeline.review.residue import (
 from lakewarden.pipeline.review.statement_coverage import Cover, cover
 
 _FIRST: Final = 4
-"""So many entities of a group are asked first; each time after that twice as many."""
+"""How many entities of a group are evaluated first; each further step doubles the number."""
 
 
 class Group(NamedTuple):
-    """What a matter comes to on one group: who is allowed on any of its entities, and on all."""
+    """The outcome of a matter on one group: the users allowed on any entity, and on all."""
 
     some: BitMap
     every: BitMap
@@ -60,7 +60,7 @@ class Group(NamedTuple):
 
 
 class Grouping(Algebra[Sides, Groups]):
-    """Bounds for groups, rule by rule, and what they come to."""
+    """Computes bounds for groups, rule by rule, and the exact outcomes."""
 
     def __init__(self, reduction: Reduction, people: People, telling: Telling) -> None:
         self._snapshot = reduction.snapshot
@@ -70,13 +70,13 @@ class Grouping(Algebra[Sides, Groups]):
         self._begin()
 
     def _begin(self) -> None:
-        """Forgets what is left of rules on single entities: that may be much."""
+        """Discards the residues of single entities, which may take much memory."""
         self._residues = Residues()
         self._reduction = Reduction(self._snapshot, self._residues, like=self._like)
         self._audience = Audience(self._people, self._residues, self._telling)
 
     def outcomes(self, rule: Node, groups: Groups) -> list[Group]:
-        """What the rule comes to on each group."""
+        """The outcome of the rule on each group."""
         self._begin()
         sides = self.evaluate(rule, groups)
         some, every = self._settled(rule, groups, sides)
@@ -98,7 +98,7 @@ class Grouping(Algebra[Sides, Groups]):
             ]
             if not left:
                 return some, every
-            # What is asked first is what lies in the fewest scopes; the others follow in order.
+            # Entities in the fewest scopes are evaluated first; the others follow in order.
             rows = [
                 groups.order[groups.starts[g] + examined : groups.starts[g + 1]][:step]
                 for g in left
@@ -115,7 +115,7 @@ class Grouping(Algebra[Sides, Groups]):
         some: list[BitMap],
         every: list[BitMap],
     ) -> None:
-        """Takes into account what single entities say."""
+        """Updates the bounds with the outcomes of single entities."""
         column = self._reduction.evaluate(rule, Spots(groups.ids[rows]))
         for group, code in _pairs(groups.codes[rows], len(groups), column):
             users = self._audience.stated(column.of[code])
@@ -175,7 +175,7 @@ class Grouping(Algebra[Sides, Groups]):
         alike = [users] * len(place)
         return Sides(alike, alike, alike, [frozenset()] * len(place))
 
-    # what does not turn on statements about the entity itself differs little: no bounds
+    # parts that do not depend on statements about the entity itself vary little: no bounds
 
     def owner(self, levels: tuple[str, ...], place: Groups) -> Sides:
         return self._exactly(Owner(levels), place)
@@ -210,7 +210,7 @@ class Grouping(Algebra[Sides, Groups]):
     # statements
 
     def _grants(self, privilege: str, place: Groups) -> tuple[list[_Touching], list[_Touching]]:
-        """For each group the ALLOWs and the DENYs that touch it, and whether they cover all."""
+        """The ALLOWs and the DENYs that touch each group, and whether they cover all of it."""
         table = self._snapshot.table
         allows = self._touching(table.allows(privilege).every, place)
         return allows, self._touching(table.denies(privilege).every, place)
@@ -224,11 +224,11 @@ class Grouping(Algebra[Sides, Groups]):
         return by_group
 
     def _touched(self, scope: int, place: Groups) -> tuple[Codes, NDArray[np.bool_]]:
-        """The groups of which entities lie in a scope, and whether all of them do."""
+        """The groups with entities in a scope, and whether all of them are inside."""
         known = place.touched.get(scope)
         if known is None:
             inside = np.asarray(self._snapshot.bitmaps[scope].to_array(), dtype=np.int64)
-            # The ids of a type ascend, so that those inside are found by their places.
+            # The ids of a type ascend, so those inside are found by binary search.
             at = np.minimum(np.searchsorted(place.ids, inside), len(place.ids) - 1)
             codes = place.codes[at[place.ids[at] == inside]]
             counts = np.bincount(codes, minlength=len(place))
@@ -238,7 +238,7 @@ class Grouping(Algebra[Sides, Groups]):
         return known
 
     def _spoken_to(self, grants: _Touching) -> tuple[BitMap, BitMap]:
-        """Those to whom the grants that cover a whole group speak, and those to whom any does."""
+        """The users named by grants that cover a whole group, and those named by any grant."""
         complete = (p for grant, is_whole in grants if is_whole for p in grant.principals)
         every = (p for grant, _ in grants for p in grant.principals)
         return self._people.of(set(complete)), self._people.of(set(every))
@@ -256,14 +256,14 @@ _Touching = list[tuple[Grant, bool]]
 
 
 def _pairs(groups: Codes, count: int, column: Column) -> list[list[int]]:
-    """Which values of a column are met in which groups."""
+    """The pairs of a group and a column value that occur."""
     _, stands = joined([(groups, count), (column.codes, len(column.of))])
     rows: list[list[int]] = stands.tolist()
     return rows
 
 
 def _atoms(privilege: str, grants: Sequence[Grant]) -> Atoms:
-    """What the grants say of one privilege."""
+    """The residues of the grants for one privilege."""
     covered: Cover = cover({0: list(grants)}, [0])
     atoms: set[Residue] = {Owned((), types, ids) for types, ids in covered.owners}
     if covered.allows:

@@ -1,7 +1,7 @@
-"""Groups of entities, those of one type that lie in one container, and bounds for who is allowed.
+"""Groups of entities of one type in one container, and bounds for who is allowed on them.
 
-What is said of a group is much alike from one question to the next, and who owns what in it is
-the same for all of them. So owners are counted once, by group and by the conditions they meet.
+The statements on a group differ little between questions, and the ownership in it is the same for
+all of them. So owners are counted once, by group and by the conditions that they meet.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Atoms = frozenset[Residue]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Entities of one type, and in which group each is.
+    """Entities of one type, and the group of each.
 
-    `codes` are those of `ids`, `names` the containers of groups (None: what lies in nothing);
-    `order` has the places of the entities group by group, as they are to be asked, those of
-    group g from `starts[g]` to before `starts[g + 1]`.
+    `codes` are the groups of `ids`; `names` are the containers of groups (None: the top level).
+    `order` has the places of the entities by group, in order of evaluation; those of group g are
+    from `starts[g]` to before `starts[g + 1]`.
     """
 
     type: str
@@ -56,9 +56,9 @@ class Groups:
 
 
 class Sides(NamedTuple):
-    """For each group: users allowed on any of its entities at least, and at most; and on all.
+    """Bounds per group: users allowed on any of its entities (lower, upper), and on all (lower).
 
-    `atoms` are what is said there.
+    `atoms` are the residues that occur there.
     """
 
     some: Sequence[BitMap]
@@ -68,7 +68,7 @@ class Sides(NamedTuple):
 
 
 def digest_of(type: str, container: str | None) -> bytes:
-    """Identifies the group, in any version."""
+    """Identifies the group across versions."""
     text = json.dumps([type, container], ensure_ascii=False)
     return blake2b(text.encode(), digest_size=DIGEST_BYTES, person=b"group").digest()
 
@@ -76,7 +76,7 @@ def digest_of(type: str, container: str | None) -> bytes:
 def groups_of(
     snapshot: Snapshot, type: str, ids: Ids, codes: Codes, names: Sequence[str | None]
 ) -> Groups:
-    """The groups of entities of one type, by codes and names of what they lie in."""
+    """The groups of entities of one type, by codes and names of their containers."""
     scopes = np.zeros(len(snapshot.coded.tree), dtype=np.int64)
     for bits in snapshot.bitmaps:
         scopes[np.asarray(bits.to_array())] += 1
@@ -86,7 +86,7 @@ def groups_of(
 
 
 def either(first: Sides, second: Sides) -> Sides:
-    """Bounds for whom one of two allows."""
+    """Bounds for the users that one of two rules allows."""
     return Sides(
         [a | b for a, b in zip(first.some, second.some, strict=True)],
         [a | b for a, b in zip(first.upper, second.upper, strict=True)],
@@ -96,8 +96,8 @@ def either(first: Sides, second: Sides) -> Sides:
 
 
 def both(first: Sides, second: Sides) -> Sides:
-    """Bounds for whom both of two allow."""
-    # Both allow somebody on one entity where one of them allows it on all of them.
+    """Bounds for the users that both rules allow."""
+    # If one rule allows a user on some entity, and the other on all, both allow it on that entity.
     some = [
         (a & d) | (b & c)
         for a, b, c, d in zip(first.some, first.every, second.some, second.every, strict=True)
@@ -111,7 +111,7 @@ def both(first: Sides, second: Sides) -> Sides:
 
 
 class OwnershipBounds:
-    """Counts, over the groups of one type, whom owning or being any of their entities allows."""
+    """Counts, over the groups of one type, the users allowed by owning or being an entity."""
 
     def __init__(self, owning: Owning, residues: Residues, groups: Groups) -> None:
         self._owning = owning
@@ -120,7 +120,7 @@ class OwnershipBounds:
         self._known: dict[tuple[Clause, ...], list[Standing]] = {}
 
     def gains(self, atoms: Sequence[Atoms]) -> Codes:
-        """For each principal, on how many entities it may be allowed; `atoms` of each group."""
+        """For each principal, on how many entities it may be allowed; `atoms` are by group."""
         plain: list[frozenset[Clause]] = []
         named: list[int] = []
         for of_class in atoms:
@@ -135,7 +135,7 @@ class OwnershipBounds:
         return self._owning.gains(column, self._groups.ids) + self._by_clauses(plain)
 
     def _by_clauses(self, clause_sets: Sequence[frozenset[Clause]]) -> Codes:
-        """The same where each group allows whoever meets any of its clauses."""
+        """The same, if each group allows every user who meets any of its clauses."""
         counts = np.zeros(self._owning.size, dtype=np.int64)
         wanted_at_all = frozenset[Clause]().union(*clause_sets)
         if not wanted_at_all:
@@ -145,20 +145,20 @@ class OwnershipBounds:
         masks = [sum(map(bits.__getitem__, of)) for of in clause_sets]
         distinct, mask_codes = np.unique(masks, return_inverse=True)
         for owners in standing:
-            # Who met any of them by a part before was counted there.
+            # Users who met one of them through an earlier part were counted there.
             opened = [
                 [bool(after & mask) and not before & mask for mask in distinct.tolist()]
                 for after, before in owners.masks
             ]
             table = np.array(opened, dtype=bool).reshape(len(opened), len(distinct))
             gaining = np.flatnonzero(table[owners.turns, mask_codes.reshape(-1)[owners.groups]])
-            # Sums of whole numbers stay exact in the floats that are counted in.
+            # Sums of whole numbers stay exact in floats.
             gained = np.bincount(owners.users[gaining], owners.counts[gaining], len(counts))
             counts += gained.astype(np.int64)
         return counts
 
     def _standing(self, selected: frozenset[Clause]) -> tuple[tuple[Clause, ...], list[Standing]]:
-        """Who meets which of some clauses, the wanted ones among them."""
+        """Which users meet which clauses; the clauses include the selected ones."""
         for clauses, standing in self._known.items():
             if selected.issubset(clauses):
                 return clauses, standing

@@ -22,7 +22,7 @@ from lakewarden.pipeline.index.own_rows import own_where
 DOMAINS: Final = ("domain", "product_domain")
 TAGS: Final = ("tag",)
 TERMS: Final = ("term",)
-"""The relations that lead to domains, tags and terms, in the models that have them."""
+"""The relations to domains, tags and terms, in the models that have them."""
 
 Ids = NDArray[np.int32]
 Pairs = NDArray[np.int64]
@@ -30,7 +30,7 @@ Pairs = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """From entities to labels: `entities` ascend, `labels` are places among the names."""
+    """Edges from entities to labels: `entities` ascend, `labels` are indexes into the names."""
 
     entities: Pairs
     labels: Pairs
@@ -47,7 +47,7 @@ class _Edges:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What every entity of an index is labelled with."""
+    """The labels of all entities of an index."""
 
     _names: pa.Array
     _domains: _Edges
@@ -68,11 +68,11 @@ class Labels:
 
 
 def labels_of(index: Index) -> Labels:
-    """The labels of an index; read where its model has any."""
+    """The labels of an index; reads them only if its model has any."""
     edges = [_edges(index, kinds) for kinds in (DOMAINS, TAGS, TERMS)]
     targets = np.unique(np.concatenate([targets for _, targets in edges]))
     names = _names(index, targets)
-    # What a label is called decides its place, so that the labels of an entity are in order.
+    # Labels are numbered by name, so that the labels of an entity are in order.
     order = sorted(range(len(names)), key=names.__getitem__)
     places = np.empty(len(names), dtype=np.int64)
     places[order] = np.arange(len(names))
@@ -85,7 +85,7 @@ def labels_of(index: Index) -> Labels:
 
 
 def _edges(index: Index, kinds: Sequence[str]) -> tuple[Ids, Ids]:
-    """Where relations of these kinds lead from, and to; a block's guests left out."""
+    """Sources and targets of relations of these kinds, without a block's guests."""
     declared = [kind for kind in kinds if kind in index.system.model.relations]
     if not declared:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -111,13 +111,13 @@ WORDS: Final = (
     *("confidential", "gdpr", "hipaa", "pci", "personal", "phi", "pii", "private", "restricted"),
     *("secret", "sensitive"),
 )
-"""A label with one of these words says so, unless other words are given."""
+"""A label with one of these words is sensitive, unless other words are given."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 
 
 def words_of(label: str) -> frozenset[str]:
-    """The words of a label, in small letters.
+    """The words of a label, in lower case.
 
     >>> sorted(words_of("tag:urn:li:tag:CustomerPII_2"))
     ['2', 'customer', 'li', 'pii', 'tag', 'urn']
@@ -126,10 +126,10 @@ def words_of(label: str) -> frozenset[str]:
 
 
 class Sensitive:
-    """Tells sensitive labels by their words, or by their whole names."""
+    """Recognizes sensitive labels by their words, or by their whole names."""
 
     def __init__(self, terms: Iterable[str] | None = None) -> None:
-        """`terms`: words or names of labels in the place of `WORDS`; raises `BadInput` for ''."""
+        """`terms`: words or names of labels that replace `WORDS`; raises `BadInput` for ''."""
         self.terms = tuple(sorted({term.strip() for term in (WORDS if terms is None else terms)}))
         if "" in self.terms:
             raise BadInput("expected words, or names of tags or terms", where="--sensitive")
@@ -139,13 +139,13 @@ class Sensitive:
         return frozenset(term.lower() for term in self.terms)
 
     def __contains__(self, label: str) -> bool:
-        """Whether the label, `type:name`, is a sensitive one."""
+        """Whether the label, `type:name`, is sensitive."""
         _, _, name = label.partition(":")
         names = {label.lower(), name.lower(), name.lower().rpartition(":")[2]}
         return bool(self._folded & (names | words_of(name)))
 
     def of(self, *labels: pa.ListArray) -> pa.ListArray:
-        """Of the labels of each asset those that are sensitive, in order."""
+        """The sensitive ones among the labels of each asset, in order."""
         rows = zip(*(column.to_pylist() for column in labels), strict=True)
         known: dict[str, bool] = {}
         sensitive = []

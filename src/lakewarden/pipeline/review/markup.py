@@ -1,4 +1,4 @@
-"""HTML and SVG put together from parts, of which everything that is not markup is escaped."""
+"""Builds HTML and SVG from parts; everything that is not markup is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from lakewarden.names.canonical import escaped
 
 VOID: Final = frozenset({"meta", "br", "wbr", "rect", "line"})
-"""Elements that hold nothing. Those of SVG are closed at once."""
+"""Void elements. Those of SVG are self-closed."""
 
 _SVG: Final = frozenset({"rect", "line"})
 
@@ -17,7 +17,7 @@ _SEPARATORS: Final = re.compile(r"(?<=[/.:_])(?=[^/.:_])")
 
 
 class Markup(str):
-    """Text that is markup already. Only this module makes it of what others wrote."""
+    """Text that is already markup. Only this module converts other text to it."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ def text(value: object) -> Markup:
 
 
 def wrapped(value: object) -> Markup:
-    """As `text`; a long name may go on in the next line behind each of its separators.
+    """Like `text`; a long name may break after each of its separators.
 
     >>> wrapped("lake.people:a<b")
     'lake.<wbr>people:<wbr>a&lt;b'
@@ -47,7 +47,7 @@ def wrapped(value: object) -> Markup:
 
 
 def together(*parts: object) -> Markup:
-    """Parts one behind the other."""
+    """The concatenated parts."""
     return Markup("".join(map(text, parts)))
 
 

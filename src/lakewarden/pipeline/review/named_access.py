@@ -1,7 +1,7 @@
-"""Who reaches the assets of one block, by name: statements, owners and places taken together.
+"""Who reaches the assets of one block, by name: by statements, ownership and identity together.
 
-Assets of one class, around which the same people own, have the same audience. So what is worked
-out is one audience for each such kind; there are few, except where each asset has its own.
+Assets of one class with the same owners around them have the same audience. So an audience is
+computed once per such kind; there are few, unless each asset has its own.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from lakewarden.pipeline.review.row import PEOPLE, batch
 Ids = NDArray[np.int32]
 
 NAMES: Final = 25
-"""So many of an asset's people are named, by way; of the others there is the number."""
+"""How many users of an asset are named, by way; of the others only the number is kept."""
 
 _STEP: Final = 1 << 12
-"""So many entities at once, where a rule distinguishes very many kinds of them."""
+"""How many entities are processed at once, if a rule distinguishes very many kinds."""
 
 
 class Naming:
-    """Names the `people` of entities, and keeps what the keys mean."""
+    """Finds the `people` of entities, and keeps the meaning of their keys."""
 
     def __init__(self, reduction: Reduction, people: People, telling: Telling) -> None:
         self.people = people
@@ -43,7 +43,7 @@ class Naming:
         self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}
 
     def few(self, column: Column, ids: Ids, audience: Audience, owning: Owning) -> pa.Array:
-        """For each entity the key of its audience, by what is left of a rule there."""
+        """For each entity the key of its audience, from the residues of a rule."""
         keys = np.empty(len(ids), dtype=object)
         for rows, codes, audiences in self._audiences(column, ids, audience, owning):
             made = np.array([self.key(users) for users in audiences], dtype=object)
@@ -51,12 +51,12 @@ class Naming:
         return pa.array(keys, pa.binary())
 
     def many(self, rule: Node, ids: Ids) -> pa.Array:
-        """The same of a rule that distinguishes many kinds of entities: step by step."""
+        """The same for a rule that distinguishes many kinds of entities, step by step."""
         steps = [self.few(*step) for step in self._steps(rule, ids)]
         return pa.chunked_array(steps, pa.binary()).combine_chunks()
 
     def readers(self, rule: Node, ids: Ids) -> Iterator[BitMap]:
-        """The users of whom a rule holds on each entity. Not to be changed."""
+        """The users whom a rule allows on each entity. Must not be modified."""
         for step in self._steps(rule, ids):
             found: dict[int, BitMap] = {}
             for rows, codes, audiences in self._audiences(*step):
@@ -78,7 +78,7 @@ class Naming:
     def _audiences(
         self, column: Column, ids: Ids, audience: Audience, owning: Owning
     ) -> Iterator[tuple[Codes, Codes, list[BitMap]]]:
-        """Some entities, by their places, a code of each, and the audience of each code."""
+        """The places of some entities, the code of each, and the audience of each code."""
         clauses_by_code = [owning.clauses_of(number) for number in column.of]
         for clauses in sorted(set(clauses_by_code), key=repr):
             is_matching = np.array(
@@ -108,14 +108,14 @@ class Naming:
         return audience.with_owners(number, ownership)
 
     def key(self, users: BitMap) -> bytes:
-        """What stands for an audience: the same for the same people, in every block."""
+        """The key of an audience: the same for the same users, in every block."""
         key = blake2b(users.serialize(), digest_size=DIGEST_BYTES, person=b"people").digest()
         if key not in self._known:
             self._known[key] = len(users), tuple(islice(users, NAMES))
         return key
 
     def audiences(self) -> pa.RecordBatch:
-        """What the keys mean: how many there are, and the first of them."""
+        """The meaning of the keys: the number of users, and the first of them."""
         keys = sorted(self._known)
         audiences = [self._known[key] for key in keys]
         return batch(

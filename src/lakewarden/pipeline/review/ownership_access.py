@@ -1,10 +1,10 @@
-"""Whom ownership allows, beyond what statements do: counted user by user.
+"""The users whom ownership allows in addition to statements, counted user by user.
 
-The answer for a user depends on a class and on which of its rule's conditions about ownership,
-its *clauses*, the user meets: the *mask*. Around an entity there are owners on several levels
-(of the entity, of what it lies in), and few of them differ from one entity to the next. So
-gains are counted level by level, from what is shared by most on: what the owners of a level
-gain over what they have by the levels before. Only owners are looked at, never all users.
+The outcome for a user depends on the class and on the *mask*: which of the rule's conditions about
+ownership, its *clauses*, the user meets. An entity has owners on several levels (its own, those of
+its containers), and few of them differ from one entity to the next. So gains are counted level by
+level, from the most shared one on: the additional gains of a level's owners over the levels before.
+Only owners are considered, never all users.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Ids = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 Clause = tuple[Path, bool, Types, bool]
-"""What an atom asks: its path; is it about owners; of which types; or about exactly itself."""
+"""What an atom requires: its path; is it about owners; of which types; the exact principal."""
 
 _CELLS = 1 << 25
-"""So many users of kinds are looked at at once, a byte for each."""
+"""How many user cells are processed at once, one byte each."""
 
 Part = tuple[Path, bool]
-"""What a clause looks at: the owners of what a path leads to, or the principal that it is."""
+"""What a clause refers to: the owners of the entity at a path, or that entity as a principal."""
 
 
 def clause_of(atom: Own) -> Clause:
-    """What the atom asks."""
+    """The clause of an atom."""
     if isinstance(atom, Owned):
         return atom.path, True, atom.types, False
     return atom.path, False, None, atom.exactly
@@ -46,8 +46,8 @@ def clause_of(atom: Own) -> Clause:
 class _Members:
     """The users who meet clauses of one part, by its code.
 
-    Of code c they are `users[offsets[c]:offsets[c+1]]`; `met[clause]` are those of one clause
-    as code times the number of principals plus user, ascending.
+    The users of code c are `users[offsets[c]:offsets[c+1]]`. `met[clause]` are the users of one
+    clause as code times the number of principals plus user, ascending.
     """
 
     part: Part
@@ -62,9 +62,9 @@ class _Members:
 class _Level:
     """The users of one part around each of some entities.
 
-    `codes` has a code for each entity; of code c they are `users[offsets[c]:offsets[c+1]]`,
-    and `turns` their turns: how masks change by this part. `masks[t]` are those of turn t: with
-    this part and those before it, and without this part. `people` are all of the users.
+    `codes` has a code for each entity. The users of code c are `users[offsets[c]:offsets[c+1]]`,
+    and `turns` are their turns: how this part changes their masks. `masks[t]` are the masks of turn
+    t: with this part and those before it, and without this part. `people` are all of the users.
     """
 
     codes: Codes
@@ -76,9 +76,9 @@ class _Level:
 
 
 class Standing(NamedTuple):
-    """Users of one part, row by row: in which group, on how many entities, and their turn there.
+    """Users of one part, by row: the group, the number of entities, and the turn of each.
 
-    `masks[t]` are those of turn t, as `_Level` has them.
+    `masks[t]` are the masks of turn t, as in `_Level`.
     """
 
     groups: Codes
@@ -89,7 +89,7 @@ class Standing(NamedTuple):
 
 
 class Owning:
-    """Counts, over the entities of a block, what users may by owning or being them."""
+    """Counts, over the entities of a block, what users gain by owning or being them."""
 
     def __init__(self, reduction: Reduction, audience: Audience, people: People) -> None:
         self._reduction = reduction
@@ -105,7 +105,7 @@ class Owning:
         self._met: dict[tuple[Clause, int], BitMap] = {}
 
     def gains(self, column: Column, ids: Ids) -> Codes:
-        """For each principal, on how many of the entities it is allowed by ownership alone."""
+        """For each principal, the number of entities on which ownership alone allows it."""
         counts = np.zeros(self.size, dtype=np.int64)
         by_clauses: dict[tuple[Clause, ...], list[int]] = {}
         for code, number in enumerate(column.of):
@@ -125,7 +125,7 @@ class Owning:
         return counts
 
     def clauses_of(self, number: int) -> tuple[Clause, ...]:
-        """What a residue asks about ownership of what the target's paths lead to."""
+        """The conditions of a residue on ownership of the entities at the target's paths."""
         known = self._clauses.get(number)
         if known is None:
             atoms = self._residues.leaves(number)
@@ -141,7 +141,7 @@ class Owning:
         level: _Level,
         clauses: tuple[Clause, ...],
     ) -> None:
-        """Adds what users of the level gain, by this level, on some rows of the column."""
+        """Adds what users of the level gain through it, on some rows of the column."""
         parts = [
             (column.codes[rows], len(column.of)),
             (level.codes[rows], len(level.offsets) - 1),
@@ -160,18 +160,18 @@ class Owning:
         ]
         for inside, first, table in self._tables(kinds, opened):
             gaining = inside[table[kinds[inside] - first, users[inside]]]
-            # Sums of whole numbers stay exact in the floats that are counted in.
+            # Sums of whole numbers stay exact in floats.
             counts += np.bincount(users[gaining], n[gaining], self.size).astype(np.int64)
 
     def _by_level(
         self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
     ) -> BitMap:
-        """Those of a level whom the later of two masks allows, and the earlier one does not."""
+        """The users of a level whom the first of two masks allows, and the second one does not."""
         after, before = (self._let_in(number, mask, clauses) for mask in masks)
         return (after & level.people) - before
 
     def _tables(self, kinds: Codes, opened: Sequence[BitMap]) -> Iterator[tuple[Codes, int, Flags]]:
-        """Part by part: the rows whose kinds it has, its first kind, and who is opened to."""
+        """By batch of kinds: the rows of these kinds, the first kind, and the gaining users."""
         step = max(1, _CELLS // self.size)
         for first in range(0, len(opened), step):
             part = opened[first : first + step]
@@ -184,7 +184,7 @@ class Owning:
             yield np.flatnonzero(inside), first, table
 
     def _let_in(self, number: int, mask: int, clauses: tuple[Clause, ...]) -> BitMap:
-        """Those who are allowed, if they meet the clauses of the mask. Not to be changed."""
+        """The users who are allowed if they meet the clauses of the mask. Must not be modified."""
         known = self._known.get((number, mask))
         if known is None:
             everyone, nobody = self._people.users.everyone, BitMap()
@@ -199,7 +199,7 @@ class Owning:
     def standing(
         self, clauses: tuple[Clause, ...], groups: Codes, count: int, ids: Ids
     ) -> Iterator[Standing]:
-        """Who meets which of the clauses, part by part, counted in `count` groups of entities."""
+        """Which users meet which clauses, part by part, counted in `count` groups of entities."""
         for level in self._around(clauses, ids):
             rows, stands = joined([(groups, count), (level.codes, len(level.offsets) - 1)])
             at, places = _spread(level.offsets, stands[:, 1])
@@ -207,7 +207,7 @@ class Owning:
             keys = users * len(level.masks) + level.turns[at]
             distinct_keys, same = np.unique(keys, return_inverse=True)
             sizes = np.bincount(rows, minlength=len(stands))[places]
-            # Sums of whole numbers stay exact in the floats that are counted in.
+            # Sums of whole numbers stay exact in floats.
             counts = np.bincount(same.reshape(-1), sizes, len(distinct_keys)).astype(np.int64)
             users, turns = np.divmod(distinct_keys, max(1, len(level.masks)))
             yield Standing(users // self.size, users % self.size, counts, turns, level.masks)
@@ -247,7 +247,7 @@ class Owning:
             yield _Level(codes, offsets, users, turns, people, pairs)
 
     def around(self, clause: Clause, ids: Ids) -> tuple[Codes, int]:
-        """For each entity the code of whom a clause looks at there, and how many codes there are.
+        """For each entity the code of the users that a clause refers to, and the number of codes.
 
         `users_meeting` returns those users.
         """
@@ -278,7 +278,7 @@ class Owning:
         return _Members(part, codes, len(distinct_codes), offsets, keys % self.size, met)
 
     def users_meeting(self, clause: Clause, code: int) -> BitMap:
-        """The users who meet a clause where `around` has the code. Not to be changed."""
+        """The users who meet a clause where `around` has the code. Must not be modified."""
         known = self._met.get((clause, code))
         if known is None:
             users = BitMap(self._compute_users(clause, code).astype(np.uint32))
@@ -305,16 +305,16 @@ def _flat(parts: Sequence[Codes]) -> Codes:
 
 
 def _together(parts: Sequence[Codes]) -> Codes:
-    """The numbers of some ascending lists, each once, ascending."""
+    """The distinct numbers of several ascending lists, ascending."""
     if len(parts) == 1:
         return parts[0]
-    # Sorting what is nearly sorted is quick; numpy's own hashing of such numbers is not.
+    # Sorting nearly sorted numbers is fast; numpy's hashing of them is slow.
     keys = np.sort(_flat(parts), kind="stable")
     return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
 def _spread(offsets: Codes, codes: Codes) -> tuple[Codes, Codes]:
-    """All members of the codes, one after the other, and of which of the codes each is."""
+    """All members of the codes, concatenated, and for each the index of its code."""
     lengths = np.diff(offsets)[codes]
     places = np.repeat(np.arange(len(codes)), lengths)
     before = np.cumsum(lengths) - lengths
@@ -322,7 +322,7 @@ def _spread(offsets: Codes, codes: Codes) -> tuple[Codes, Codes]:
 
 
 def _is_member(values: Codes, known: Codes) -> Flags:
-    """For each value whether it is among those known, which are ascending."""
+    """For each value whether it is among the known ones, which ascend."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)

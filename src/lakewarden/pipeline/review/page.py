@@ -1,8 +1,8 @@
-"""The report of a review: one page that needs nothing else, to be read by people.
+"""The report of a review: one self-contained page for people.
 
-It loads nothing and sends nothing, and runs only the script that stands in it, for search, sort
-and filter: the policy in its head says so to the browser. Without a script it is plain tables.
-Every name on it was written by others and is escaped.
+The page loads nothing and sends nothing, and runs only its own script, for search, sort and filter;
+the content security policy in its head enforces this. Without a script it shows plain tables. Every
+name on it comes from others and is escaped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FEW: Final = 4
 """How many members of a list a cell shows."""
 
 NO_WAY: Final = "—"
-"""What stands where an asset cannot be reached that way at all."""
+"""The cell of an asset that cannot be reached that way at all."""
 
 _WAY_WORDS: Final = dict(zip(WAYS, ("see", "read", "change"), strict=True))
 
@@ -49,9 +49,9 @@ _GROUP_TITLES: Final = {
 
 
 class Heading(NamedTuple):
-    """A column of a table: its title, what is in its cells, and whether that is a number.
+    """A column of a table: its title, its cells, and whether they are numbers.
 
-    `is_choice`: its values are few, and rows can be chosen by them.
+    `is_choice`: the column has few values, and rows can be filtered by them.
     """
 
     title: str
@@ -61,7 +61,7 @@ class Heading(NamedTuple):
 
 
 def page(summary: Summary) -> str:
-    """The whole page: `page.html`, with what was found in its places."""
+    """The whole page: `page.html`, filled with the findings."""
     style, script = _resource("page.css"), _resource("page.js")
     groups = [(group, rows) for group, rows in summary.groups.items() if rows]
     doctype, *lines = _resource("page.html").splitlines()
@@ -128,7 +128,7 @@ def _about(summary: Summary) -> Markup:
 
 
 def _date(moment: str) -> str:
-    """A moment of UTC as people write it.
+    """A moment in UTC, formatted for people.
 
     >>> _date("2030-01-01T09:30:00+00:00")
     '2030-01-01 09:30 UTC'
@@ -173,12 +173,12 @@ def _columns(summary: Summary) -> Markup:
 
 
 def _label(name: str) -> str:
-    """The name without the type in front of it."""
+    """The name without its type prefix."""
     return name.partition(":")[2]
 
 
 def _of_assets(*more: Heading) -> list[Heading]:
-    """An asset, and by way how many people reach it, and who."""
+    """An asset, and by way the number of people who reach it, and their names."""
     headings = [
         Heading("Asset", itemgetter("name")),
         Heading("Type", itemgetter("type"), is_choice=True),
@@ -195,7 +195,7 @@ def _counted(way: str) -> Callable[[Mapping[str, Any]], object]:
 
 
 def _named(way: str) -> Callable[[Mapping[str, Any]], object]:
-    """The people: a few of them in sight, more of them folded, the number of the rest."""
+    """The people: a few visible ones, more in a fold, and the number of the rest."""
 
     def cell(row: Mapping[str, Any]) -> object:
         names, count = row[way], row[f"{way}_n"]
@@ -273,7 +273,7 @@ def _classes(summary: Summary) -> Markup:
 
 
 def _in(row: Mapping[str, Any]) -> str:
-    """What the entities of a row lie in that are not alike."""
+    """The container of the entities of a row, if they are a group and not a class."""
     return (row["container"] or "nothing") if row["form"] == COARSE else ""
 
 
@@ -353,7 +353,7 @@ def _inactive(summary: Summary) -> Markup:
 
 
 def _table(caption: str, headings: Sequence[Heading], rows: Rows, of: int | None = None) -> Markup:
-    """Rows under headings that stay in sight; `of` is how many there are in all."""
+    """Rows under sticky headings; `of` is the total number of rows."""
     if not rows:
         return element("p", "Nothing to show.", class_="nothing")
     more = f"; the first {len(rows):,} of {of:,}" if of is not None and of > len(rows) else ""

@@ -1,6 +1,6 @@
 """The tables that name people: who sees, reads and changes an asset, who reads a column's values.
 
-`people` is written in pages, so that a reader takes in no more than what is shown.
+`people` is written in pages, so that a reader loads only the rows that are shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table
 
 PAGE: Final = 1_000
-"""So many assets are a page."""
+"""The number of assets on a page."""
 
 FINDING_COLUMNS: Final = ("id", "type", "text", "people")
 COLUMN_FINDINGS: Final = (*FINDING_COLUMNS, "container", "statements")
@@ -38,7 +38,7 @@ class Naming:
         chosen = ds.field("what") == AUDIENCE
         audiences = rows.to_table(columns=["key", "n", "owners"], filter=chosen).combine_chunks()
         codes = audiences.column("key").combine_chunks().dictionary_encode()
-        # A key means the same wherever it was found: the first time does.
+        # A key means the same wherever it was found, so the first occurrence is used.
         _, first = np.unique(ints(codes.indices), return_index=True)
         audiences = audiences.take(pa.array(first))
         self._keys = codes.dictionary
@@ -54,7 +54,7 @@ class Naming:
         self._count = 0
 
     def tables(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        """The rows of some assets, few at a time; the columns are `FINDING_COLUMNS`."""
+        """The rows of some assets, a few at a time; the columns are `FINDING_COLUMNS`."""
         ids = ints(batch.column("id"))
         pages = (self._count + np.arange(len(batch))) // PAGE + 1
         self._count += len(batch)
@@ -75,7 +75,7 @@ class Naming:
             yield pa.Table.from_arrays(columns, schema=SCHEMAS[PEOPLE])
 
     def columns(self, batch: pa.RecordBatch) -> pa.Table:
-        """The rows of `columns` that a mask reaches or that are sensitive, of some findings.
+        """The rows of `columns` with a mask or a sensitive label, from some findings.
 
         The columns of the batch are `COLUMN_FINDINGS`.
         """
@@ -107,9 +107,9 @@ def paged(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def rows_at(folder: Location, places: Sequence[int]) -> list[dict[str, Any]]:
-    """The rows of the table in `folder` at some places, in the order asked for.
+    """The rows of the table in `folder` at some places, in the requested order.
 
-    Only the pages in which they are, are read.
+    Reads only the pages that contain them.
     """
     places_by_page: dict[int, list[int]] = {}
     row_by_place: dict[int, dict[str, Any]] = {}

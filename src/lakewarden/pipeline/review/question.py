@@ -1,6 +1,6 @@
-"""What a review asks: every privilege and every operation, of each type of entity.
+"""The questions of a review: every privilege and every operation, for each type of entity.
 
-Questions of one type that have the same rule are one *matter*: they have the same classes.
+Questions of one type with the same rule are one *matter*: they have the same classes.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from lakewarden.kernel.privileges import offered_on
 from lakewarden.pipeline.review.residue import Compared
 
 ACCESS: Final = "access"
-"""In a choice of operations: those by which somebody sees, reads or changes an asset."""
+"""As a choice of operations: those that see, read or change an asset."""
 
 PRIVILEGE = "privilege"
 OPERATION = "operation"
 
 SUBJECT = "subject."
-"""How the attributes of who asks begin."""
+"""Prefix of the attributes of the subject."""
 
 
 CLASSES: Final = 4_000
-"""A matter of more classes is reviewed by type and container, unless the caller says otherwise.
+"""The default limit of classes of a matter; with more, it is reviewed by type and container.
 
-More are nothing that anybody reads, and hundreds of matters with so many still fit the driver;
-grants on containers and on what lies in them make far fewer.
+Nobody reads more classes, and hundreds of matters of this size still fit the driver. Grants on
+containers and on entities in them make far fewer.
 """
 
 CLASSES_FOR_SQL: Final = 20_000
-"""A matter of more classes in one block ends an export, unless the caller says otherwise.
+"""The default limit of classes of a matter in one block; with more, an export ends.
 
-Where next to every entity is a class of its own, a hundred matters of 100,000 entities would take
-hours and fill a disk; whoever wants that for one of them can say so.
+If nearly every entity is a class of its own, a hundred matters of 100,000 entities would take hours
+and fill a disk; a caller who wants that for one of them can raise the limit.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A privilege or an operation; `request`: what comes with a request may change the answer."""
+    """A privilege or an operation; `request`: attributes of a request may change the answer."""
 
     kind: str
     name: str
@@ -62,7 +62,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """A rule on entities of one type, and the questions that have it; none: asked for ways."""
+    """A rule on entities of one type, and its questions; without any, it is only used for ways."""
 
     rule: Node
     questions: tuple[Question, ...]
@@ -70,10 +70,10 @@ class Matter:
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """What is asked of entities of one type.
+    """The questions about entities of one type.
 
-    `ways[w]` is the place, in `matters`, of how such an entity is reached by the way `WAYS[w]`;
-    None where it cannot be.
+    `ways[w]` is the index, in `matters`, of the rule by which such an entity is reached by the way
+    `WAYS[w]`; None if it cannot be reached.
     """
 
     matters: tuple[Matter, ...]
@@ -89,14 +89,14 @@ class Chosen:
     _agendas: dict[tuple[str, str], Agenda] = field(default_factory=dict, compare=False)
 
     def options(self) -> dict[str, str]:
-        """The choice as a manifest names it among the options."""
+        """The choice as options in a manifest."""
         return {
             "privileges": _name_list(self.privileges),
             "operations": _name_list(self.operations),
         }
 
     def agenda(self, model: Model, type: str) -> Agenda:
-        """What is asked of entities of `type` (empty: without a resource); remembered."""
+        """The questions about entities of `type` (empty: without a resource); cached."""
         known = self._agendas.get((model.digest, type))
         if known is None:
             known = self._agendas[model.digest, type] = self._agenda(model, type)
@@ -138,9 +138,9 @@ def _name_list(names: frozenset[str] | None) -> str:
 
 
 def _bears_on(model: Model, privilege: Privilege, type: str, required: frozenset[str]) -> bool:
-    """Whether the privilege means anything on entities of the type.
+    """Whether the privilege has a meaning on entities of the type.
 
-    It is offered there, or a grant of it reaches them and it is `required` by an operation.
+    It is offered there, or a grant of it reaches them and an operation has it as `required`.
     """
     if not type or not privilege.on:
         return not type and not privilege.on
@@ -151,7 +151,7 @@ def _bears_on(model: Model, privilege: Privilege, type: str, required: frozenset
 
 
 def _required_privileges(model: Model, type: str) -> frozenset[str]:
-    """The privileges that operations on entities of the type ask for."""
+    """The privileges that operations on entities of the type require."""
     return frozenset(
         node.privilege
         for operation in model.operations.values()
@@ -165,9 +165,9 @@ def _required_privileges(model: Model, type: str) -> frozenset[str]:
 def chosen(
     model: Model, privileges: Iterable[str] | None, operations: Iterable[str] | None
 ) -> Chosen:
-    """The names, looked up; raises `Unknown`. The word `none` stands for no name at all.
+    """The choice with names looked up; raises `Unknown`. The word `none` means no names at all.
 
-    Among operations `ACCESS` stands for those of the access levels.
+    Among operations, `ACCESS` means those of the access levels.
     """
     if operations is not None:
         given = list(operations)
@@ -184,7 +184,7 @@ def _names(texts: Iterable[str], look_up: Callable[[str], str]) -> frozenset[str
 
 
 def asks_request(model: Model, rule: Node, type: str) -> bool:
-    """Whether the rule looks at anything that comes with a request."""
+    """Whether the rule reads any attribute of a request."""
     return any(_is_of_request(model, node) for node in parts(model, rule, type))
 
 
@@ -201,9 +201,9 @@ def _is_of_request(model: Model, node: Node) -> bool:
 
 
 def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
-    """The nodes of a rule, those of other operations that it names counted in.
+    """The nodes of a rule, including those of other operations that it names.
 
-    Rules that `may` names are those of any type, unless the place is that of the target.
+    For `may`, the rules of any type are included, unless the place is that of the target.
     """
     visited: set[str] = set()
     todo = [(rule, type)]
@@ -221,7 +221,7 @@ def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
 
 
 def attribute_comparisons(model: Model) -> tuple[Compared, ...]:
-    """What rules of the model ask about the stored attributes of who asks."""
+    """The comparisons in the model's rules with stored attributes of the subject."""
     comparisons = {
         Compared(node.attribute, node.operator, node.value)
         for operation in model.operations.values()

@@ -1,8 +1,8 @@
-"""A rule over many entities at once, reduced to what each of them leaves of it.
+"""Partially evaluates a rule over many entities at once; the result is a residue per entity.
 
-The values are columns: for each entity the place of its residue in a short list. What depends
-on ownership of the entity itself, or of what its path leads to, stays a symbol, so that classes
-do not split by owner; behind a relation the owners are named, for there each entity differs.
+The values are columns: for each entity the index of its residue in a short list. Conditions on
+ownership of the entity itself, or of entities at its path, stay symbols, so that owners do not
+split classes. Behind a relation the owners are named, because there each entity differs.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from lakewarden.pipeline.review.statement_coverage import Cover, Covering
 Ids = NDArray[np.int32]
 
 SUBJECT = "subject."
-"""How the attributes of who asks begin."""
+"""Prefix of the attributes of the subject."""
 
 _ANYBODY = Subject(Principal(USER, ""), frozenset(), frozenset(), frozenset(), BitMap(), BitMap())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spots:
-    """Entities, each once, and the path that led to them; `named`: through a relation.
+    """Distinct entities, and the path that led to them; `named`: through a relation.
 
-    `moves` remembers where selectors lead from here.
+    `moves` caches the targets of selectors from here.
     """
 
     ids: Ids
@@ -66,11 +66,11 @@ class TooManyKinds(Exception):
 
 
 class Reduction(Algebra[Column, Spots]):
-    """Residues for every entity of some; each rule is reduced for one type at a time.
+    """Residues for a set of entities; each rule is reduced for one type at a time.
 
-    Where a part of a rule distinguishes more than `limit` kinds of entities (None: no limit),
-    `evaluate` raises `TooManyKinds`. What statements cover is taken over from `like`, a reduction
-    of the same snapshot.
+    If a part of a rule distinguishes more than `limit` kinds of entities (None: no limit),
+    `evaluate` raises `TooManyKinds`. The statement coverage is reused from `like`, a reduction of
+    the same snapshot.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Reduction(Algebra[Column, Spots]):
     # who the entities are, and who owns them
 
     def _principals(self) -> Codes:
-        """For each entity the number of the principal that it is, -1: unknown, -2: no such type."""
+        """The principal number of each entity; -1: unknown principal, -2: not a principal type."""
         coded, tree = self.snapshot.coded, self._tree
         principal_ids = np.full(len(tree), -2, dtype=np.int64)
         kinds = {t.name for t in coded.model.types.values() if t.principal is not None}
@@ -107,12 +107,12 @@ class Reduction(Algebra[Column, Spots]):
         return principal_ids
 
     def persons(self, ids: Ids) -> Codes:
-        """The numbers of the principals that the entities are; below zero: none."""
+        """The principal numbers of the entities; negative: none."""
         return np.where(ids >= 0, self._persons[ids], -2)
 
     @property
     def owners(self) -> tuple[Codes, list[tuple[tuple[int, int], ...]]]:
-        """For each entity a code, and what it stands for: (owner, ownership) pairs."""
+        """For each entity a code, and the (owner, ownership) pairs of each code."""
         if self._owner_codes is None:
             self._owner_codes = self._owners() if self._like is None else self._like.owners
         return self._owner_codes
@@ -132,7 +132,7 @@ class Reduction(Algebra[Column, Spots]):
     # the algebra
 
     def evaluate_few(self, rule: Node, place: Spots) -> Column | None:
-        """The residual rule; None where it distinguishes too many kinds of entities."""
+        """The residual rule; None if it distinguishes too many kinds of entities."""
         try:
             return self.evaluate(rule, place)
         except TooManyKinds:
@@ -161,7 +161,7 @@ class Reduction(Algebra[Column, Spots]):
     def _folded(
         self, values: Iterator[Column], last: int, join: Callable[[tuple[int, int]], int]
     ) -> Column:
-        """The columns put together; nothing more is asked once all say `last`."""
+        """The joined columns; stops once all entities have the residue `last`."""
         result = next(values)
         for more in values if result.of != (last,) else ():
             codes, stands = joined([(result.codes, len(result.of)), (more.codes, len(more.of))])
@@ -172,7 +172,7 @@ class Reduction(Algebra[Column, Spots]):
         return result
 
     def _few(self, stands: Codes) -> list[list[int]]:
-        """The rows of what codes stand for, unless they are too many."""
+        """The rows of the combinations; raises `TooManyKinds` if they are too many."""
         if self._limit is not None and len(stands) > self._limit:
             raise TooManyKinds
         rows: list[list[int]] = stands.tolist()
@@ -196,7 +196,7 @@ class Reduction(Algebra[Column, Spots]):
         return column_of(codes, numbers)
 
     def _granted(self, privilege: str, cover: Cover, owner: int, place: Spots) -> int:
-        """What covers an entity, said as a residue."""
+        """The residue for the statements that cover an entity."""
         residues = self.residues
         opened = [self._owned(place, owner, *clause) for clause in cover.owners]
         if cover.allows:
@@ -220,7 +220,7 @@ class Reduction(Algebra[Column, Spots]):
         return np.zeros(len(place.ids), dtype=np.int64), 1
 
     def _owner_part(self, place: Spots) -> tuple[Codes, int]:
-        """The owners of the entities as codes, where they are to be named."""
+        """The owners of the entities as codes, if they must be named."""
         if not place.named:
             return self._nothing(place)
         codes, distinct_owners = self.owners
@@ -252,7 +252,7 @@ class Reduction(Algebra[Column, Spots]):
         return np.zeros(len(place.ids), dtype=np.int64), [None]
 
     def _person_part(self, place: Spots, *, users: bool) -> tuple[Codes, list[int | None]]:
-        """Which principals the entities are: None for none, and -1 where it need not be named."""
+        """The principals that entities are: None for none, and -1 if it need not be named."""
         persons = self._persons[place.ids]
         is_one = persons > -2
         if users:
@@ -300,7 +300,7 @@ class Reduction(Algebra[Column, Spots]):
         return self._scattered(len(place.ids), parts)
 
     def _scattered(self, size: int, parts: Sequence[tuple[NDArray[np.int64], Column]]) -> Column:
-        """Columns of some of the rows each, as one; nobody where none of them says anything."""
+        """Columns of disjoint rows, merged into one; nobody for rows that none of them covers."""
         codes = np.zeros(size, dtype=np.int64)
         numbers = [NOBODY]
         for rows, column in parts:
@@ -310,7 +310,7 @@ class Reduction(Algebra[Column, Spots]):
         return column_of(codes, [numbers[n] for (n,) in stands.tolist()])
 
     def _moved(self, selector: str, place: Spots) -> tuple[Spots, Ids]:
-        """Where a selector leads: the entities there, and for each row its place, or -1."""
+        """The target of a selector: the entities there, and for each row its index, or -1."""
         known = place.moves.get(selector)
         if known is None:
             at = self.snapshot.step(place.ids, selector)
@@ -333,7 +333,7 @@ class Reduction(Algebra[Column, Spots]):
         return self._related(source, inner, place, every=every)
 
     def _siblings(self, inner: Node, place: Spots, *, every: bool) -> Column:
-        """What lies above is the same for all that lie in one container."""
+        """Evaluates once per container: the ancestors of all its members are the same."""
         above = self._tree.above[place.ids]
         _, first, places = np.unique(above, return_index=True, return_inverse=True)
         one_each = Spots(place.ids[first], place.path, place.named)
@@ -353,7 +353,7 @@ class Reduction(Algebra[Column, Spots]):
         return self._of_sets(len(place.ids), rows, numbers, every=every)
 
     def _of_sets(self, size: int, rows: Ids, numbers: Codes, *, every: bool) -> Column:
-        """What the residues of all that each row leads to come to."""
+        """The joined residues of all targets of each row."""
         join = self.residues.all_of if every else self.residues.any_of
         order = np.lexsort((numbers, rows))
         rows, numbers = rows[order], numbers[order]
@@ -382,7 +382,7 @@ class Reduction(Algebra[Column, Spots]):
 
 
 def _gathered(at: Ids, path: Path, named: bool) -> tuple[Spots, Ids]:
-    """The entities among `at`, each once, and for each row its place among them, or -1."""
+    """The distinct entities in `at`, and for each row the index of its entity, or -1."""
     ids, places = np.unique(at, return_inverse=True)
     places = places.reshape(-1)
     absent = int(len(ids) > 0 and ids[0] < 0)

@@ -1,9 +1,9 @@
-"""What is left of a rule once everything is known but who asks.
+"""What remains of a rule if everything is known except the subject.
 
-On each entity a rule comes down to statements that cover it, and to ownership. Entities on
-which the same is left are one class: everybody gets the same answer on them, owners aside.
-What is left is said in terms of the estate (statements by their ids, never local numbers), so
-its digest is the same wherever, and whenever, it is worked out.
+On each entity a rule reduces to the statements that cover it, and to ownership. Entities with the
+same remainder are one class: apart from owners, every user gets the same answer on all of them. The
+remainder is expressed in terms of the estate (statements by their ids, never local numbers), so its
+digest does not depend on where or when it is computed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ DIGEST_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
-    """Nobody may."""
+    """Nobody is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Everybody:
-    """Every user may."""
+    """Every user is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Those to whom one of these ALLOWs gives the privilege."""
+    """Users to whom one of these ALLOWs gives the privilege."""
 
     privilege: str
     statements: tuple[str, ...]
@@ -43,7 +43,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Those to whom none of these DENYs denies the privilege."""
+    """Users to whom none of these DENYs denies the privilege."""
 
     privilege: str
     statements: tuple[str, ...]
@@ -53,7 +53,7 @@ class Free:
 class Owned:
     """The owners, of some types, of the entity at the path, whoever they are.
 
-    `statements` are ALLOWs that speak to them; none where the rule itself asks.
+    `statements` are ALLOWs that name owners; none if the rule itself does.
     """
 
     path: Path
@@ -63,9 +63,9 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Itself:
-    """The user, or whoever acts as the group or role, that the entity at the path is.
+    """The user that the entity at the path is, or the members of the group or role that it is.
 
-    `exactly`: that very user, and none who acts as it.
+    `exactly`: only that user, not principals who act as it.
     """
 
     path: Path
@@ -74,7 +74,7 @@ class Itself:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """As `Owned`, of an entity that a relation leads to: these principals."""
+    """Like `Owned`, for an entity behind a relation: these principals."""
 
     path: Path
     types: Types
@@ -84,7 +84,7 @@ class Owners:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """As `Itself`, of an entity that a relation leads to: this principal; -1: none known."""
+    """Like `Itself`, for an entity behind a relation: this principal; -1: unknown."""
 
     path: Path
     exactly: bool
@@ -98,7 +98,7 @@ class Admins:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Those whose stored attribute compares so."""
+    """Users whose stored attribute satisfies the comparison."""
 
     attribute: str
     operator: str
@@ -107,14 +107,14 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Those of whom all parts hold; parts by their numbers."""
+    """Users who satisfy all parts; parts are given by number."""
 
     parts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Those of whom some part holds; parts by their numbers."""
+    """Users who satisfy some part; parts are given by number."""
 
     parts: tuple[int, ...]
 
@@ -139,7 +139,7 @@ _FORMS: Final[Mapping[str, Callable[..., Residue]]] = {
         form.__name__: form for form in (Nobody, Everybody, Given, Free, Owned, Itself, Owners, One)
     },
     **{form.__name__: form for form in (Admins, All, Any)},
-    "Told": Compared,  # keys in tables are digests of this older word
+    "Told": Compared,  # the digests of keys in tables use this older word
 }
 _WORDS: Final = {form: name for name, form in _FORMS.items()}
 
@@ -148,7 +148,7 @@ EVERYBODY: Final = 1
 
 
 class Residues:
-    """Residues by number, each once. Numbers are of this collection, digests of the estate."""
+    """Distinct residues by number. Numbers are local to this collection, digests are global."""
 
     def __init__(self) -> None:
         self._numbers: dict[Residue, int] = {}
@@ -168,7 +168,7 @@ class Residues:
         return self._residues[number]
 
     def number(self, residue: Residue) -> int:
-        """The residue's number; parts of `All` and `Any` have theirs already."""
+        """The residue's number; the parts of `All` and `Any` must be numbered already."""
         known = self._numbers.get(residue)
         if known is None:
             known = self._numbers[residue] = len(self._residues)
@@ -185,7 +185,7 @@ class Residues:
         return known
 
     def text(self, number: int) -> str:
-        """The residue for another collection; its parts by their digests."""
+        """The residue in a portable form; its parts by their digests."""
         residue = self._residues[number]
         if isinstance(residue, (All, Any)):
             cells: list[object] = [sorted(self.digest(part).hex() for part in residue.parts)]
@@ -199,15 +199,15 @@ class Residues:
         return isinstance(residue, (Owned, Itself, Owners, One))
 
     def is_own(self, number: int) -> bool:
-        """Whether the residue turns on who owns what, or on who one is."""
+        """Whether the residue depends on ownership, or on the identity of the user."""
         return self._own[number]
 
     def all_of(self, parts: Iterable[int]) -> int:
-        """The residue of which all parts hold, as simple as it can be said."""
+        """The conjunction of the parts, simplified."""
         return self._join(frozenset(parts), every=True)
 
     def any_of(self, parts: Iterable[int]) -> int:
-        """The residue of which some part holds, as simple as it can be said."""
+        """The disjunction of the parts, simplified."""
         return self._join(frozenset(parts), every=False)
 
     def _join(self, numbers: frozenset[int], *, every: bool) -> int:
@@ -227,7 +227,7 @@ class Residues:
         if full in flat:
             return full
         parts = self._put_together(flat, Free if every else Given)
-        # What holds together with, or beside, something that it already needs says nothing.
+        # Absorption: a nested part that contains another one of the parts adds nothing.
         remaining = {n for n in parts if not self._is_covered(n, parts, other)}
         if not remaining:
             return empty
@@ -240,7 +240,7 @@ class Residues:
         return isinstance(part, other) and not parts.isdisjoint(part.parts)
 
     def _put_together(self, parts: set[int], form: type[Given] | type[Free]) -> set[int]:
-        """The parts, with those of one privilege that say more by more statements as one."""
+        """The parts, with statements of one privilege merged into one part."""
         stated: dict[str, set[str]] = {}
         rest: set[int] = set()
         for number in parts:
@@ -253,7 +253,7 @@ class Residues:
         return rest.union(self.number(residue) for residue in residues)
 
     def plain(self, number: int) -> int:
-        """The same with whoever a relation leads to not named: what makes a class."""
+        """The same without the names of principals behind relations: this defines a class."""
         known = self._plain.get(number)
         if known is None:
             known = self._plain[number] = self._plain_anew(number)
@@ -273,7 +273,7 @@ class Residues:
                 return number
 
     def leaves(self, number: int) -> frozenset[Residue]:
-        """All that the residue is made of."""
+        """All atoms of the residue."""
         known = self._leaves.get(number)
         if known is None:
             residue = self._residues[number]
@@ -292,7 +292,7 @@ class Residues:
 
 
 def read(texts: Mapping[bytes, str]) -> tuple[Residues, dict[bytes, int]]:
-    """Residues from their texts by digest, in a collection of their own, and their numbers."""
+    """Residues from their texts by digest, in a new collection, and their numbers."""
     residues = Residues()
     numbers: dict[bytes, int] = {}
 

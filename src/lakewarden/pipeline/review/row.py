@@ -1,4 +1,4 @@
-"""The rows that blocks give a review, and their kinds."""
+"""The rows of findings that blocks produce for a review, and their kinds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ FINDINGS: Final = (
     ASSET     id, type, text = name, container, owners; keys, counts and people (keys) by way
     CENSUS    type, n
     GONE      id = a user who was removed
-    GROUP     as CLASS, of a matter of too many classes: container; users and every = who is let
-              in on any, and on all, of the entities; keys = what is said there, as residues
-    MOST      as GAINS, of a matter of too many classes: how many entities at most
+    GROUP     like CLASS, for a matter of too many classes: container; users and every = the users
+              allowed on any, and on all, of the entities; keys = the residues that occur
+    MOST      like GAINS, for a matter of too many classes: upper bounds of the numbers
     PEOPLE    key, n = how many users, owners = the first of them
-    COLUMN    id, type, text = name, container = its table, statements = the masks that reach it;
+    COLUMN    id, type, text = name, container = its table, statements = the masks on it;
               people (keys) = who reads its values, and who reads them masked
 """
 
@@ -65,7 +65,7 @@ COLUMN: Final = 9
 
 
 def batch(**columns: Any) -> pa.RecordBatch:
-    """Rows of which the columns not given are null."""
+    """A batch in which columns that are not given are null."""
     return parquet_output.batch(_ARROW, **columns)
 
 
@@ -75,7 +75,7 @@ def one_list(values: NDArray[Any]) -> pa.Array:
 
 
 def lists(columns: list[pa.Array], type: pa.DataType) -> pa.Array:
-    """Some columns of equal length as one column of lists."""
+    """Several columns of equal length as one column of lists."""
     size, width = len(columns[0]), len(columns)
     order = np.arange(size * width).reshape(width, size).T.reshape(-1)
     flat = pa.concat_arrays(columns).take(pa.array(order))

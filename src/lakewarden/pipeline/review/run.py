@@ -1,12 +1,12 @@
 """The job that makes a review of an access index, stage by stage.
 
-ask       what is asked; what attributes say of users
+ask       choose the questions; compute attribute comparisons for users
 find      classes, gains by ownership and assets, block by block
-coarse    by type and container, what has too many classes in all blocks together
-assets    the tables with a row for each asset, and what is counted from them
+coarse    by type and container: matters with too many classes over all blocks
+assets    the tables with a row for each asset, and the counts derived from them
 merge     the tables of questions, classes and people
-write     the same for spreadsheets, and the report to read
-publish   the version counts
+write     the same for spreadsheets, and the report for people
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -80,12 +80,12 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
 ) -> Result:
     """Makes a review of the access index `source` in the folder `out`.
 
-    `privileges` and `operations` choose what is asked, by name; None: all of them. A matter of
-    more than `classes` classes is reviewed by type and container (None: none is). `used` is what
-    the job `unused` made of the index: it says who did nothing lately. `sensitive` are words, or
-    names, of the tags and terms that sensitive assets bear (None: the usual words). Raises
-    `BadInput` for an index that is damaged, and for what cannot be asked, `Unknown` for a name,
-    `Conflict` when another process works on `out`; `out` then holds what it held.
+    `privileges` and `operations` choose the questions, by name; None: all of them. A matter of more
+    than `classes` classes is reviewed by type and container (None: no limit). `used` is the output
+    of the job `unused` for the index: it shows who had no recent activity. `sensitive` are words
+    in, or names of, the tags and terms of sensitive assets (None: the usual words). Raises
+    `BadInput` for a damaged index, and for questions that cannot be asked; `Unknown` for a name;
+    `Conflict` if another process works on `out`. `out` is then unchanged.
     """
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
@@ -106,7 +106,7 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
 
 @dataclass
 class _Reviewing:
-    """What the stages share: what is asked of which index, and what is found."""
+    """What the stages share: the questions, the index, and the findings."""
 
     job: Job
     index: Index
@@ -117,11 +117,11 @@ class _Reviewing:
     age: Mapping[str, Any]
 
     def facts(self) -> dict[str, Any]:
-        """What readers have to know beside the tables."""
+        """Further values that readers need beside the tables."""
         return facts_of(self.index, self._gathered)
 
     def report(self) -> dict[str, Any]:
-        """What people have to know of the review."""
+        """The content of the run report for people."""
         facts = self.facts()
         source = {"revision": facts["revision"], **self.age}
         return {"population": facts["population"], "source": source, **currency(facts)}
@@ -139,17 +139,17 @@ class _Reviewing:
 
     @cached_property
     def _gathered(self) -> MergedFindings:
-        """What was found, read once."""
+        """The merged findings, read once."""
         everyone = people_of(self._context)
         return gathered(self._folders(), everyone, self._telling, self._matters_by_group())
 
     def _folders(self) -> list[Location]:
-        """Where findings are: those of all blocks, and more by groups."""
+        """The folders of findings: those of all blocks, and those by groups."""
         folders = (self.job.folder(stage) / "findings" for stage in ("find", "coarse"))
         return [folder for folder in folders if folder.exists()]
 
     def _matters_by_group(self) -> frozenset[At]:
-        """The matters of too many classes."""
+        """The matters with too many classes."""
         known = self.job.counts("coarse")["at"]
         return frozenset((type, matter) for type, matter in known)
 
@@ -197,7 +197,7 @@ class _Reviewing:
         return sizes
 
     def _put_assets(self, describing: assets.Describing, folder: Location) -> dict[str, Any]:
-        """Writes the tables of assets, as they are described batch by batch."""
+        """Writes the tables of assets while they are described, batch by batch."""
         sizes = {"assets": 0, "orphans": 0}
         with (
             parquet_output.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
@@ -217,11 +217,11 @@ class _Reviewing:
 
     @property
     def _blocks(self) -> ds.Dataset:
-        """What was found in all blocks."""
+        """The findings of all blocks."""
         return dataset(self.job.folder("find") / "findings")
 
     def _findings(self, what: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """What was found of one kind, batch by batch."""
+        """The findings of one kind, batch by batch."""
         chosen = ds.field("what") == what
         yield from self._blocks.to_batches(columns=list(columns), filter=chosen)
 
@@ -281,7 +281,7 @@ STAGES: Final = (
 
 
 def _put_each(parts: Iterable[pa.Table], folder: Location) -> int:
-    """Writes a table part by part; returns how many rows it has."""
+    """Writes a table part by part; returns the number of rows."""
     count = 0
     with parquet_output.writer(SCHEMAS[folder.name], folder) as out:
         for rows in parts:

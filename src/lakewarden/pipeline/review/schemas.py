@@ -142,19 +142,19 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
 }
 """The columns of the tables.
 
-Bitmaps are portable roaring bitmaps: `users` and `users_of_all` of the numbers in `principals`,
-`role_sets` of those in `role_sets`, `bits` of the ids in `by_asset`. `matters` and the lists
-behind it go together, element by element.
+Bitmaps are portable roaring bitmaps: `users` and `users_of_all` contain numbers of `principals`,
+`role_sets` numbers of `role_sets`, `bits` ids of `by_asset`. `matters` and the lists after it
+correspond element by element.
 """
 
 
 EXACT: Final = "exact"
 COARSE: Final = "coarse"
-"""What a row is about: a class, or a group of entities that need not be alike."""
+"""The subject of a row: a class, or a group whose entities may differ."""
 
 
 def principal_label(principal: Principal) -> str:
-    """The principal as people write it.
+    """The principal in its written form.
 
     >>> principal_label(Principal("group", "staff"))
     'group:staff'

@@ -1,8 +1,8 @@
-"""Tables of a review as CSV, for people with spreadsheets: no cell is taken for a formula.
+"""Tables of a review as CSV for spreadsheets: no cell is interpreted as a formula.
 
-A cell that begins with `=`, `+`, `-`, `@`, a tab or a line break would be computed by a
-spreadsheet, and names are written by others: such a text is put behind an apostrophe. Numbers
-stay numbers. Every text is quoted; lists are one text, their members apart by `; `.
+A spreadsheet would evaluate a cell that begins with `=`, `+`, `-`, `@`, a tab or a line break, and
+names come from others: such a text gets an apostrophe in front. Numbers stay numbers. Every text is
+quoted; a list is one text, its members separated by `; `.
 SOURCE: OWASP, CSV Injection.
 """
 
@@ -39,30 +39,30 @@ EXPORTED: Final = (
 """The tables that are exported."""
 
 LIMIT: Final = 100_000
-"""A table of more rows is left to those who can read Parquet."""
+"""A table with more rows is not exported; it remains available as Parquet."""
 
 LONGEST: Final = 32_767
-"""What a cell of common spreadsheets holds, in characters; a list that is longer is cut."""
+"""The most characters that common spreadsheets accept in a cell; a longer list is cut."""
 
 MEMBERS: Final = 25
-"""How many members of a list a cell names; the tables have them all."""
+"""How many members of a list a cell names; the tables have all of them."""
 
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _APART: Final = "; "
 _ROOM: Final = 40
-"""Characters that are left for how many more there are."""
+"""Characters reserved for the number of further members."""
 
 _MAYBE_RISKY: Final = r"^[\s\x{a0}\x{feff}]*[=+\-@\t\r\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
-"""Finds every text that `safe` changes, and perhaps others, which it leaves as they are."""
+"""Matches every text that `safe` changes, and perhaps others, which `safe` leaves unchanged."""
 
 
 def safe(text: str) -> str:
-    """The text as a spreadsheet takes it: as text.
+    """The text in a form that a spreadsheet accepts as text.
 
     >>> safe("=1+1"), safe("orders"), safe("-x")
     ("'=1+1", 'orders', "'-x")
     """
-    # What looks like it after blanks or a full-width sign is taken for one, too.
+    # Spreadsheets also accept a formula after blanks or with a full-width sign.
     begin = text.lstrip(" \u00a0\ufeff")[:1].translate(
         {0xFF1D: "=", 0xFF0B: "+", 0xFF0D: "-", 0xFF20: "@"}
     )
@@ -82,7 +82,7 @@ def export(folder: Location, out: Location) -> list[Location]:
 
 
 def _shown(source: Location, schema: pa.Schema) -> pa.Table:
-    """The columns that people can read, in canonical order of the rows."""
+    """The columns for people, with the rows in canonical order."""
     columns = [field.name for field in schema if not _is_for_programs(field.type)]
     shown = read_table(source, columns=columns)
     plain = [(f.name, "ascending") for f in shown.schema if not pa.types.is_list(f.type)]
@@ -104,7 +104,7 @@ def write(file: Location, table: pa.Table) -> None:
 
 
 def csv_rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-    """The rows, cell by cell as they are written."""
+    """The rows, with each cell in its written form."""
     return zip(*map(_cells, batch.columns), strict=True)
 
 
@@ -115,7 +115,7 @@ def _cells(column: pa.Array) -> list[object]:
         return plain
     if not pa.types.is_list(kind):
         return [_cell(value) for value in column.to_pylist()]
-    # Of long lists only what is shown is taken over into Python, and as one text.
+    # Only the shown part of a long list is loaded into Python, as one text.
     begins = pc.list_slice(column, 0, MEMBERS)
     joined = pc.binary_join(begins, _APART).fill_null("")
     sizes = pc.list_value_length(column).fill_null(0)
@@ -127,7 +127,7 @@ def _cells(column: pa.Array) -> list[object]:
 
 
 def _with_more(joined: pa.Array, sizes: pa.Array) -> pa.Array:
-    """The members as texts, of so many each, with how many there are more."""
+    """The members as texts, with the number of further members, from the sizes."""
     codes = sizes.dictionary_encode()
     more = [size - MEMBERS for size in codes.dictionary.to_pylist()]
     ends = [f"{_APART}and {n:,} more" if n > 0 else "" for n in more]
@@ -135,7 +135,7 @@ def _with_more(joined: pa.Array, sizes: pa.Array) -> pa.Array:
 
 
 def _safe(texts: pa.Array) -> pa.Array:
-    """The texts, each as `safe` has it."""
+    """The texts after `safe`."""
     risky = pc.indices_nonzero(pc.match_substring_regex(texts, _MAYBE_RISKY))
     if not len(risky):
         return texts
@@ -158,7 +158,7 @@ def _cell(value: object) -> object:
 
 
 def _listed(values: Sequence[object], size: int) -> str:
-    """The members in one text: the first ones of so many, as far as a cell holds them."""
+    """The first members in one text, as many as fit; `size` is the number of all."""
     texts: list[str] = []
     room = LONGEST - _ROOM
     for text in map(str, values):

@@ -1,4 +1,4 @@
-"""Which statements about one privilege cover each entity, as a code for each."""
+"""Which statements about one privilege cover each entity, as a code per entity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Words = NDArray[np.uint64]
 _ByScope = dict[int, list[Grant]]
 
 _WORDS = 2
-"""How many words of 64 bits tell one set of scopes from another."""
+"""How many 64-bit words identify a set of scopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,10 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class Covers:
-    """For each entity id a code, and the statements that each code stands for.
+    """For each entity id a code, and for each code its statements.
 
-    What a code stands for is computed on first use: of a privilege that distinguishes many
-    entities apart, most are never looked at. `to_owners` says whether any statement speaks to
-    owners.
+    The statements of a code are computed on first use: for a privilege that distinguishes many
+    entities, most are never needed. `to_owners` says whether any statement is granted to owners.
     """
 
     codes: Codes
@@ -58,8 +57,8 @@ class Covers:
 class Covering:
     """The statements of a snapshot by the entities that they cover.
 
-    Sets of scopes are distinguished by the exclusive or of random words, drawn anew in every
-    process: two different sets meet by accident once in 2 to the power of 128.
+    Sets of scopes are identified by the exclusive or of random words, drawn anew in every process:
+    two different sets collide with a probability of 1 in 2 to the power of 128.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -71,7 +70,7 @@ class Covering:
         self._members: dict[int, NDArray[np.int64]] = {}
 
     def of(self, privilege: str) -> Covers:
-        """What covers each entity; remembered."""
+        """The coverage of each entity; cached."""
         known = self._known.get(privilege)
         if known is None:
             known = self._known[privilege] = self._covers(privilege)
@@ -105,9 +104,9 @@ class Covering:
         )
 
     def _inside(self, first: Codes, size: int, table: _ByScope) -> tuple[Codes, Codes]:
-        """The scopes, of those in the table, that each of some rows of `size` lies in.
+        """The scopes of the table that contain each of some rows, out of `size` rows.
 
-        Those of row r are `scopes[offsets[r]:offsets[r+1]]`.
+        The scopes of row r are `scopes[offsets[r]:offsets[r+1]]`.
         """
         places = np.full(size, -1, dtype=np.int64)
         places[first] = np.arange(len(first))
@@ -123,7 +122,7 @@ class Covering:
         return numbers[order], offsets
 
     def _rows(self, scope: int) -> NDArray[np.int64]:
-        """The classes inside a scope; the entities, where there are too many classes."""
+        """The classes inside a scope; the entities, if there are too many classes."""
         rows = self._members.get(scope)
         if rows is None:
             classes = self._snapshot.classes
@@ -136,11 +135,11 @@ class Covering:
 
 
 def _grouped(marks: Words) -> tuple[Codes, Codes]:
-    """Rows that are the first of their kind, and for each row the place of its kind."""
+    """The first row of each kind, and for each row the index of its kind."""
     first_mark, *others = marks.T
     _, first, codes = np.unique(first_mark, return_index=True, return_inverse=True)
     codes = codes.reshape(-1)
-    # One word sorts many times faster than two; that it is not enough, nobody will ever see.
+    # One word sorts many times faster than two, and practically always suffices.
     if all((other == other[first][codes]).all() for other in others):
         return first.astype(np.int64), codes.astype(np.int64)
     _, first, codes = np.unique(marks, axis=0, return_index=True, return_inverse=True)

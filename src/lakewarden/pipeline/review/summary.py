@@ -1,4 +1,4 @@
-"""What the report of a review says, read from its tables."""
+"""The content of a review's report, read from its tables."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ ASSETS: Final = 300
 """How many assets are shown with their people."""
 
 BOUNDS: Final = (1, 2, 6, 21, 101, 1_001, 10_001)
-"""Where the groups of the distribution begin, in users."""
+"""The lower bounds of the distribution's groups, in users."""
 
 SENSITIVE: Final = "sensitive"
-"""What assets with sensitive labels are counted by."""
+"""The name under which assets with sensitive labels are counted."""
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a review is of: the manifest of the index, facts of the review, and the index's age.
+    """The source of a review: the manifest of the index, facts of the review, the index's age.
 
-    `sensitive_terms` are those by which labels are sensitive.
+    `sensitive_terms` are the words that make labels sensitive.
     """
 
     index: Manifest
@@ -72,11 +72,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The content of the report; `counts` has the rows of every table that is spoken of.
+    """The content of the report; `counts` has the number of rows of every table in it.
 
     `sensitive` and `assets` are rows of `people`, most readers first: assets with sensitive labels,
-    and all. `columns` are rows of the table of that name, those first whose values most people
-    read. `spread` has for each way how many assets are open to so many users, by the groups of
+    and all. `columns` are rows of the table of that name; those whose values most people read come
+    first. `spread` has for each way the number of assets by their number of users, in the groups of
     `BOUNDS`, nobody first.
     """
 
@@ -99,7 +99,7 @@ class Summary:
 
 
 def summed(folder: Location, source: Source) -> Summary:
-    """What the tables in the folder say."""
+    """The summary of the tables in the folder."""
 
     def read(name: str, *columns: str) -> pa.Table:
         return read_table(folder / name, columns=list(columns) or None)
@@ -145,7 +145,7 @@ def summed(folder: Location, source: Source) -> Summary:
 
 
 def _most_read(named: pa.Table) -> list[int]:
-    """The places of the assets with the most readers, then of whom most change or see."""
+    """The places of the assets with the most readers; ties by users who change, then see."""
     order = [(f"{way}_n", "descending") for way in (READ, CHANGE, SEE)]
     ordered = named.sort_by([*order, ("name", "ascending"), ("place", "ascending")])
     places: list[int] = ordered.column("place").slice(0, ASSETS).to_pylist()
@@ -163,8 +163,8 @@ _OF_REVIEW: Final = (
 
 
 def _top(table: pa.Table, size: Callable[[Mapping[str, Any]], int]) -> Rows:
-    """The largest rows; of equal ones the first."""
-    # Lists may be long: they are read of the rows that are shown, and of no others.
+    """The largest rows; the first of equal ones."""
+    # Lists may be long: they are read only for the rows that are shown.
     plain = [field.name for field in table.schema if not pa.types.is_list(field.type)]
     name = "name" if "name" in plain else "owner"
     rows = enumerate(table.select(plain).to_pylist())
@@ -180,7 +180,7 @@ def _counted(column: pa.ChunkedArray) -> list[tuple[str, int]]:
 
 
 def _spread(users: pa.ChunkedArray) -> list[int]:
-    """How many assets are open to how many users; what has no such way is left out."""
+    """The number of assets by their number of users; assets without such a way are left out."""
     known = pc.drop_null(users).to_numpy()
     places = np.searchsorted(BOUNDS, known, side="right")
     return [int(n) for n in np.bincount(places, minlength=len(BOUNDS) + 1)]
@@ -202,14 +202,14 @@ def bound_names() -> list[str]:
 
 
 def age_of(source: Location) -> dict[str, Any]:
-    """When the index was written, and how long ago that is, in seconds."""
+    """When the index was written, and its age in seconds."""
     written_at = modified_at(source / MANIFEST)
     moment = datetime.fromtimestamp(written_at, UTC).isoformat(timespec="seconds")
     return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
 
 
 def facts_of(index: Index, findings: MergedFindings) -> dict[str, Any]:
-    """What the review is of: the system, and the population as it was frozen in the index."""
+    """The source of the review: the system, and the population that the index recorded."""
     facts, memberships = index.manifest.facts, findings.people.memberships
     statements = sha256_of((index.folder / STATEMENTS).read_text("utf-8"))
     digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}

@@ -1,4 +1,4 @@
-"""The tables of a review that are as many rows as there are classes, users or questions."""
+"""The tables of a review with a row for each class, user or question."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a class, or a group, comes to: whom statements allow on any of it, and on all.
+    """The outcome of a class or a group: whom statements allow on any entity, and on all.
 
-    `sets` are the role sets of the former.
+    `sets` are the role sets of `some`.
     """
 
     some: BitMap
@@ -66,7 +66,7 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _ClassRow:
-    """A class, or a group, of a matter, what it comes to, and the cells that say so."""
+    """A class or a group of a matter, its outcome, and its cells."""
 
     of: Class | Group
     outcome: _Outcome
@@ -74,13 +74,13 @@ class _ClassRow:
 
 
 _KNOWN: Final = 1 << 13
-"""Of so many residues the cells are remembered, for several matters leave the same ones."""
+"""How many residues have their cells cached; several matters share residues."""
 
 
 class Tables:
-    """The tables, worked out from what was found.
+    """The tables, computed from the findings.
 
-    `review` comes first, matter by matter: what the others hold is counted on the way.
+    `review` comes first, matter by matter: it collects the counts for the other tables.
     """
 
     def __init__(self, findings: MergedFindings, chosen: Chosen, used: Use | None = None) -> None:
@@ -118,7 +118,7 @@ class Tables:
         return pa.table(arrays, names=["type", "place", "matter", "coarse"])
 
     def review(self) -> Iterator[pa.Table]:
-        """The rows of classes and groups, so many at a time that they are few."""
+        """The rows of classes and groups, a limited number at a time."""
         for at, rows_of_matter in self._questions():
             parts = list(self._parts(at))
             self._count(at, parts)
@@ -128,7 +128,7 @@ class Tables:
                 yield pa.concat_tables([_headed(row, rows) for row in rows_of_matter])
 
     def others(self) -> Iterator[tuple[str, pa.Table]]:
-        """Every other table, by name; `review` has been asked for before."""
+        """Every other table, by name; `review` must have been consumed before."""
         yield QUESTIONS, table(QUESTIONS, zip(*self._question_rows, strict=True))
         yield PRINCIPALS, table(PRINCIPALS, zip(*self._principal_rows(), strict=True))
         yield ROLE_SETS, table(ROLE_SETS, self._set_columns())
@@ -158,7 +158,7 @@ class Tables:
         return known
 
     def _count(self, at: At, parts: Sequence[_ClassRow]) -> None:
-        """On how many entities each role set may, by statements: at most, and at least."""
+        """Counts the entities that statements open to each role set: at most, and at least."""
         upper, lower = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
         for part in parts:
             outcome = part.outcome
@@ -275,7 +275,7 @@ class Tables:
 
 
 def _tailed(cells: Iterable[tuple[Any, ...]]) -> pa.Table:
-    """The columns of `review` behind those that name the question."""
+    """The columns of `review` after those that name the question."""
     schema = pa.schema(list(SCHEMAS[REVIEW])[_HEAD:])
     columns = list(zip(*cells, strict=True)) or [()] * len(schema)
     arrays = [pa.array(column, of.type) for column, of in zip(columns, schema, strict=True)]
@@ -295,13 +295,13 @@ def _headed(row: _Row, rows: pa.Table) -> pa.Table:
 
 
 _HEAD: Final = 4
-"""So many columns of `review` name the question."""
+"""How many columns of `review` name the question."""
 
 
 def _sparse(counts: Mapping[int, Counts], size: int, *more: Mapping[int, Counts]) -> list[pa.Array]:
-    """For each of `size` things the matters with a count, and the counts, as lists.
+    """For each of `size` items, the matters with a count, and the counts, as lists.
 
-    `more` are counts that are none where the first ones are none.
+    `more` are counts that are zero where the first ones are zero.
     """
     places = [np.flatnonzero(by_user) for by_user in counts.values()]
     at = np.concatenate([*places, np.zeros(0, dtype=np.int64)])
@@ -317,7 +317,7 @@ def _sparse(counts: Mapping[int, Counts], size: int, *more: Mapping[int, Counts]
 
 
 def table(name: str, columns: Iterable[Any]) -> pa.Table:
-    """The table of that name; no columns: no rows."""
+    """The table of that name; without columns it is empty."""
     schema = SCHEMAS[name]
     cells = list(columns) or [[] for _ in schema]
     arrays = [

@@ -1,4 +1,4 @@
-"""Rights that one person should not have together, as a TOML file declares them.
+"""Toxic combinations: access that one person should not have together, from a TOML file.
 
     [[combination]]
     id = "pay-and-approve"
@@ -7,8 +7,8 @@
     second = { way = "change", tag = "tag:quillmere:vendor" }
     except = ["role:auditor"]
 
-A side is an access level on assets that one selector names. Whatever a side or an exception names
-must exist: a name with a slip would find nobody, and look as if nothing were wrong.
+A side is an access level on the assets that one selector names. Every name in a side or an
+exception must exist: a misspelt name would match nobody, and the result would look correct.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.toml_file import read_toml
 
 SELECTORS: Final = ("asset", "inside", "tag", "owner", "type")
-"""How a side names its assets: itself, by what holds it, by tag or term, owner, or type."""
+"""How a side names its assets: by name, container, tag or term, owner, or type."""
 
 _SIDES: Final = ("first", "second")
 
 Exists = Callable[[str, str], bool]
-"""Whether there is what a selector, or `principal`, names."""
+"""Whether the entity or principal that a selector, or `principal`, names exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Two sides that nobody should have both, except for some principals and who acts as them."""
+    """Two sides that nobody should have both, except some principals and users who act as them."""
 
     id: str
     title: str
@@ -53,9 +53,9 @@ class Combination:
 
 
 def read_combinations(file: Path, ways: frozenset[str]) -> list[Combination]:
-    """The combinations of a file; raises `BadInput` with the place of what is wrong.
+    """The combinations of a file; raises `BadInput` with the place of the error.
 
-    `ways` are the access levels that the estate has.
+    `ways` are the access levels of the estate.
     """
     section = read_toml(file)
     combinations = [_combination(table, ways) for table in section.tables("combination")]

@@ -1,4 +1,4 @@
-"""The tables of an export in DuckDB, and what an access report asks of them."""
+"""The tables of an export in DuckDB, and the queries of an access report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _MEMORY: Final = "4GB"
-"""What the database takes; more goes to disk."""
+"""The memory limit of the database; further data is spilled to disk."""
 
 _FOUND_BEFORE: Final = {
     "earlier_assets": ASSETS,
@@ -50,7 +50,7 @@ _FOUND_BEFORE: Final = {
     "earlier_people_lists": PEOPLE_LISTS,
     "earlier_people_rows": PEOPLE,
 }
-"""What is compared with an earlier report: names in SQL, and its tables."""
+"""The tables of an earlier report for comparison: name in SQL, and table."""
 
 _COMPARED: Final = (CHANGES, JOINERS_LEAVERS)
 
@@ -68,9 +68,9 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a report is made of: folders of versions, and what is asked.
+    """The inputs of a report: folders of versions, and the options.
 
-    `unused` and `earlier` are folders of the jobs `unused` and `access`, where there are any.
+    `unused` and `earlier` are folders of the jobs `unused` and `access`, if they are given.
     """
 
     export: Path
@@ -82,7 +82,7 @@ class Inputs:
 
 @contextmanager
 def no_room() -> Iterator[None]:
-    """Raises `Unavailable` for a database that has no room on its disk or in memory."""
+    """Raises `Unavailable` if the database runs out of disk space or memory."""
     import duckdb
 
     try:
@@ -96,20 +96,20 @@ class Database:
     """A database with the tables; closed by `close`."""
 
     def __init__(self, inputs: Inputs, spill: Path) -> None:
-        """`spill`: a folder for what does not fit into memory."""
+        """`spill`: a folder for data that does not fit into memory."""
         try:
             import duckdb
         except ImportError:
             raise not_installed("duckdb", "analyst") from None
         self._inputs = inputs
         self._database: duckdb.DuckDBPyConnection = duckdb.connect()
-        # By default it takes four fifths of the machine before it spills.
+        # By default, DuckDB uses four fifths of the machine's memory before it spills.
         self._database.execute("SET temp_directory = ?", [str(spill)])
         self._database.execute("SET memory_limit = ?", [_MEMORY])
         self._declare()
 
     def close(self) -> None:
-        """Ends it."""
+        """Closes the connection."""
         self._database.close()
 
     def _declare(self) -> None:
@@ -126,12 +126,12 @@ class Database:
             self._earlier(name, table)
 
     def _placed(self, text: str) -> str:
-        """The text with files by their whole path: a search path cannot have all characters."""
+        """The text with absolute paths: a search path does not support all characters."""
         folder = for_duckdb(self._inputs.export).replace("'", "''")
         return text.replace("read_parquet('", f"read_parquet('{folder}/")
 
     def _ways(self) -> list[tuple[str, str, int]]:
-        """The matter of each access level and type; raises `BadInput` where it was not exported."""
+        """The matter of each access level and type; raises `BadInput` if it was not exported."""
         model = self._inputs.model
         types = [t for (t,) in self.rows("SELECT DISTINCT type FROM entities WHERE stored")]
         asked = "SELECT name, type, matter FROM questions WHERE kind = ?"
@@ -181,7 +181,7 @@ class Database:
         self._database.read_parquet(f"{for_duckdb(folder)}/*.parquet").create_view(name)
 
     def exists(self, selector: str, value: str) -> bool:
-        """Whether there is what a side of a combination names."""
+        """Whether the entity that a side of a combination names exists."""
         if selector == "tag" and value.partition(":")[0] not in self._label_types():
             return False
         return bool(self._database.execute(_EXISTS[selector], [value]).fetchall())
@@ -192,7 +192,7 @@ class Database:
         return frozenset().union(*known)
 
     def unroll(self, combinations: Sequence[Combination]) -> None:
-        """Makes all that the tables are read from."""
+        """Makes the intermediate tables for the report."""
         numbered = list(enumerate(combinations))
         self._put(
             "combinations",
@@ -231,14 +231,14 @@ class Database:
             self._run(gained.substitute(change=change, side=side))
 
     def _reasons(self, pairs: str, side: str) -> None:
-        """Finds why, for the pairs of a class and a person in the table `pairs`."""
+        """Finds the reasons for the pairs of a class and a person in the table `pairs`."""
         reasons = Template(_text("reasons.sql"))
         self._run(reasons.substitute(pairs=pairs, side=side, stated=STATED))
 
     def pairs(self, which: str) -> int:
-        """Chooses the assets (`all`, `sensitive`, `none`) of which every pair is listed.
+        """Chooses the assets (`all`, `sensitive`, `none`) for which every pair is listed.
 
-        Returns how many pairs of a person and an asset, by access level, there are.
+        Returns the number of pairs of a person and an asset, by access level.
         """
         self._database.execute(_text("paired.sql"), {"which": which})
         counted = (
@@ -249,7 +249,7 @@ class Database:
         return int(count)
 
     def table(self, name: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a table of the report; none of what was not asked."""
+        """The rows of a table of the report; none if its input was not given."""
         if (name in _COMPARED and self._inputs.earlier is None) or (
             name == NEVER_USED and self._inputs.unused is None
         ):
@@ -267,7 +267,7 @@ class Database:
             )
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a question gives."""
+        """The result of a query."""
         return self._database.execute(question, values or None).fetchall()
 
     def _run(self, text: str) -> None:
@@ -288,7 +288,7 @@ def _text(name: str) -> str:
 
 
 def _questions() -> Mapping[str, str]:
-    """The questions of `outputs.sql`, by the name above each."""
+    """The queries of `outputs.sql`, by the name above each."""
     parts = ("\n" + _text("outputs.sql")).split("\n-- ")[1:]
     named = (part.partition("\n") for part in parts)
     return {name: question.strip().rstrip(";") for name, _, question in named}
@@ -307,4 +307,4 @@ _EXISTS: Final = {
     " AND (stored OR p.id IN (SELECT principal FROM owners))",
     "principal": "SELECT 1 FROM principals WHERE kind || ':' || name = ? AND stored",
 }
-"""What tells whether there is what a selector names."""
+"""The queries that check whether the name of a selector exists."""

@@ -1,6 +1,6 @@
-"""The page of an access report: one file that needs nothing else, with the first rows of tables.
+"""The page of an access report: one self-contained file with the first rows of the tables.
 
-It loads nothing and runs no script. Every name on it was written by others and is escaped.
+It loads nothing and runs no script. Every name on it comes from others and is escaped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lakewarden.pipeline.access.schemas import (
 from lakewarden.pipeline.review.markup import Markup, element, text, together, wrapped
 
 _FIRST: Final = 300
-"""Rows of a table that the page shows; the CSV files have them all."""
+"""How many rows of a table the page shows; the CSV files have all of them."""
 
 _SECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
     (TOXIC, "Toxic combinations", "People with two rights that nobody should have together."),
@@ -45,7 +45,7 @@ _SECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
 
 
 class Limit(NamedTuple):
-    """What a table leaves out; not `is_asked`: everything, so that no rows are no answer."""
+    """What a table leaves out; without `is_asked`, everything: no rows then mean nothing."""
 
     says: str
     is_asked: bool = False
@@ -62,9 +62,9 @@ def page(
     end: str = "",
     limits: Mapping[str, Limit] = _ALL,
 ) -> str:
-    """The page of the tables in `folder`, which have so many rows; `end` says when they end.
+    """The page of the tables in `folder`, with the given sizes; `end` says when they expire.
 
-    `limits` are those of tables that do not tell all.
+    `limits` are those of incomplete tables.
     """
     title = f"Access in {realm}"
     style = resources.files("lakewarden.pipeline.review").joinpath("page.css").read_text("utf-8")
@@ -104,7 +104,7 @@ def _titled(heading: str, name: str, sizes: Mapping[str, int], limits: Mapping[s
 
 
 def _table_section(folder: Path, says: str, size: int, limit: Limit) -> Iterator[Markup]:
-    """What a table tells, and its first rows."""
+    """The meaning of a table, and its first rows."""
     said = f"{says} {limit.says}".rstrip()
     if not size:
         yield element("p", f"{said} None." if limit.is_asked else said)

@@ -2,7 +2,7 @@
 
 unroll    people by class and by ownership, changes, combinations; the tables
 write     the CSV files and the page
-publish   the version counts
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ REPORT: Final = "access.html"
 SPREADSHEETS: Final = "csv"
 
 PAIRS: Final = ("all", "sensitive", "none")
-"""Of which assets the table `access` has every person, and people are listed by tag and owner."""
+"""The assets for which the table `access`, and the lists by tag and owner, name every person."""
 
 MOST_PAIRS: Final = 5_000_000
-"""More rows of that table end the job, unless the caller says otherwise: who would read them?"""
+"""With more rows of that table, the job ends, unless the caller raises the limit."""
 
 ROWS_PER_FILE: Final = 250_000
-"""Rows of a CSV file: what common spreadsheets still open at once."""
+"""Rows of a CSV file: as many as common spreadsheets open at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked: `pairs` is one of `PAIRS`, `most` its limit; `combinations` a TOML file."""
+    """The options: `pairs` is one of `PAIRS`, `most` its limit; `combinations` a TOML file."""
 
     pairs: str = "all"
     most: int = MOST_PAIRS
@@ -72,7 +72,7 @@ class Options:
     combinations: Path | None = None
 
     def check(self) -> None:
-        """Raises `BadInput` for a value that is none."""
+        """Raises `BadInput` for an invalid value."""
         if self.pairs not in PAIRS:
             raise BadInput(f"expected one of: {', '.join(PAIRS)}", where="--pairs")
         for name, number in (("--most", self.most), ("--rows-per-file", self.rows_per_file)):
@@ -92,11 +92,11 @@ def make_access(
 ) -> Result:
     """Names who can see, read and change what, from the export `source`, in the folder `out`.
 
-    `used` is what the job `unused` made of the same index, `before` an earlier output of this
-    job; `out` itself, where it holds none yet, is compared with nothing. Raises `BadInput` for a
-    damaged folder, one of another realm or index, and for a name that does not exist,
-    `LimitExceeded` for more pairs than `options.most`, `Unavailable` without DuckDB, `Conflict`
-    when another process works on `out`; `out` then holds what it held.
+    `used` is the output of the job `unused` for the same index, `before` an earlier output of this
+    job. If `before` is `out` and holds no version yet, nothing is compared. Raises `BadInput` for a
+    damaged folder, for one of another realm or index, and for a name that does not exist;
+    `LimitExceeded` for more pairs than `options.most`; `Unavailable` without DuckDB; `Conflict` if
+    another process works on `out`. `out` is then unchanged.
     """
     options.check()
     if before == out and not (out / MANIFEST).exists():
@@ -181,7 +181,7 @@ def _digest(file: Path | None) -> str:
 
 @dataclass(frozen=True)
 class _Reporting:
-    """What the stages share."""
+    """The state that the stages share."""
 
     job: Job
     folders: Mapping[str, Location]
@@ -192,12 +192,12 @@ class _Reporting:
     end: str
 
     def facts(self) -> dict[str, Any]:
-        """What readers and exit codes have to know: people with a toxic combination."""
+        """The value that readers and exit codes need: how many people have a toxic combination."""
         return {"toxic": self.job.counts("unroll")["toxic"]}
 
     def unroll(self, place: Location) -> Counts:
         with ExitStack() as stack:
-            # DuckDB reads and spills on this machine.
+            # DuckDB reads and spills on the local machine.
             folders = {n: stack.enter_context(here(one)) for n, one in self.folders.items()}
             inputs = Inputs(
                 folders[""],
@@ -243,7 +243,7 @@ class _Reporting:
         return combinations
 
     def _limits(self) -> dict[str, Limit]:
-        """Of what tables do not tell: what nobody asked for must not read as "nobody"."""
+        """The limits of incomplete tables: a table not requested must not read as "nobody"."""
         limits: dict[str, Limit] = {}
         if "--before" not in self.folders:
             limits |= dict.fromkeys((CHANGES, JOINERS_LEAVERS), Limit("See --before."))

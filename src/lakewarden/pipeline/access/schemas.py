@@ -1,4 +1,4 @@
-"""The tables of an access report: what each is called, and its columns."""
+"""The tables of an access report: their names and columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in several files, none of which is too large: Parquet for programs, CSV for people."""
+"""Tables in several files of limited size: Parquet for programs, CSV for people."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import pyarrow.parquet as pq
 from lakewarden.pipeline.review.spreadsheet import csv_rows, safe
 
 MOST_BYTES: Final = 95_000_000
-"""A file ends at about so many bytes: what comes before the next look stays below 100 MB.
+"""A file ends at about this size; what is written until the next check keeps it below 100 MB.
 
-Before a group of rows of Parquet the look is at what it may come to, unless it begins a file.
+Before each row group of Parquet except a file's first, the check adds the group's expected size.
 """
 
 _STEP: Final = 1_000
-"""Rows between two looks at the size of a file of texts."""
+"""Rows between two checks of the size of a text file."""
 
 _GROUP: Final = 100
-"""At most so many steps are a group of rows of Parquet, and between two looks at its size."""
+"""The most steps in a row group of Parquet, whose size is checked once per group."""
 
 _GROUP_BYTES: Final = 50_000_000
-"""A group of rows ends at about so many bytes, before it is compressed."""
+"""A row group ends at about this size, before compression."""
 
 
 def put_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Path) -> int:
-    """Writes a table; returns how many rows it has. Without rows there is one file, too."""
+    """Writes a table; returns the number of rows. An empty table gets one file, too."""
     folder.mkdir(parents=True)
     steps = _steps(batches, _STEP)
     group = _group(steps)
@@ -49,7 +49,7 @@ def put_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Pa
 
 
 def _group(steps: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The next steps that are a group of rows; none where there are no more."""
+    """The next steps that form a row group; empty at the end."""
     group: list[pa.RecordBatch] = []
     for step in islice(steps, _GROUP):
         group.append(step)
@@ -63,9 +63,9 @@ def _bytes(steps: Iterable[pa.RecordBatch]) -> int:
 
 
 def put_csv(source: Path, folder: Path, name: str, most_rows: int) -> int:
-    """Writes the table in `source` as `NAME-00001.csv` and so on; returns how many files.
+    """Writes the table in `source` as `NAME-00001.csv` and so on; returns the number of files.
 
-    A file has at most `most_rows` rows, and `MOST_BYTES`; each begins with the names of columns.
+    A file has at most `most_rows` rows, and about `MOST_BYTES`; each begins with the column names.
     """
     steps = _steps(_batches(source), min(_STEP, most_rows))
     step = next(steps, None)
@@ -95,7 +95,7 @@ def _steps(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBa
 
 
 class _Lines(list[str]):
-    """What `csv` writes to."""
+    """The target that `csv` writes to."""
 
     write = list.append
 

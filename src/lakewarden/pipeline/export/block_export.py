@@ -1,7 +1,7 @@
-"""What an export finds in one block: classes with their entities, who may, and who is tied to what.
+"""The findings of an export in one block: classes with their entities, users, and ties.
 
-Nothing is put together on the driver, so that there may be as many classes as entities: what
-several blocks find alike is one row of the tables.
+Nothing is merged on the driver, so there may be as many classes as entities. Equal findings of
+several blocks are one row of the tables.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ BLOCK_ROWS: Final = (
 )
 """Rows of eight kinds.
 
-    TYPE      type: there are entities of it
+    TYPE      type: entities of this type exist
     CLASS     type, matter = its place in the agenda of the type, key = the class, ids = entities
-    DECISION  key = the class, word = a need, other = the crowd for whom that is enough
+    DECISION  key = the class, word = a need, other = the crowd for which it suffices
     CROWD     key, principals, ids = role sets and numbers = users beside them
     REASON    key = the class, word = effect, type = privilege, other = a statement
     MEETS     word = a need, other = whether exactly, ids = entities, numbers = principals
@@ -53,13 +53,13 @@ ABOVE: Final = 6
 WIDE: Final = 7
 
 ELSEWHERE: Final = "elsewhere"
-"""In place of a need: who is allowed by owning, or being, what a relation leads to."""
+"""In place of a need: users allowed by owning, or being, an entity behind a relation."""
 
 TO_OWNERS: Final = "owners"
-"""The effect of an ALLOW as far as it speaks to owners, whoever they are."""
+"""The effect of an ALLOW that names owners, whoever they are."""
 
 STEP: Final = " > "
-"""Between the names in a path."""
+"""The separator of names in a path."""
 
 _ARROW: Final = pa.schema(
     [
@@ -79,7 +79,7 @@ _ARROW: Final = pa.schema(
 def unroller(
     context: TaskContext, plan: Plan
 ) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
-    """What judges a block of the estate; the columns are `BLOCK_ROWS`."""
+    """The judge for blocks of the estate; its columns are `BLOCK_ROWS`."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         return unroll(judged, plan, user_sets_of(context, plan.telling))
@@ -88,12 +88,12 @@ def unroller(
 
 
 def unroll(judged: CompiledBlock, plan: Plan, crowds: UserSets) -> Iterator[pa.RecordBatch]:
-    """What is found in one block of an estate with these users."""
+    """The findings in one block of an estate with these users."""
     return _Unroller(judged, plan, crowds).batches()
 
 
 class _Unroller:
-    """One block."""
+    """The findings of one block."""
 
     def __init__(self, judged: CompiledBlock, plan: Plan, crowds: UserSets) -> None:
         people = crowds.people
@@ -110,7 +110,7 @@ class _Unroller:
         self._shown: set[int] = set()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All that is found; behind a matter that is too wide, only which others are."""
+        """All findings; after a matter that is too wide, only further ones that are."""
         is_wide = False
         for type, ids in self._judged.types():
             yield batch(_ARROW, what=[TYPE], type=[type])
@@ -128,14 +128,14 @@ class _Unroller:
         yield self._above()
 
     def _everywhere(self, ids: Ids) -> Ids:
-        """Some of the block's own entities by their ids in the whole estate."""
+        """Some of the block's own entities by their estate-wide ids."""
         moved: Ids = ids - self._block.start + self._block.first
         return moved.astype(np.int32)
 
     def _columns(self, type: str, spots: Spots) -> dict[int, Column | None]:
-        """What is left of the rules that are asked, by their places in the agenda of the type.
+        """The residual rules of the questions, by their places in the agenda of the type.
 
-        None where one distinguishes too many kinds of entities.
+        None for a rule that distinguishes too many kinds of entities.
         """
         agenda, columns = self._plan.chosen.agenda(self._snapshot.model, type), {}
         for number, matter in enumerate(agenda.matters):
@@ -164,7 +164,7 @@ class _Unroller:
             yield from self._meets(need, np.asarray(bits.to_array(), dtype=np.int32))
 
     def _members(self, column: Column, ids: Ids) -> Iterator[tuple[int, Ids]]:
-        """The residues by which anybody may be allowed, and their entities."""
+        """The residues that allow anybody, and their entities."""
         distinct = sorted(set(column.of))
         places = np.searchsorted(distinct, column.of).astype(small(len(distinct)))[column.codes]
         order = np.argsort(places, kind="stable")
@@ -213,7 +213,7 @@ class _Unroller:
         )
 
     def _let_in(self, residue: int) -> Mapping[str, BitMap]:
-        """The users who are allowed, by what they need."""
+        """The users who are allowed, by their need."""
         users_by_need = {need_text(need): users for need, users in self._needs.of(residue).items()}
         nothing, stated = need_text(NOTHING), self._audience.stated(residue)
         beside = users_by_need.pop(nothing, BitMap()) - stated
@@ -236,7 +236,7 @@ class _Unroller:
         )
 
     def _stated(self, number: int) -> Iterator[tuple[str, str, str]]:
-        """Privilege, effect and id of the statements of a class; to owners: no privilege."""
+        """Privilege, effect and id of the statements of a class; without privilege for owners."""
         for leaf in self._residues.leaves(number):
             effect, privilege = _effect(leaf)
             if isinstance(leaf, (Given, Free, Owned, Owners)):
@@ -245,7 +245,7 @@ class _Unroller:
     # where things lie
 
     def _above(self) -> pa.RecordBatch:
-        """The paths of what the block's entities lie in."""
+        """The paths of the containers of the block's entities."""
         tree, block = self._snapshot.coded.tree, self._block
         holders = np.unique(tree.parents[block.start : block.stop])
         holders = holders[holders >= 0].tolist()
@@ -257,14 +257,14 @@ class _Unroller:
         )
 
     def _path(self, id: int) -> str:
-        """What lies above, the outermost first, and the entity itself."""
+        """The ancestors, the outermost first, and the entity itself."""
         tree = self._snapshot.coded.tree
         steps = [":".join(tree.entity(at)) for at in (id, *tree.ancestors(id))]
         return STEP.join(reversed(steps))
 
 
 def _effect(leaf: Residue) -> tuple[str, str]:
-    """How statements bear on a class in this part of it, and on which privilege."""
+    """The effect and the privilege of the statements in this part of a class."""
     match leaf:
         case Given(privilege, _):
             return Effect.ALLOW.value, privilege

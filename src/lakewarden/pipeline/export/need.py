@@ -1,9 +1,9 @@
-"""What it takes to be allowed: of whom which ties to the entity are needed, class by class.
+"""The conditions for being allowed: which ties to the entity users need, class by class.
 
-A class is what is left of a rule on some entities. Statements allow the same people on all of
-them; owners, and whoever the entity itself is, differ from one entity to the next. So a class
-is read as pairs: a *need*, ties that a user must have to the entity, and the users for whom
-these are enough. Who has the ties is listed entity by entity (`NeedMatcher`).
+A class is the residue of a rule on some entities. Statements allow the same people on all of them;
+owners, and the principal that the entity itself is, differ from one entity to the next. So a class
+is read as pairs: a *need*, which is a set of ties that a user must have to the entity, and the
+users for whom it suffices. The users with the ties are listed per entity (`NeedMatcher`).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import All, Any, Itself, One, Owned, Owners, Residues
 
 Tie = Owned | Itself
-"""Owning, or being, what a path leads to; through which statements that counts is left out."""
+"""Owning, or being, the entity at a path; without the statements that make it count."""
 
 Need = frozenset[Tie]
-"""Ties, all of which are needed."""
+"""Ties, all of which are required."""
 
 NOTHING: Final[Need] = frozenset()
 
 UsersByNeed = Mapping[Need, BitMap]
-"""The users for whom a need is enough, not all of them by less; none of the sets is empty."""
+"""The users for whom a need suffices, some of them not by less; no set is empty."""
 
 
 class Needs:
-    """What the residues of a collection need."""
+    """The needs of the residues of a collection."""
 
     def __init__(self, people: People, residues: Residues, audience: Audience) -> None:
         self._people = people
@@ -46,9 +46,9 @@ class Needs:
         self._known: dict[int, UsersByNeed] = {}
 
     def of(self, number: int) -> UsersByNeed:
-        """What a residue needs; remembered. With `NOTHING` come those who need no tie.
+        """The needs of a residue; cached. `NOTHING` has the users who need no tie.
 
-        Those are allowed by statements, or by owning, or being, what a relation leads to.
+        They are allowed by statements, or by owning, or being, an entity behind a relation.
         """
         known = self._known.get(number)
         if known is None:
@@ -94,9 +94,9 @@ def _both(first: UsersByNeed, second: UsersByNeed) -> UsersByNeed:
 
 
 def _least(users_by_need: UsersByNeed) -> UsersByNeed:
-    """The same without needs that allow nobody whom less does not.
+    """The same without needs that allow nobody beyond those with a smaller need.
 
-    Who is allowed by less stays with the others: a crowd is easier to say whole than with holes.
+    Users with a smaller need stay in the other sets: a whole crowd has a shorter description.
     """
     minimal: dict[Need, BitMap] = {}
     for need in sorted(users_by_need, key=len):
@@ -110,7 +110,7 @@ def _least(users_by_need: UsersByNeed) -> UsersByNeed:
 
 
 def need_text(need: Need) -> str:
-    """The need for `need_of`; the same text for the same need."""
+    """The need in the form that `need_of` reads; equal needs have equal texts."""
     cells = ([type(tie).__name__, *_cells(tie)] for tie in need)
     return json.dumps(sorted(cells, key=repr), ensure_ascii=False)
 
@@ -122,7 +122,7 @@ def _cells(tie: Tie) -> list[object]:
 
 
 def need_of(text: str) -> Need:
-    """The need that `need_text` wrote.
+    """The need from the text of `need_text`.
 
     >>> need_of(need_text(frozenset({Owned(("schema",), None)})))
     frozenset({Owned(path=('schema',), types=None, statements=())})
@@ -136,7 +136,7 @@ def need_of(text: str) -> Need:
 
 
 def need_words(need: Need) -> str:
-    """The need as people read it.
+    """The need in words.
 
     >>> need_words(frozenset({Owned(("schema",), None), Itself((), True)}))
     'owner of schema and self'
@@ -147,18 +147,18 @@ def need_words(need: Need) -> str:
 Ids = NDArray[np.int32]
 
 Who = tuple[int, bool]
-"""A principal, and whether it is meant exactly: that very user, and none who acts as it."""
+"""A principal, and whether it is exact: only that user, not principals who act as it."""
 
 
 class Matched(NamedTuple):
-    """Entities, and beside each a principal that has the ties to it."""
+    """Entities, and for each a principal that has the ties to it."""
 
     entities: Ids
     principals: Ids
 
 
 class NeedMatcher:
-    """Who meets needs around the entities of a block."""
+    """Finds who meets needs around the entities of a block."""
 
     def __init__(self, reduction: Reduction, people: People) -> None:
         self._reduction = reduction
@@ -166,14 +166,14 @@ class NeedMatcher:
         self._size = len(people.memberships.principals)
 
     def of(self, need: Need, ids: Ids) -> dict[bool, Matched]:
-        """Who meets the need on which of the entities, by whether they are meant exactly."""
+        """The principals that meet the need, with their entities, by whether they are exact."""
         ties = sorted(need, key=repr)
         codes, stands = joined([self._column(tie, ids) for tie in ties])
         met = [self._together(ties, row) for row in stands.tolist()]
         return {exactly: _spread(met, codes, ids, exactly) for exactly in (False, True)}
 
     def _column(self, tie: Tie, ids: Ids) -> tuple[Codes, int]:
-        """For each entity a code of who has the tie to it."""
+        """For each entity, a code of the principals that have the tie to it."""
         at = self._reduction.snapshot.path(tie.path)[ids]
         if isinstance(tie, Owned):
             codes, owners = self._reduction.owners
@@ -181,7 +181,7 @@ class NeedMatcher:
         return self._reduction.persons(at) + 2, self._size + 2
 
     def _who(self, tie: Tie, code: int) -> frozenset[Who]:
-        """Whom a code of a tie means."""
+        """The principals of a tie's code."""
         if not isinstance(tie, Owned):
             return frozenset({(code - 2, tie.exactly)} if code >= 2 else ())
         names, pairs = self._people.ownerships, self._reduction.owners[1][code]
@@ -192,7 +192,7 @@ class NeedMatcher:
         )
 
     def _together(self, ties: Sequence[Tie], codes: Sequence[int]) -> frozenset[Who]:
-        """Whoever has all the ties: principals that have, and users who have by several."""
+        """The principals that have all the ties, and the users who have them through several."""
         each = [self._who(tie, code) for tie, code in zip(ties, codes, strict=True)]
         common = frozenset.intersection(*each)
         if len(each) == 1 or not all(each):
@@ -206,7 +206,7 @@ class NeedMatcher:
 
 
 def _spread(met: Sequence[frozenset[Who]], codes: Codes, ids: Ids, exactly: bool) -> Matched:
-    """The principals of each code, beside every entity that has it."""
+    """The principals of each code, for every entity with the code."""
     of_code = [sorted(user for user, is_exact in who if is_exact == exactly) for who in met]
     lists = pa.array(of_code, pa.list_(pa.int32())).take(pa.array(codes))
     places = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""The tables of an export that are as many rows as there are people, statements or questions."""
+"""The tables of an export with a row for each person, statement or question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LED: Final = "owning or being what a relation leads to"
 
 
 def numbered_matters(chosen: Chosen, people: People, types: Iterable[str]) -> dict[At, int]:
-    """All that was asked of the types that there are, as a review numbers it."""
+    """The matters of the types that occur, numbered as in a review."""
     matters = (
         (type, place)
         for type in sorted(types)
@@ -40,7 +40,7 @@ def numbered_matters(chosen: Chosen, people: People, types: Iterable[str]) -> di
 
 
 def numbered_needs(texts: Iterable[str]) -> dict[str, int]:
-    """The needs by their text: 0 none, 1 elsewhere, and from 2 on ties to the entity."""
+    """The needs by text: 0 is none, 1 is elsewhere, and from 2 on ties to the entity."""
     fixed = [need_text(NOTHING), ELSEWHERE]
     ordered = sorted(set(texts) - set(fixed), key=lambda text: (len(need_of(text)), text))
     return {text: number for number, text in enumerate([*fixed, *ordered])}
@@ -48,7 +48,7 @@ def numbered_needs(texts: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """The tables, worked out on the driver."""
+    """The tables that are computed on the driver."""
 
     context: TaskContext
     crowds: UserSets
@@ -155,7 +155,7 @@ class Small:
 
 
 def _owner_text(statement: Statement) -> str | None:
-    """The owners to whom a statement speaks, as a statement file has them; None: to none."""
+    """The owners that a statement names, in the form of a statement file; None: none."""
     if statement.owners is None:
         return None
     to = write_statement(replace(statement, principals=frozenset()))["to"]

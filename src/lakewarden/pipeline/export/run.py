@@ -1,10 +1,10 @@
 """The job that unrolls an access index into plain tables for SQL, stage by stage.
 
-ask       what attributes say of users
+ask       compute attribute comparisons for users
 find      classes, crowds and ties, block by block
-tables    what grows with entities and classes
-people    what grows with people, statements and questions; the SQL files
-publish   the version counts
+tables    tables that grow with entities and classes
+people    tables that grow with people, statements and questions; the SQL files
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 KIND: Final = "export"
 _GROUP_BYTES: Final = 1 << 23
-"""Bytes of a group of rows: small ones, since readers skip those in which nothing is asked for."""
+"""Size of a row group in bytes: small ones, because readers skip those they do not need."""
 
 _NAMED: Final = 5
-"""So many questions are named where all of them would be too many to read."""
+"""How many questions a message names."""
 
 
 def make_export(
@@ -68,10 +68,10 @@ def make_export(
 ) -> Result:
     """Unrolls the access index `source` into tables in the folder `out`.
 
-    `privileges` and `operations` choose what is decided, by name; None: all of them. Raises
-    `BadInput` for an index that is damaged, `Unknown` for a name, `LimitExceeded` for a question
-    that distinguishes more than `classes` kinds of entities of a block (None: no limit),
-    `Conflict` when another process works on `out`; `out` then holds what it held.
+    `privileges` and `operations` choose the questions, by name; None: all of them. Raises
+    `BadInput` for a damaged index; `Unknown` for a name; `LimitExceeded` for a question that
+    distinguishes more than `classes` kinds of entities of a block (None: no limit); `Conflict` if
+    another process works on `out`. `out` is then unchanged.
     """
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
@@ -93,7 +93,7 @@ def make_export(
 
 @dataclass(frozen=True)
 class _Exporting:
-    """What the stages share: what is decided of which index, and what is found."""
+    """What the stages share: the index, the questions, and the findings."""
 
     job: Job
     index: Index

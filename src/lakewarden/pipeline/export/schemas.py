@@ -1,4 +1,4 @@
-"""The tables of an export: names, columns of plain numbers, texts and truths, and their SQL."""
+"""The tables of an export: names, columns of plain numbers, texts and booleans, and their SQL."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ SPARK: Final = "tables.spark.sql"
 VIEWS: Final = "views.sql"
 
 FOLDER: Final = "tables"
-"""The variable of Spark that names the folder of the tables."""
+"""The Spark variable with the folder of the tables."""
 
-# No semicolons in comments: where an engine takes one statement at a time, files are cut there.
+# No semicolons in comments: tools for single statements split files there.
 _DUCKDB_HEAD: Final = "-- To be run in the folder of this file, or with that as file_search_path.\n"
 _SPARK_HEAD: Final = f"-- To be run after SET {FOLDER} = the folder of this file, as an address.\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline.export import block_export, schemas
 from lakewarden.pipeline.export.people import At
@@ -31,11 +31,11 @@ LARGE: Final = (
 
 
 class Large:
-    """The tables, from the rows of the blocks and from what was found in them."""
+    """The tables, from the rows of the blocks and from the findings in them."""
 
     def __init__(self, spark: SparkSession, blocks: DataFrame, bits: int, rows: DataFrame) -> None:
         self._spark = spark
-        # Guests are rows of another block, too.
+        # Guests are also rows of another block.
         self._own = blocks.where(F.shiftright("id", bits) == F.col("block"))
         self._block_rows = rows
 
@@ -105,7 +105,7 @@ class Large:
         return rows.select(F.col("key").alias("class"), "need", F.col("other").alias("crowd"))
 
     def _crowds(self, members: str, name: str) -> DataFrame:
-        # Said in several ways, each of them whole: all the tables have to take the same one.
+        # Several equivalent descriptions may exist: all tables must use the same one.
         columns = F.min(F.struct("principals", "ids", "numbers")).alias("said")
         rows = self._of(block_export.CROWD).groupBy("key").agg(columns)
         return rows.select(F.col("key").alias("crowd"), F.explode(f"said.{members}").alias(name))

@@ -1,7 +1,7 @@
-"""Sets of users as rows: principals as whom only they act, and those who are left.
+"""Sets of users as rows: principals whose users are all in the set, and the remaining users.
 
-A statement often speaks to a large group, and a set of users is that group or a few of them. Who
-is left then comes by role set, where all its users are in the set, or one by one.
+A statement often names a large group, and a set of users is that group or a few of them. The
+remaining users are listed by role set, if all users of the role set are in the set, or one by one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Numbers = NDArray[np.int64]
 
 
 class UserSet(NamedTuple):
-    """A set of users, whose name is a digest of it."""
+    """A set of users; its name is its digest."""
 
     name: str
     principals: list[int]
@@ -33,7 +33,7 @@ class UserSet(NamedTuple):
 
 
 class UserSets:
-    """The role sets of an estate, and sets of its users said by them."""
+    """The role sets of an estate, and sets of its users described by them."""
 
     def __init__(self, people: People, telling: Mapping[Compared, BitMap]) -> None:
         self.people = people
@@ -48,7 +48,7 @@ class UserSets:
     def of(self, users: BitMap, spoken_to: Iterable[int], known: dict[str, UserSet]) -> UserSet:
         """The rows of a set of users; `spoken_to` are principals that may describe parts of it.
 
-        A set that is `known` by its name is reused, others are added to it.
+        A set whose name is in `known` is reused; a new one is added to `known`.
         """
         name = blake2b(canonical(users), digest_size=DIGEST_BYTES).hexdigest()
         user_set = known.get(name)
@@ -65,7 +65,7 @@ class UserSets:
         return UserSet(name, chosen, np.flatnonzero(is_whole), numbers[~is_whole[sets]])
 
     def _whole(self, users: BitMap, spoken_to: Iterable[int]) -> tuple[list[int], BitMap]:
-        """Principals, the largest first, whose users are all among these; and who is left."""
+        """The principals, largest first, whose users are all in the set; and the rest."""
         chosen, left = [], users.copy()
         candidates = {*spoken_to, self.people.memberships.ids[ALL_USERS]}
         for principal in sorted(
@@ -85,7 +85,7 @@ class UserSets:
 
 
 def user_sets_of(context: TaskContext, telling: Mapping[Compared, BitMap]) -> UserSets:
-    """The role sets of an estate, worked out once in each process."""
+    """The role sets of an estate, computed once in each process."""
     known = _CROWDS.get(context.key)
     if known is None:
         _CROWDS.clear()

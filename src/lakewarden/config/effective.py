@@ -1,12 +1,12 @@
 """The settings in force, each with the source of its value.
 
-| source     | place                                                              |
-|------------|--------------------------------------------------------------------|
-| `option`   | the command line of `lakewarden serve`                             |
-| `variable` | an environment variable: `where` is its name, if it has that form  |
-| `file`     | the settings file: `where` is its path                             |
-| `store`    | the stored value, which the setting adopts                         |
-| `default`  | not set                                                            |
+| source     | place                                                             |
+|------------|-------------------------------------------------------------------|
+| `option`   | the command line of `lakewarden serve`                            |
+| `variable` | an environment variable: `where` is its name, if it has that form |
+| `file`     | the settings file: `where` is its path                            |
+| `store`    | the stored value, which the setting adopts                        |
+| `default`  | not set                                                           |
 
 Secrets are masked: by their type, and in addresses that may contain a password.
 """

@@ -1,1 +1,1 @@
-"""Use cases and the interfaces they need, one file each; no edge library in here."""
+"""Use cases and the interfaces they need, one file each; no edge libraries here."""

@@ -1,9 +1,9 @@
 """Access as a small matrix: one row for each role set, one column for each class of entities.
 
-A class is what no statement tells apart, so that a cell is exact for everybody in its row and
-everything in its column, but for what somebody owns. Of two policies that are compared, rows and
-columns are those that neither of them tells apart; the other one is that of a draft, or of the
-realm at an earlier revision.
+A class contains entities that no statement distinguishes. A cell is therefore exact for every user
+in its row and every entity in its column, except for ownership. If two policies are compared, rows
+and columns are those that neither policy distinguishes; the other policy is that of a draft, or of
+the realm at an earlier revision.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from lakewarden.service.role_sets import RoleSet, joint_role_sets, role_sets
 from lakewarden.service.state import RealmState, State
 
 MOST: Final = 400
-"""Rows, and columns, that are shown at most."""
+"""The most rows, and the most columns, in a result."""
 
 LETTERS: Final = {Code.DENIED: ".", Code.ALLOWED: "a", Code.OWNER: "o", Code.OPEN: "?"}
-"""A cell as a letter: denied, allowed, allowed to owners alone, different within the cell."""
+"""A cell as a letter: denied, allowed, allowed only to owners, different within the cell."""
 
 _ALPHABET: Final = np.array([ord(LETTERS[code]) for code in sorted(Code)], dtype=np.uint8)
 
 Codes = NDArray[np.uint8]
 
 EXPLAINED: Final = 40
-"""Cells of which one answer tells the reason at most."""
+"""The most cells whose reason one answer contains."""
 
 _UNDECIDED: Final = -1
 _ABSENT: Final = -2
@@ -52,7 +52,7 @@ _ABSENT: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A class of entities: how many lie in it, the first of them, and what that lies in."""
+    """A class of entities: their number, the first one, and its container."""
 
     entities: int
     sample: Entity
@@ -61,7 +61,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What is beyond the rows and columns that are shown."""
+    """The rows and columns beyond those shown."""
 
     rows: int
     users: int
@@ -71,7 +71,7 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True)
 class CellReason:
-    """Why a cell is as it is, for its first user and entity; `compared`: by the other policy."""
+    """The reason of a cell, for its first user and entity; `compared`: by the other policy."""
 
     row: int
     column: int
@@ -81,7 +81,7 @@ class CellReason:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPolicy:
-    """The policy that is compared with: who may ask for it, and the realm with it."""
+    """The policy to compare with: who may ask about it, and the realm under it."""
 
     operation: str
     realm: Callable[[RealmState], RealmState]
@@ -91,9 +91,8 @@ class ComparedPolicy:
 class AccessMatrix:
     """The matrix of one operation on entities of one type, at a revision.
 
-    `cells` has a text for each row with a letter (`LETTERS`) for each column; `cells_then` the
-    same of the other policy, None where there is none. `reasons` are those of the cells
-    asked.
+    `cells` has a text per row with a letter (`LETTERS`) per column; `cells_then` is the same for
+    the other policy, None if there is none. `reasons` are those of the requested cells.
     """
 
     operation: str
@@ -108,7 +107,7 @@ class AccessMatrix:
     reasons: tuple[CellReason, ...] = ()
 
 
-def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is shown
+def access_matrix(  # noqa: PLR0913 — the question, and the limits of the answer
     state: State,
     actor: Actor,
     realm: str,
@@ -122,12 +121,12 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
     against: ComparedPolicy | None = None,
     explained: Sequence[tuple[int, int]] = (),
 ) -> AccessMatrix | Denied:
-    """Who may do an operation on what, as classes.
+    """Who may do an operation on which entities, as classes.
 
-    `type` is needed where the operation is about several; `within` keeps what lies below an
-    entity, itself included. Of the policy `against` are the same cells; what was not stored then
-    is denied. `explained` are the cells of which the reason is told, by row and column. Raises
-    `BadInput` and `Unknown` for what is named.
+    `type` is required if the operation applies to several; `within` limits the result to an entity
+    and its descendants. The policy `against` adds the same cells under it; entities that were not
+    stored then are denied. `explained` are the cells to explain, by row and column. Raises
+    `BadInput` and `Unknown` for invalid or unknown names.
     """
     needed = ["subject.search", *(["explain.ask"] if explained else [])]
     for right in (*needed, *([] if against is None else [against.operation])):
@@ -186,9 +185,9 @@ class _Whole:
 
 
 def _numbers(matrix: Matrix, plan: Plan, tree: Tree, ids: BitMap) -> NDArray[np.int64]:
-    """The class of each entity in a plan, the entities given by their ids in `tree`.
+    """The class of each entity in a plan; the entities are given by their ids in `tree`.
 
-    `_UNDECIDED` where rows do not decide, `_ABSENT` for what the matrix does not have.
+    `_UNDECIDED` if rows do not decide, `_ABSENT` for entities that the matrix does not have.
     """
     rows = np.asarray(ids.to_array(), dtype=np.int64)
     if plan.columns is None:
@@ -208,7 +207,7 @@ def _numbers(matrix: Matrix, plan: Plan, tree: Tree, ids: BitMap) -> NDArray[np.
 def _classes(
     numbers: Sequence[NDArray[np.int64]], ids: BitMap
 ) -> list[tuple[tuple[int, ...], BitMap]]:
-    """The classes that have entities among `ids`, with these; each by its number in every plan."""
+    """The non-empty classes among `ids`, with their entities; each by its number in every plan."""
     if not ids:
         return []
     rows, table = np.asarray(ids.to_array()), np.stack(numbers)
@@ -229,7 +228,7 @@ def _grid(
     chosen: list[int],
     now: float,
 ) -> Codes:
-    """A code for each role set and each of the chosen classes, by their numbers in the plan."""
+    """A code for each role set and each chosen class; classes by their numbers in the plan."""
     grid = np.full((len(sets), len(chosen)), Code.OPEN, dtype=np.uint8)
     if plan.columns is None:
         return grid
@@ -238,7 +237,7 @@ def _grid(
     for place, role_set in enumerate(checked(sets)):
         request = Request(role_set.users[0], plan.operation.name, NO_RESOURCE, now)
         grid[place] = Code.DENIED
-        # Nested too deep: every decision about them is a denial.
+        # Nested too deeply: every decision about them is a denial.
         with suppress(LimitExceeded):
             codes = plan.codes(matrix.entry(plan, matrix.subject(request)))
             grid[place, present] = codes[numbers[present]]
@@ -246,7 +245,7 @@ def _grid(
 
 
 def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
-    """The largest rows and columns, alike ones beside each other."""
+    """The largest rows and columns, with similar ones next to each other."""
     grid = uncut.grids[0]
     sizes = np.array([len(ids) for ids in uncut.classes], dtype=np.int64)
     kept_rows = list(range(min(rows, len(uncut.sets))))
@@ -293,7 +292,7 @@ def _column(tree: Tree, ids: BitMap) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class _CellExplainer:
-    """Reasons of cells, as far as the caller may have them explained."""
+    """Reasons of cells, as far as the caller may see them."""
 
     state: State
     actor: Actor

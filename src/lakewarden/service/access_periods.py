@@ -1,7 +1,7 @@
-"""Who could do something in a stretch of time, and from when to when.
+"""Who could do something in a period of time, and from when to when.
 
-The question is asked again of each revision that changed the realm in that time, and where
-statements begin or cease to be valid in between.
+The question is evaluated at each revision that changed the realm in that period, and at each time
+in between at which the validity of a statement begins or ends.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState, moved
 
 MAX_STATES: Final = 1_000
-"""How many states of a realm one question is asked of."""
+"""The most states of a realm that one question evaluates."""
 
 UsersOf = Callable[[RealmState, float], Iterable[str]]
-"""The users for whom a realm says yes at a moment, for which it is compiled."""
+"""The users whom a realm allows at a time; the realm is compiled for that time."""
 
 
 class Period(NamedTuple):
-    """A user could from `since` (with `revision`) until before `until` (ended by `ended_by`).
+    """A user was allowed from `since` (revision `revision`) until before `until` (by `ended_by`).
 
-    Moments are seconds since the epoch, cut to the time that was asked about. `ended_by` is None
-    where the user still could at its end; it equals `revision` where only time ended it.
+    Times are seconds since the epoch, cut to the requested period. `ended_by` is None if the user
+    was still allowed at its end; it equals `revision` if only time ended it.
     """
 
     user: str
@@ -38,10 +38,10 @@ class Period(NamedTuple):
 def access_periods(
     reading: Reading, realm: str, users_of: UsersOf, since: float, until: float
 ) -> Sequence[Period]:
-    """The periods between two moments, by user and time; `until` itself is not asked about.
+    """The periods between two times, by user and time; `until` itself is excluded.
 
-    Raises what `PastRealm.read` raises, and `LimitExceeded` where the realm had more than
-    `MAX_STATES` states in that time.
+    Raises the errors of `PastRealm.read`, and `LimitExceeded` if the realm had more than
+    `MAX_STATES` states in that period.
     """
     past = PastRealm.read(reading, realm)
     begun: dict[str, tuple[float, int]] = {}
@@ -66,7 +66,7 @@ def access_periods(
 def _states(
     past: PastRealm, reading: Reading, since: float, until: float
 ) -> Iterator[tuple[int, float, RealmState | None]]:
-    """Each state of the realm with its revision, and the moment from which on it was so."""
+    """Each state of the realm with its revision, and the time at which it began."""
     made = [*past.times(reading)]
     before = [revision for revision, time in made if time <= since]
     points = [(before[-1] if before else 0, since)]
@@ -80,7 +80,7 @@ def _states(
 
 
 def _until(state: RealmState, end: float) -> Iterator[tuple[float, RealmState]]:
-    """The same revision at each moment before `end` at which statements begin or cease to count."""
+    """The same revision at each time before `end` at which a statement begins or ends."""
     turn = state.matrix.snapshot.table.end
     while turn < end:
         later = moved(state, turn)

@@ -1,4 +1,4 @@
-"""Who reaches one asset, as a table: rows of people, columns of paths, and how many may in each."""
+"""Who reaches one asset, as a table: rows of people, columns of paths, with the number allowed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lakewarden.service.page_size import PAGE_ROWS, check_page_size
 from lakewarden.service.state import State
 
 MAX_ROWS: Final = 500
-"""Rows in one answer at most."""
+"""The most rows in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedRow:
-    """A row, and how many of its people each path is open to."""
+    """A row, and the number of its people for whom each path is open."""
 
     row: AssetRow
     counts: tuple[int, ...]
@@ -29,7 +29,7 @@ class CountedRow:
 
 @dataclass(frozen=True, slots=True)
 class ClosedRows:
-    """The rows of which nobody reaches the asset: how many, and how many people are in them."""
+    """The rows in which nobody reaches the asset: their number, and the number of their people."""
 
     rows: int
     people: int
@@ -37,10 +37,10 @@ class ClosedRows:
 
 @dataclass(frozen=True, slots=True)
 class AccessTable:
-    """The rows of which somebody reaches the asset, those with most such people first.
+    """The rows in which somebody reaches the asset, ordered by the number of such people.
 
-    `total` counts them, `rows` are a page, `after` is the place of the last one where more
-    follow. `people` of all `known` ones reach it, `counts` by path.
+    `total` is their number, `rows` is a page, `after` is the place of its last row if more follow.
+    `people` is how many of all `known` people reach it, `counts` is by path.
     """
 
     assets: tuple[Asset, ...]
@@ -66,7 +66,7 @@ def access_table(
     size: int = PAGE_ROWS,
     skip: int = 0,
 ) -> AccessTable | Denied:
-    """Who reaches the asset, by a kind of rows (`ROWS`). Raises `BadInput` naming the field."""
+    """Who reaches the asset, by a kind of rows (`ROWS`). Raises `BadInput` that names the field."""
     if by not in ROWS:
         raise BadInput(f"expected one of: {', '.join(ROWS)}; got `{by}`", where="rows")
     check_page_size(size, MAX_ROWS, where="limit")

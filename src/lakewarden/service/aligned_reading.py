@@ -1,7 +1,7 @@
-"""The store and the state that decides, of one revision.
+"""The store and the state, at the same revision.
 
-Documents, such as those that say where files lie, are no part of the state. What is made of both
-has to be made of the same moment, or it may allow what neither moment does.
+Documents, such as those with file locations, are not part of the state. A result from both must be
+of the same moment, or it may allow what neither moment allows.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _TRIES: Final = 3
 
 @contextmanager
 def aligned_reading(service: DecisionService, state: State) -> Iterator[tuple[State, Reading]]:
-    """The store at the revision of the state, or of a newer one.
+    """The store at the revision of the state, or both at a newer one.
 
-    Raises `Unavailable` where the store changes again and again meanwhile.
+    Raises `Unavailable` if the store keeps changing meanwhile.
     """
     for _ in range(_TRIES):
         with service.reading() as reading:
@@ -35,9 +35,9 @@ def aligned_reading(service: DecisionService, state: State) -> Iterator[tuple[St
 
 @contextmanager
 def reading_of(service: DecisionService, realm: str) -> Iterator[tuple[RealmState, Reading]]:
-    """A realm as it is now, and the store of the same moment.
+    """The current realm, and the store at the same moment.
 
-    Raises `Unknown` for no such realm, and as `aligned_reading` does.
+    Raises `Unknown` if there is no such realm, and the errors of `aligned_reading`.
     """
     with aligned_reading(service, service.catch_up()) as (state, reading):
         yield state.realm(realm), reading

@@ -1,6 +1,6 @@
-"""Who reaches one asset through any of the realms in which it is something, and by what.
+"""Who reaches one asset through any of its realms, and by which grants.
 
-Somebody reaches it where one of the paths to it is open: see `asset_paths`.
+A person reaches it if one of the paths to it is open: see `asset_paths`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from lakewarden.service.questions import AuthorizedQuestion, Reasons, Rights
 from lakewarden.service.state import State
 
 MAX_PEOPLE: Final = 500
-"""People in one answer at most: each way of each is explained."""
+"""The most people in one answer: each path of each person is explained."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementGrant:
     """A statement that grants access, and the principals through which it applies to the person.
 
-    `over` None: it reaches owners, and the person is one.
+    `over` None: the statement applies to owners, and the person is one.
     """
 
     statement: Statement
@@ -43,7 +43,7 @@ class StatementGrant:
 
 @dataclass(frozen=True, slots=True)
 class PathGrants:
-    """What allows a path: statements, and other facts of the rule (`owner(self)`).
+    """What opens a path: statements, and other facts of the rule (`owner(self)`).
 
     `is_visible` is False for a caller who may not read the explanation.
     """
@@ -65,8 +65,8 @@ class PersonAccess:
 class AssetAccess:
     """Who reaches an asset.
 
-    `assets` are all that it is, `paths` what was asked of these. `total` counts the people, of
-    whom `people` are a page, and `counts` those of each way. `after`: there are more.
+    `assets` are all linked entities, `paths` the requested ones. `total` is the number of people,
+    `people` a page of them, and `counts` the number per path. `after`: there are more.
     """
 
     assets: tuple[Asset, ...]
@@ -88,9 +88,9 @@ def asset_access(
     size: int = PAGE_ROWS,
     after: str | None = None,
 ) -> AssetAccess | Denied:
-    """Who reaches the asset, of a row of `access_table` or of all people, and by what.
+    """Who reaches the asset, in a row of `access_table` or among all people, and by what.
 
-    Raises `BadInput` naming the field.
+    Raises `BadInput` that names the field.
     """
     check_page_size(size, MAX_PEOPLE, where="limit")
     paths = asset_paths(state, actor, question, now)
@@ -125,7 +125,7 @@ def asset_access(
 
 
 class _PathExplainer:
-    """What opens paths, as far as the caller may have it explained."""
+    """Explains what opens paths, as far as the caller may see it."""
 
     def __init__(self, state: State, actor: Actor, now: float) -> None:
         self._state = state
@@ -158,7 +158,7 @@ def _by(question: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
     )
     rule = reasons.explanation.rule
     facts = [] if rule is None else list(_facts(rule))
-    # That somebody is a member of the container opens nothing beside a statement that does.
+    # Membership of the container opens nothing in addition to a granting statement.
     causes = (cause for cause, is_implied in facts if not (is_implied and grants))
     return PathGrants(grants, tuple(dict.fromkeys(causes)))
 
@@ -182,7 +182,7 @@ def _over(
 def _facts(step: Step) -> Iterator[tuple[str, bool]]:
     """Facts that hold without a stored statement: ownership, membership, administration.
 
-    Beside each whether a statement that follows from what is stored says so.
+    The second value tells whether a statement that stored facts imply says so.
     """
     if not step.holds or not all(is_reserved(id) for id in step.allowed_by):
         return

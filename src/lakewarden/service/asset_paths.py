@@ -1,7 +1,8 @@
-"""The paths to one asset: what it is in which realm, and who may do what to it there.
+"""The paths to one asset: its entities in the realms, and who may do what on each.
 
-The asset is an entity of a realm, and all that is linked to it. A path is an operation on one of
-these: one that the model declares for a way (see, read, change), or any of its operations.
+The asset is an entity of a realm, with all entities linked to it. A path is an operation on one of
+these: one that the model declares for an access level (see, read, change), or any of its
+operations.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ACCESS = "entity.access"
 
 @dataclass(frozen=True, slots=True, order=True)
 class AssetPath:
-    """An operation of a realm on an entity of it; `way` is empty where none was asked for."""
+    """An operation of a realm on one of its entities; `way` is empty if no level was requested."""
 
     asset: Asset
     way: str
@@ -38,11 +39,11 @@ class AssetPath:
 
 @dataclass(frozen=True, slots=True)
 class AssetQuestion:
-    """Which asset, in which realms, and what of it.
+    """The asset, the realms, and the requested access levels or operations.
 
-    `text` names an entity of `home`, or of the one realm that may have it; `realms` are all
-    of the directory where None. `operations` are asked for instead of `ways`; () is every one
-    that the entity's type has.
+    `text` names an entity of `home`, or of the only realm that may have it; `realms` None means all
+    of the directory. `operations` are used instead of `ways`; () means every operation of the
+    entity's type.
     """
 
     text: str
@@ -54,7 +55,7 @@ class AssetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AssetPaths:
-    """All that the asset is, the paths to it in order, and the realms that are left out."""
+    """The entities of the asset, the paths to it in order, and the realms that are left out."""
 
     assets: tuple[Asset, ...]
     paths: tuple[AssetPath, ...]
@@ -66,8 +67,8 @@ def asset_paths(
 ) -> AssetPaths | Denied:
     """The paths to an asset that the caller may ask about.
 
-    Raises `BadInput` naming the field for an asset that several realms may have, or none, and
-    for a way or an operation that there is not. What is stored makes no difference to that.
+    Raises `BadInput` that names the field for an asset that several realms or no realm may have,
+    and for an unknown access level or operation. The result does not depend on what is stored.
     """
     for way in question.ways:
         if way not in WAYS:
@@ -88,7 +89,7 @@ def asset_paths(
 
 
 def users_of(state: State, path: AssetPath, now: float) -> frozenset[Principal]:
-    """The stored users to whom the path is open."""
+    """The stored users for whom the path is open."""
     request = Request(Principal(USER, ""), path.operation, path.asset.entity, now)
     return who(state.realm(path.asset.realm).matrix, request)
 
@@ -96,7 +97,7 @@ def users_of(state: State, path: AssetPath, now: float) -> frozenset[Principal]:
 def open_paths(
     state: State, paths: Sequence[AssetPath], now: float
 ) -> dict[str, list[tuple[AssetPath, Principal]]]:
-    """By person: the paths that are open, each with the user as its realm spells it."""
+    """The open paths by person, each with the user in the spelling of its realm."""
     by_person: dict[str, list[tuple[AssetPath, Principal]]] = {}
     for path in checked(paths, every=1):
         system = state.realm(path.asset.realm).system
@@ -106,7 +107,7 @@ def open_paths(
 
 
 def _start(state: State, where: RealmSelection, question: AssetQuestion) -> Asset:
-    """The one entity that the text names among the realms."""
+    """The only entity that the text names among the realms."""
     text, home = question.text, question.home
     if home is not None:
         if home not in where.passing:

@@ -1,11 +1,11 @@
-"""The people of an asset's realms as rows: each alone, by group, or by set of roles.
+"""The people of an asset's realms as rows: individually, by group, or by role set.
 
-Somebody is one person in all realms of a directory. A group's people are all who act as it in any
-of the realms, by any number of memberships. People are of one set of roles where they act as the
-same of what statements name, in each of the realms.
+A person is the same in all realms of a directory. A group's people are all who act as it in any of
+the realms, through any number of memberships. People are in the same role set if they act as the
+same named principals in each of the realms.
 
-A row goes by its key: `user:NAME`, `group:NAME`, `roles:NAME` for the set of roles of which NAME
-is the first person, and `others:` for those who are in no group.
+The key of a row is `user:NAME`, `group:NAME`, `roles:NAME` for the role set whose first person is
+NAME, or `others:` for people in no group.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OTHERS: Final = "others:"
 
 @dataclass(frozen=True, slots=True)
 class AssetRow:
-    """Some people, in order; `principals` are what a set of roles acts as, by realm."""
+    """A row of people, sorted; `principals` are those that a role set acts as, by realm."""
 
     key: str
     people: tuple[str, ...]
@@ -36,12 +36,12 @@ class AssetRow:
 
 
 def people(realms: Iterable[RealmState]) -> list[AssetRow]:
-    """Everybody, each a row."""
+    """All people, one per row."""
     return [AssetRow(f"user:{name}", (name,)) for name in sorted(_everybody(realms))]
 
 
 def groups(realms: Iterable[RealmState]) -> list[AssetRow]:
-    """The groups that have people, and those who are in none. A person is in several rows."""
+    """The groups with people, and the people in no group. A person can be in several rows."""
     realms = tuple(realms)
     members: dict[str, set[str]] = {}
     for realm in realms:
@@ -59,7 +59,7 @@ def groups(realms: Iterable[RealmState]) -> list[AssetRow]:
 
 
 def sets_of_roles(realms: Iterable[RealmState]) -> list[AssetRow]:
-    """The sets of roles; everybody is in one."""
+    """The role sets; each person is in one."""
     acts_as: dict[str, dict[str, int]] = {}
     principals: dict[tuple[str, int], tuple[Principal, ...]] = {}
     for realm in realms:
@@ -91,9 +91,9 @@ ROWS: Final[Mapping[str, Rows]] = {
 
 
 def people_of_row(state: State, realms: Iterable[str], key: str) -> frozenset[str]:
-    """The people of the row with that key; nobody for a name that is not there.
+    """The people of the row with that key; empty for an unknown name.
 
-    Raises `BadInput` for a text that is no key.
+    Raises `BadInput` for a text that is not a key.
     """
     kind, _, name = key.partition(":")
     rows = {"user": people, "group": groups, "others": groups, "roles": sets_of_roles}.get(kind)

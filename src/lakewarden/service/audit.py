@@ -1,9 +1,9 @@
-"""The audit trail: who did what, decided how, at which revision; each row chained to the last.
+"""The audit trail: acts with actor, decision and revision; each row is chained to the previous one.
 
-A row's digest covers the row before it, so a row that was changed, removed or put elsewhere is
-found. The digest of the last row is kept apart from the rows (`Head`), so that rows missing at
-the end are found as well. Whoever can write the database can do all that anew; what tells then
-are seals (`lakewarden.service.audit_seal`) and anchors (`lakewarden.service.audit_check`).
+A row's digest covers the row before it, so changed, removed and moved rows are detected. The digest
+of the last row is stored apart from the rows (`Head`), so missing rows at the end are detected too.
+An attacker who can write to the database can recreate all of these; then seals
+(`lakewarden.service.audit_seal`) and anchors (`lakewarden.service.audit_check`) reveal it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.effect import canonical
 
 START = "0" * 64
-"""The digest that stands before the first row."""
+"""The digest before the first row."""
 
 TITLES: Final[Mapping[str, str]] = {
     "audit.seal": "seal the audit trail",
@@ -26,15 +26,15 @@ TITLES: Final[Mapping[str, str]] = {
     "session.end": "log out",
     "token.remove_expired": "remove expired tokens",
 }
-"""What the acts are called that are no operations of a model."""
+"""The names of acts that are no operations of a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
     """One act.
 
-    `time` is in seconds since the epoch, UTC; `outcome` is `allow`, `deny` or `error`;
-    `details` hold what changed, never a secret.
+    `time` is in seconds since the epoch, UTC; `outcome` is `allow`, `deny` or `error`; `details`
+    contain the changes, never a secret.
     """
 
     time: float
@@ -50,7 +50,7 @@ class AuditEvent:
 
 
 class AuditRow(NamedTuple):
-    """An event in its place: `body` is the canonical JSON of the event and its revision."""
+    """An event in the trail: `body` is the canonical JSON of the event and its revision."""
 
     seq: int
     revision: int
@@ -60,14 +60,14 @@ class AuditRow(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The number and digest of the last row; number 0 before the first."""
+    """The number and digest of the last row; number 0 if there is none."""
 
     seq: int = 0
     digest: str = START
 
 
 class Fault(NamedTuple):
-    """What is wrong with the trail, and at which row."""
+    """A fault of the trail, and its row."""
 
     seq: int
     reason: str
@@ -88,9 +88,9 @@ def follow(
 
 
 def sealed_from_here(head: Head, before: str, seals: Seals, now: float) -> AuditEvent:
-    """That from here on rows are sealed with the first key; `before` is the key of the last row.
+    """The event that from here on rows are sealed with the first key; `before` is the previous key.
 
-    Its seal covers all rows before it, as they are now.
+    Its seal covers all rows before it, in their present form.
     """
     return AuditEvent(
         time=now,
@@ -114,9 +114,9 @@ def _digest(before: str, seq: int, revision: int, body: str) -> str:
 
 
 def first_fault(rows: Iterable[AuditRow], head: Head) -> Fault | None:
-    """The first row that is not what was written; None for a whole trail.
+    """The first row that was altered; None for an intact trail.
 
-    `rows` come in the order of their numbers, from the first one on.
+    `rows` are ordered by number, starting at the first one.
     """
     at = Head()
     for row in rows:

@@ -1,15 +1,15 @@
-"""Whether the audit trail is what was written: its chain, its seals, and anchors from outside.
+"""Verifies the audit trail by its chain, its seals, and external anchors.
 
-| what was done to it                              | what tells                                |
+| manipulation                                     | detected by                               |
 |--------------------------------------------------|-------------------------------------------|
-| a row changed, removed or put elsewhere          | the chain                                 |
-| the same, and the rows after it chained anew     | the seals; anchors                        |
-| chained anew and sealed with another key         | the key is none of ours; anchors          |
+| a row changed, removed or moved                  | the chain                                 |
+| the same, and the rows after it rechained        | the seals; anchors                        |
+| rechained and sealed with another key            | the key is none of ours; anchors          |
 | rows cut from the end, and the counter with them | anchors                                   |
 | rows cut from the beginning                      | the chain, which begins at row 1; anchors |
 
-An anchor is the number and digest of a row that was the last at some moment, kept where whoever
-writes the database cannot: see `lakewarden.app.audit_anchor`.
+An anchor is the number and digest of a row that was the last at some time, stored where someone
+with write access to the database cannot change it: see `lakewarden.app.audit_anchor`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lakewarden.service.audit import AuditRow, Fault, Head, first_fault
 from lakewarden.service.audit_seal import UNSEALED, Sealed, Seals, key_id
 
 LOGGED: Final = "audit anchor"
-"""What the log calls an anchor."""
+"""The log event of an anchor."""
 
 _ANEW: Final = "anybody with write access to the database can have rewritten any row"
 _NO_ANCHORS: Final = "without anchors: rows can have been removed from the end"
@@ -38,7 +38,7 @@ _MEMBERS: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 
 class Anchor(NamedTuple):
-    """The last row at a moment (seconds since the epoch), as it was written down elsewhere."""
+    """The last row at a time (seconds since the epoch), as recorded elsewhere."""
 
     time: float
     seq: int
@@ -46,14 +46,14 @@ class Anchor(NamedTuple):
     seal: str = ""
 
     def line(self) -> str:
-        """As a line of JSON."""
+        """The anchor as a line of JSON."""
         return json.dumps(self._asdict(), sort_keys=True)
 
 
 def read_anchors(lines: Iterable[str], where: str) -> list[Anchor]:
-    """The anchors that lines of JSON hold: a file of anchors, or our log, whose other lines pass.
+    """The anchors in lines of JSON: a file of anchors, or our log, whose other lines are skipped.
 
-    Raises `BadInput` for a line that is neither.
+    Raises `BadInput` for any other line.
     """
     anchors = []
     for number, line in enumerate(lines, start=1):
@@ -84,7 +84,7 @@ def _anchor(line: str, where: str) -> Anchor | None:
 
 
 class Report(NamedTuple):
-    """How many rows there are, what is wrong first, and what may be wrong without being seen."""
+    """The number of rows, the first fault, and possible undetected faults."""
 
     rows: int
     fault: Fault | None
@@ -97,7 +97,7 @@ def examine(
     seals: Seals = UNSEALED,
     anchors: Sequence[Anchor] | None = None,
 ) -> Report:
-    """Looks at every row once, in the order of their numbers, from the first one on."""
+    """Checks every row once; the rows are ordered by number, from the first one."""
     watch = _SealCheck(seals, anchors or ())
     chain = first_fault(watch.passing(rows), head)
     faults = [*watch.faults(), *([] if chain is None else [chain])]
@@ -109,9 +109,9 @@ def examine(
 def compare(
     rows: Iterable[AuditRow], head: Head, anchors: Sequence[Anchor], doubts: Iterable[str]
 ) -> Report:
-    """Whether rows of a trail that was found whole elsewhere are those of the anchors.
+    """Whether the rows match the anchors; the trail itself was verified elsewhere.
 
-    `doubts` are what was said there; of cut rows the anchors say it instead.
+    `doubts` are those of that verification; doubts about cut rows come from the anchors instead.
     """
     watch = _SealCheck(UNSEALED, anchors)
     for _ in watch.passing(rows):
@@ -137,7 +137,7 @@ class _SealCheck:
         self._gaps: list[tuple[int, int]] = []
 
     def passing(self, rows: Iterable[AuditRow]) -> Iterator[AuditRow]:
-        """The same rows, each looked at."""
+        """The same rows, each checked."""
         for row in rows:
             self._last = row.seq
             self._take(row)
@@ -163,7 +163,7 @@ class _SealCheck:
                     self._loose = (first, key_id(row.seal))
 
     def faults(self) -> Iterator[Fault]:
-        """What is wrong, in no order."""
+        """The faults, unordered."""
         yield from self._found
         for seq, anchors in self._anchors.items():
             after = seq if seq <= self._last else self._last + 1
@@ -177,7 +177,7 @@ class _SealCheck:
             yield Fault(first, "is not sealed, but earlier rows are")
 
     def doubts(self, head: Head, *, has_anchors: bool) -> Iterator[str]:
-        """What a trail without a fault may still hide."""
+        """What a trail without a fault may still conceal."""
         if not self._seals:
             yield f"no key is configured: {_ANEW}"
         elif not self._vouched and head.seq:
@@ -193,7 +193,7 @@ class _SealCheck:
             yield _NO_ANCHORS
 
     def after_anchors(self, head: Head) -> Iterator[str]:
-        """Doubts that no anchor rules out."""
+        """Doubts that the anchors do not rule out."""
         if self._newest < head.seq:
             yield (
                 f"rows after {self._newest} were not anchored: the last rows can have been removed"

@@ -1,4 +1,4 @@
-"""The audit trail, read: of the server as a whole, or what concerns one realm."""
+"""Reads the audit trail: of the whole server, or the rows about one realm."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.state import State
 
 _MOST_LOOKED_AT = 20_000
-"""Rows that one page looks at, to find those that are wanted."""
+"""The most rows that one page searches for matches."""
 
 _PIECE = 500
-"""So many rows are read at once where the trail is read backwards."""
+"""The number of rows per read when the trail is read backwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the trail; `event` has the members of `AuditEvent` that were not empty."""
+    """One row of the trail; `event` has the non-empty members of `AuditEvent`."""
 
     seq: int
     revision: int
@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows in the order of their numbers; `after` is where to go on, None at the end."""
+    """Rows in order of their numbers; `after` is where the next page starts, None at the end."""
 
     entries: tuple[Entry, ...]
     after: int | None
@@ -48,10 +48,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which rows are wanted; what is empty or None does not matter.
+    """Selects rows; empty and None fields do not restrict.
 
-    `realm`: what was done in it, or to it. `operation` and `target` are beginnings. `since` and
-    `until` are seconds since the epoch. `text` may be anywhere in the row, in any case.
+    `realm`: acts in it, or on it. `operation` and `target` are prefixes. `since` and `until` are
+    seconds since the epoch. `text` may occur anywhere in the row, ignoring case.
     """
 
     realm: str | None = None
@@ -65,7 +65,7 @@ class Filter:
     text: str = ""
 
     def keeps(self, event: Mapping[str, Any]) -> bool:
-        """Whether an event is among them."""
+        """Whether an event matches."""
         return (
             (self.realm is None or _concerns(event, self.realm))
             and self.actor in ("", event.get("actor"))
@@ -81,7 +81,7 @@ class Filter:
 ALL: Final = Filter()
 
 
-def read(  # noqa: PLR0913 — what is read, from where, for whom
+def read(  # noqa: PLR0913 — filter, position and caller
     reading: Reading,
     state: State,
     actor: Actor,
@@ -93,11 +93,11 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
     last: int | None = None,
     newest_first: bool = False,
 ) -> Part | Denied:
-    """A page of the trail behind the row `after`, or from the `last` rows on.
+    """A page of the trail after the row `after`, or starting with the `last` rows.
 
-    With `newest_first` it goes backwards, and `after` is the row that the page is before. A page
-    may be empty and still go on: only so many rows are looked at. Raises `BadInput` for a size
-    beyond `MAX_PAGE`.
+    With `newest_first` it goes backwards, and the page ends before the row `after`. A page may be
+    empty although more follow: the number of searched rows is limited. Raises `BadInput` for a size
+    above `MAX_PAGE`.
     """
     realm = filter.realm
     target = SERVER if realm is None else control.realm(realm)
@@ -124,7 +124,7 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
 
 
 def _backwards(reading: Reading, row_filter: Filter, size: int, before: int) -> Part:
-    """The last rows before one, the newest first; looked for a piece at a time."""
+    """The last rows before one, newest first; searched in batches."""
     entries: list[Entry] = []
     least = max(0, before - 1 - _MOST_LOOKED_AT)
     at = before

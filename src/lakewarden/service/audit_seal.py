@@ -1,12 +1,12 @@
 """Seals of the audit trail, which require the key to write.
 
-The digests that chain the rows need no key, so whoever can write the database can rewrite a row
-and chain all that follow anew. A seal is an HMAC over a row's digest, and so over every row up to
-it; its key is kept apart from the database. A seal says by which key it was made, so that keys
-can be changed: the newest row that is sealed with a key one has vouches for all before it.
+The digests that chain the rows need no key, so anyone who can write to the database can rewrite a
+row and rechain all that follow. A seal is an HMAC over a row's digest, and so over every row up to
+it; its key is stored outside the database. A seal names its key, so that keys can be changed: the
+newest row sealed with a configured key vouches for all rows before it.
 
-The keys are derived from those that seal secrets, under a label of their own (RFC 5869 would do
-the same in two steps; here the input is uniform already).
+The keys are derived from those that seal secrets, under a separate label (RFC 5869 would do the
+same in two steps; here the input is already uniform).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sealed(Enum):
 
 
 class Seals:
-    """The keys, the one to seal with first; without any, nothing is sealed.
+    """The keys, the sealing one first; without any, nothing is sealed.
 
     >>> seals = Seals(["AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="])
     >>> seals.examine("ab", seals.seal("ab")), seals.examine("ac", seals.seal("ab"))
@@ -56,7 +56,7 @@ class Seals:
         return f"{self.first}:{self._mac(self.first, digest)}" if self.first else ""
 
     def examine(self, digest: str, seal: str) -> Sealed:
-        """What the seal of a row with this digest is worth."""
+        """Checks the seal of a row with this digest."""
         id, _, mac = seal.partition(":")
         if not seal:
             return Sealed.NOT

@@ -1,8 +1,8 @@
 """Cancellation of work: the client disconnected, or the time limit was exceeded.
 
-What computes or reads for long calls `check` at its steps, in the thread that works. Whoever
-waits for the answer cancels from any thread. Outside of `working` nothing is ever cancelled, nor
-inside of `shielded`: a commit that has begun is finished.
+Long computations and reads call `check` at their steps, in the working thread. The waiting caller
+cancels from any thread. Outside `working` nothing is ever cancelled, and neither is anything inside
+`shielded`: a commit that has begun is finished.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class Cancellation:
         self._interrupts: list[Callable[[], object]] = []
 
     def cancel(self) -> None:
-        """Gives the work up: its next `check` raises. Does not block."""
+        """Cancels the work: its next `check` raises. Does not block."""
         self.is_cancelled = True
 
     def interrupt(self) -> None:
-        """Interrupts what the cancelled work waits for. May block."""
+        """Interrupts the operation that the cancelled work waits for. May block."""
         with self._lock:
             for interrupt in self._interrupts:
                 interrupt()
 
     @contextmanager
     def interrupting(self, interrupt: Callable[[], object]) -> Iterator[None]:
-        """While inside, `interrupt` is how this is interrupted; called in another thread.
+        """While inside, `interrupt` interrupts this work; it is called in another thread.
 
-        Raises `Cancelled` where the work was given up before.
+        Raises `Cancelled` if the work was already cancelled.
         """
         with self._lock:
             if self.is_cancelled:
@@ -68,25 +68,25 @@ _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 
 
 def current() -> Cancellation | None:
-    """That of the work of this thread, if it can be given up."""
+    """The cancellation of this thread's work; None if it cannot be cancelled."""
     return _current.get()
 
 
 def is_cancelled() -> bool:
-    """Whether the work of this thread was given up."""
+    """Whether the work of this thread was cancelled."""
     cancellation = _current.get()
     return cancellation is not None and cancellation.is_cancelled
 
 
 def check() -> None:
-    """Raises `Cancelled` where the work of this thread was given up."""
+    """Raises `Cancelled` if the work of this thread was cancelled."""
     cancellation = _current.get()
     if cancellation is not None and cancellation.is_cancelled:
         raise Cancelled
 
 
 def checked(items: Iterable[T], every: int = _ITEMS) -> Iterator[T]:
-    """The items, with a `check` before the first of every so many."""
+    """The items, with a `check` before the first of every `every` items."""
     for number, item in enumerate(items):
         if number % every == 0:
             check()
@@ -95,7 +95,7 @@ def checked(items: Iterable[T], every: int = _ITEMS) -> Iterator[T]:
 
 @contextmanager
 def working(cancellation: Cancellation) -> Iterator[None]:
-    """What this thread does inside may be given up."""
+    """Inside, the work of this thread can be cancelled."""
     token = _current.set(cancellation)
     try:
         yield
@@ -105,7 +105,7 @@ def working(cancellation: Cancellation) -> Iterator[None]:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """What this thread does inside is finished; raises `Cancelled` instead of beginning it."""
+    """Inside, the work of this thread is finished; raises `Cancelled` instead of starting it."""
     check()
     token = _current.set(None)
     try:

@@ -1,7 +1,7 @@
-"""What lies directly in an entity, with how much lies in each: a tree that opens step by step.
+"""The direct children of an entity, with the size of each: a tree that opens step by step.
 
-Counts and places are of what the caller may know of (`service.visible`): an entity whose
-container is hidden hangs on the nearest one above that is not.
+Counts and places include only what the caller may know of (`service.visible`): an entity with a
+hidden container is shown under its nearest visible ancestor.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lakewarden.service.visible import listing_denial, visible_ids, visible_pare
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """An entity in its container: how many lie directly in it, and how many below it in all."""
+    """An entity in its container: the number of its children, and of all its descendants."""
 
     entity: Entity
     label: str
@@ -34,14 +34,14 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """A page of what lies in an entity; `skip` is where the next page begins, None for no more."""
+    """A page of an entity's children; `skip` is where the next page begins, None at the end."""
 
     children: tuple[Child, ...]
     total: int
     skip: int | None
 
 
-def children(  # noqa: PLR0913 — what is listed, from where, for whom
+def children(  # noqa: PLR0913 — filters, position and caller
     state: State,
     actor: Actor,
     realm: str,
@@ -53,10 +53,10 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     skip: int = 0,
     size: int = PAGE_ROWS,
 ) -> Children | Denied:
-    """A page of what lies directly in `of`, or at the top; in the order of places.
+    """A page of the children of `of`, or of the top level; ordered by place.
 
-    `text` keeps those whose label holds it, in any case. Raises `Unknown` for an entity that is
-    not there or that the caller may not know of, `BadInput` for a page that cannot be.
+    `text` filters by a part of the label, ignoring case. Raises `Unknown` for an entity that does
+    not exist or that the caller may not know of, `BadInput` for an invalid page.
     """
     check_page_size(size, where="page.limit")
     refused = listing_denial(state, actor, realm, now)

@@ -1,4 +1,4 @@
-"""Where callers are counted by where they come from: an address, or the network of one customer."""
+"""The unit by which callers are counted by origin: an address, or the network of one customer."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ipaddress
 from typing import Final
 
 _IPV6_SITE: Final = 64
-"""Bits of an IPv6 address that name the network that one customer has."""
+"""The bits of an IPv6 address that identify the network of one customer."""
 
 
 def site(address: str) -> str:
-    """The address as a caller: of IPv6 the network that one customer has.
+    """The address as a caller; for IPv6 the network of one customer.
 
     >>> site("192.0.2.1"), site("2001:db8:1:2:3::4")
     ('192.0.2.1', '2001:db8:1:2::/64')

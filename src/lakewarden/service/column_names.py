@@ -1,7 +1,8 @@
-"""What columns are called, and which of them an engine means by a name.
+"""The names of columns, and the columns that an engine means by a name.
 
-Engines fold names, and ask about a structure as a whole: a mask on `Email` or on `address.city`
-is one on `email` and on `address` where they ask, and one on `email` is one on `Email`.
+Engines ignore case in names, and ask about a structure as a whole. A mask on `Email` or on
+`address.city` therefore also applies to their `email` and `address`, and a mask on `email` to
+`Email`.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from lakewarden.service.state import RealmState
 _OF_TYPES: Final = re.compile(r"\[[^\[\]]*\]")
 _STATED: Final = "columns that statements name"
 _ANYWHERE: Final = ""
-"""Stands for the table of columns whose names do not say it."""
+"""The key for columns whose names do not contain their table."""
 
 Path = tuple[str, ...]
-"""A name of a column in folded steps: what it is inside, from the outermost, and its own."""
+"""A column's name as steps without case: its outer structures from the outermost, then itself."""
 
 
 class _Stated(NamedTuple):
     """The columns that masks and DENYs in force name.
 
-    Whole names by that of the table, and the last parts of names with wildcards.
+    Full names by table, and the last parts of names with wildcards.
     """
 
     whole: Mapping[str, Sequence[Entity]]
@@ -41,7 +42,7 @@ class _Stated(NamedTuple):
 
 
 def column_namer(realm: RealmState) -> Callable[[Entity], str]:
-    """What expressions call a column: the last part of its name, unless the system says it."""
+    """Names columns as in expressions: by the last part, unless the system defines the name."""
     system = registry().shipping(realm.realm.model)
     if system is not None and system.column_name:
         called: Callable[[Entity], str] = system.load(system.column_name)
@@ -51,7 +52,7 @@ def column_namer(realm: RealmState) -> Callable[[Entity], str]:
 
 
 def column_of(realm: RealmState, table: Entity) -> Callable[[str], Entity | None]:
-    """The column of a table by its name, stored or not; None where no entity can have it."""
+    """The column of a table by its name, stored or not; None if no entity can have that name."""
     system = registry().shipping(realm.realm.model)
     spelt: Callable[[Entity, str], str] = (
         system.load(system.column_spelling)
@@ -73,10 +74,10 @@ def column_of(realm: RealmState, table: Entity) -> Callable[[str], Entity | None
 
 
 class ColumnNames:
-    """The columns of one table, by the names that engines have for them.
+    """The columns of one table, by the names that engines use.
 
-    `named` says which entity a name is, stored or not: `column_of`, or the templates of an engine.
-    COST: 1 µs for each column of the table, and 10 µs for each name that is asked about.
+    `named` maps a name to its entity, stored or not: `column_of`, or the templates of an engine.
+    COST: 1 µs for each column of the table, and 10 µs for each requested name.
     """
 
     def __init__(
@@ -90,16 +91,16 @@ class ColumnNames:
         self._by_first: dict[str, list[tuple[Path, Entity]]] = {}
         for column in chain(_stored(snapshot, table), *known):
             name = called(column)
-            if not _is_folded(name):  # one that is comes by its own name
+            if not _is_folded(name):  # folded names are found directly
                 for path in self._paths(column, name):
                     self._by_first.setdefault(path[0], []).append((path, column))
 
     def candidates(self, name: str) -> list[Entity]:
-        """What an engine may mean by a name: the column of that name, then all others.
+        """The entities that an engine may mean by a name: the column of that name, then others.
 
-        Others have a name that differs in case alone, are a part of it, or it is a part of them:
-        those that are stored, and those on which a mask or a DENY in force lies. Where no
-        entity can have the name the table comes first, for it could be any of its columns.
+        The others have a name that differs only in case, is a part of it, or contains it: stored
+        columns, and columns with a mask or a DENY in force. If no entity can have the name, the
+        table comes first, since the name could be any of its columns.
         """
         own, asked = self._named(name), _path(name)
         spelt = dict.fromkeys((name.lower(), ".".join(asked), asked[0])).keys() - {name}
@@ -112,7 +113,7 @@ class ColumnNames:
     def _paths(self, column: Entity, called: str) -> Iterator[Path]:
         table = self._table.name
         yield _path(called)
-        # A name without parts, such as a plain one, usually begins with that of the table.
+        # A name without parts, such as a plain one, usually begins with the name of the table.
         if called == column.name and called.startswith(table):
             yield _path(called[len(table) + 1 :])
 
@@ -122,7 +123,7 @@ class ColumnNames:
                 yield column
 
     def _matched(self, folded: str) -> Iterator[Entity]:
-        """By each wildcard that matches a name of other case, a column that it matches as it is."""
+        """For each wildcard that matches the name in another case, a column that it matches."""
         for pattern in self._wildcards:
             if matches(same_but_for_case(pattern), folded):
                 example = self._named(pattern.replace("*", "x").replace("?", "x"))
@@ -131,14 +132,14 @@ class ColumnNames:
 
 
 def _is_folded(name: str) -> bool:
-    """Whether engines call the column so, whatever its case there, and nothing is inside it."""
+    """Whether all engines use this name regardless of case, and the column has no parts inside."""
     return name.isascii() and name.isidentifier() and name == name.lower()
 
 
 def _path(name: str) -> Path:
-    """The steps of a name as engines may have them.
+    """The steps of a name, as engines may use them.
 
-    Without what paths of DataHub's version 2 say of types.
+    Type markers in paths of DataHub's version 2 are removed.
 
     >>> _path("Address.City"), _path("[version=2.0].[type=struct].[type=string].iban")
     (('address', 'city'), ('iban',))
@@ -158,7 +159,7 @@ def _stored(snapshot: Snapshot, table: Entity) -> Iterator[Entity]:
 
 
 def _stated(snapshot: Snapshot) -> _Stated:
-    """What masks and DENYs in force name; remembered."""
+    """The columns that masks and DENYs in force name; cached."""
     found = snapshot.memos.derived.get(_STATED)
     if found is None:
         found = snapshot.memos.derived[_STATED] = _fresh_stated(snapshot)
@@ -183,7 +184,7 @@ def _fresh_stated(snapshot: Snapshot) -> _Stated:
 
 
 def _columns_of(snapshot: Snapshot, scope: Scope) -> Iterator[Entity]:
-    """The columns that a scope names, be it by a criterion."""
+    """The columns that a scope names, including by a criterion."""
     if isinstance(scope, On) and _is_column(snapshot, scope.entity.type):
         yield scope.entity
     for one in scope.criteria if isinstance(scope, Where) else ():
@@ -193,7 +194,7 @@ def _columns_of(snapshot: Snapshot, scope: Scope) -> Iterator[Entity]:
 
 
 def _called(snapshot: Snapshot, names: Iterable[str]) -> Iterator[Entity]:
-    """The columns of these names, which do not say of which type they are."""
+    """The columns of these names, which do not determine their type."""
     types = [name for name in snapshot.model.types if _is_column(snapshot, name)]
     for name, type in product(names, types):
         try:

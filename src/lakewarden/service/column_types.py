@@ -1,6 +1,6 @@
-"""The types of stored columns, as the documents of their tables or their attributes have them.
+"""The types of stored columns, from the documents of their tables or from their attributes.
 
-Documents come with requests. What was ingested has none: there a column carries its type.
+Documents come with requests. Ingested tables have none: there a column carries its own type.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lakewarden.service.state import RealmState
 class ColumnType(NamedTuple):
     """A column of a table: its entity, its name in expressions, and its type in the catalog.
 
-    `entity` is None for a column that no entity can name.
+    `entity` is None if no entity can have the column's name.
     """
 
     entity: Entity | None
@@ -33,19 +33,19 @@ class ColumnType(NamedTuple):
 
     @property
     def kind(self) -> Type:
-        """The type as expressions have it; NULL, which fits everywhere, where it is not known."""
+        """The type in expressions; NULL, which fits everywhere, if it is unknown."""
         kind = read_type(self.type)
         return Type.NULL if kind is Type.OTHER else kind
 
 
 ColumnTypes = Callable[[Entity, Document], Iterable[ColumnType]]
-"""The columns of a table, of its document: what a system has as its `column_types`."""
+"""The columns of a table from its document: the `column_types` of a system."""
 
 
 def column_types(reading: Reading, realm: RealmState, table: Entity) -> Sequence[ColumnType]:
-    """The columns of a table whose types are stored; none where nothing says them.
+    """The columns of a table with stored types; empty if there are none.
 
-    What the document says of a column comes before what the column itself carries.
+    Types in the document take precedence over those of the column itself.
     """
     documented = tuple(_documented(reading, realm, table))
     known = {one.name for one in documented}
@@ -53,7 +53,7 @@ def column_types(reading: Reading, realm: RealmState, table: Entity) -> Sequence
 
 
 def types_by_table(reading: Reading, realm: RealmState) -> Callable[[Entity], Mapping[str, str]]:
-    """Says the types of the stored columns of a table, by the names of the columns."""
+    """A function that returns the types of a table's stored columns, by column name."""
     return lambda table: {one.name: one.type for one in column_types(reading, realm, table)}
 
 
@@ -68,7 +68,7 @@ def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[
     try:
         return tuple(read(table, document))
     except WardenError:
-        # A document that cannot be read says nothing about types.
+        # An unreadable document says nothing about types.
         return ()
 
 

@@ -1,4 +1,4 @@
-"""Filters and masks that need a column, which are asked for before the column goes."""
+"""Filters and masks that need a column; checked before the column is dropped."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lakewarden.kernel.statement import OBLIGING, Matching, On, Statement
 def needing(
     snapshot: Snapshot, table: Entity, dropped: Collection[Entity], names: Collection[str]
 ) -> list[str]:
-    """The ids of the filters and masks in force that need a column of the stored table, in order.
+    """The ids of the filters and masks in force that need a column of the stored table, sorted.
 
-    `dropped` are columns that go: a mask on one alone is left on nothing, and tags by which a mask
-    chooses go, too. `names` are those that no column has any more, or another one: an expression
-    that reads one has another meaning, or none.
+    `dropped` are columns to drop: a mask on one of them would have no target, and the tags by which
+    a mask selects are dropped too. `names` are names that no column or another column will have: an
+    expression that reads one would change or lose its meaning.
     """
     return sorted(grant.statement.id for grant in _needing(snapshot, table, dropped, names))
 
@@ -40,12 +40,12 @@ def _needing(
 
 
 def _reaches(snapshot: Snapshot, grant: Grant, table: Entity) -> bool:
-    """Whether the table or something inside is in the statement's scope."""
+    """Whether the table or something inside it is in the statement's scope."""
     return any(True for _ in reached_inside(snapshot, grant, table))
 
 
 def _is_tied(snapshot: Snapshot, grant: Grant, columns: Collection[Entity], stored: BitMap) -> bool:
-    """Whether the statement holds on to columns themselves, or to what is said of stored ones."""
+    """Whether the statement is bound to the columns themselves, or to facts about stored ones."""
     scope = grant.statement.scope
     if isinstance(scope, On):
         return scope.entity in columns

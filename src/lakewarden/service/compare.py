@@ -1,4 +1,4 @@
-"""Two principals side by side: on what only one may do something, and on what both may."""
+"""Compares two principals: where only one may do something, and where both may."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import State
 
 SHOWN: Final = 100
-"""So many containers are told for each side, the fullest first."""
+"""The most containers per side; those with most entities come first."""
 
 EXPLAINED: Final = 12
-"""Of so many of them it is explained why."""
+"""The number of these containers that are explained."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerEntities:
     """Entities of one container: their number, the first ones, and the cause of the difference.
 
-    `within` None: they lie at the top. `why` is empty where it is not worked out.
+    `within` None: they are at the top level. `why` is empty if it was not computed.
     """
 
     within: Entity | None
@@ -47,7 +47,7 @@ class ContainerEntities:
 
 @dataclass(frozen=True, slots=True)
 class ComparedEntities:
-    """What one side alone may, or both: how many entities, and where they lie."""
+    """The entities that one side alone, or both, may use: their number, and their containers."""
 
     entities: int
     inside: tuple[ContainerEntities, ...]
@@ -55,7 +55,7 @@ class ComparedEntities:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two principals may, at a revision."""
+    """The access of two principals, at a revision."""
 
     only_a: ComparedEntities
     both: ComparedEntities
@@ -76,8 +76,8 @@ def compare(  # noqa: PLR0913 — who, what and where
 ) -> Comparison | Denied:
     """The entities on which only the first, only the second, or both may do an operation.
 
-    Requires the rights to ask about others and to explain. Raises `BadInput` and
-    `Unknown` for what is named.
+    Requires the rights to ask about others and to explain. Raises `BadInput` and `Unknown` for
+    invalid or unknown names.
     """
     for right in ("decision.ask", "explain.ask"):
         refused = control.denied_in(state, actor, right, realm, now)
@@ -113,7 +113,7 @@ class _Comparer:
     b: Request
 
     def part(self, ids: BitMap, *, of_b: bool, why: bool = True) -> ComparedEntities:
-        """The entities by container; why the one who may not is refused there."""
+        """The entities by container, with the reason why the other side is refused there."""
         request = self.b if of_b else self.a
         groups = sorted(_by_container(self.matrix, ids), key=lambda part: (-len(part[1]), part[0]))
         tree = self.matrix.snapshot.coded.tree

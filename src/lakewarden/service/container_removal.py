@@ -1,7 +1,7 @@
-"""Dropping a container of people (a Gravitino metalake), or one of them: nobody is left behind.
+"""Drops a container of people (a Gravitino metalake), or one of its members, without leftovers.
 
-What is stored below it goes by itself; who was a member of it, and who held its roles, is kept
-by name and would come back with another container, or role, of that name.
+The entities below it are dropped with it. But its memberships and role assignments are stored by
+name, and would reappear with a new container or role of that name.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
-    """Removes the container with all below it, its roles and its record of people included.
+    """Removes the container with everything below it, including its roles and records of people.
 
-    A user or a group is taken out of its container. Raises `Unknown` where it is not stored.
+    A user or a group is removed from its container. Raises `Unknown` if it is not stored.
     """
     state = transaction.realm(realm)
     kind = state.system.model.principal_kind(container)
@@ -49,7 +49,7 @@ def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
 
 
 def _people(state: RealmState, container: Entity) -> dict[Entity, Principal]:
-    """The users, groups and roles that the container knows, by their entities."""
+    """The users, groups and roles with a record in the container, by their entities."""
     snapshot, model = state.matrix.snapshot, state.system.model
     tree = snapshot.coded.tree
     id = tree.find(container)
@@ -63,7 +63,7 @@ def _people(state: RealmState, container: Entity) -> dict[Entity, Principal]:
 
 
 def _members(state: RealmState, sets: frozenset[Principal]) -> Iterator[MembershipRow]:
-    """Who belongs to any of the sets, and to what those belong themselves."""
+    """The members of any of the sets, and the memberships of the sets themselves."""
     memberships = state.matrix.snapshot.coded.memberships
     rows = set[MembershipRow]()
     for set_ in sets:

@@ -1,8 +1,8 @@
-"""The guard of lakewarden itself: who may use it for what, decided in the realm `_server`.
+"""The access control of lakewarden itself, decided in the realm `_server`.
 
 A caller's rights over lakewarden are those of the person, with the groups of the person's
-directory. A credential that is good in one realm alone carries none of them: with it one may
-ask about oneself in that realm, and nothing else.
+directory. A credential that is valid in only one realm carries none of them: it only allows
+questions about oneself in that realm.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _READS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A privilege that would have to be granted, and where."""
+    """A missing privilege, and the entity on which it is required."""
 
     privilege: str
     object: Entity
@@ -81,10 +81,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """A no of the control realm, with what the caller may know about it.
+    """A denial by the control realm, with what the caller may know about it.
 
-    `missing` is one smallest set of grants that would turn it, `may_grant` some of those who
-    could grant it. Both are alike for what is hidden and for what is not there.
+    `missing` is a smallest set of grants that would allow it, `may_grant` some of the principals
+    who could grant it. Both are the same for hidden and for missing entities.
     """
 
     operation: str
@@ -104,7 +104,7 @@ def realm(name: str) -> Entity:
 
 
 def scoped(operation: str, realm_name: str) -> tuple[str, Entity]:
-    """The operation on a realm, and its target; for the control realm the ones on rights."""
+    """The operation on a realm, and its target; for the control realm the operation on rights."""
     if realm_name != CONTROL:
         return operation, realm(realm_name)
     if operation in _WRITES:
@@ -117,15 +117,15 @@ def scoped(operation: str, realm_name: str) -> tuple[str, Entity]:
 
 
 def principal(actor: Actor) -> Principal:
-    """The caller as the control realm's statements name the person."""
+    """The caller in the spelling of the control realm's statements."""
     if actor.realm is None:
         return Principal(USER, names.person_name(actor.directory, actor.user))
-    # Nobody's name begins so: a credential of one realm is nobody here.
+    # No user's name begins like this: a credential of one realm has no identity here.
     return Principal(USER, f"/{actor.realm}/{actor.directory}/{actor.user}")
 
 
 def request(state: State, actor: Actor, operation: str, target: Entity, now: float) -> Request:
-    """The caller's question to the control realm."""
+    """The caller's own request to the control realm."""
     return Request(
         principal(actor),
         operation,
@@ -147,7 +147,7 @@ def _fits(state: State, actor: Actor, target: Entity) -> bool:
 
 
 def _groups(state: State, actor: Actor) -> tuple[Principal, ...]:
-    """The groups that come with the request, and those of a directory that is not `_server`'s."""
+    """The groups in the request, and those of a directory other than that of `_server`."""
     if actor.realm is not None:
         return ()
     groups = set(actor.groups)
@@ -171,13 +171,13 @@ def _stored_groups(state: State, directory_name: str, start: Principal) -> set[s
 
 
 def may(state: State, actor: Actor, operation: str, target: Entity, now: float) -> bool:
-    """Whether the caller may; for reads, which leave no trace in the audit trail."""
+    """Whether the caller is allowed; for reads, which leave no trace in the audit trail."""
     question_request = request(state, actor, operation, target, now)
     return state.realm(CONTROL).matrix.decide(question_request).allow
 
 
 def denied(state: State, actor: Actor, operation: str, target: Entity, now: float) -> Denied | None:
-    """None where the caller may, else the no; for reads."""
+    """None if the caller is allowed, else the denial; for reads."""
     if may(state, actor, operation, target, now):
         return None
     return _denied(state, request(state, actor, operation, target, now), actor)
@@ -186,7 +186,7 @@ def denied(state: State, actor: Actor, operation: str, target: Entity, now: floa
 def refused(
     transaction: WriteTransaction, operation: str, target: Entity, **details: object
 ) -> Denied | None:
-    """None where the writer may, else the no; either is recorded in the write's audit trail."""
+    """None if the writer is allowed, else the denial; the write's audit trail records both."""
     question_request = request(
         transaction.state, transaction.actor, operation, target, transaction.now
     )
@@ -198,7 +198,7 @@ def refused(
 def refused_in(
     transaction: WriteTransaction, operation: str, realm_name: str, **details: object
 ) -> Denied | None:
-    """As `refused`, about a realm; writing in the control realm itself is handing out rights."""
+    """Like `refused`, for a realm; writes to the control realm itself count as granting rights."""
     scoped_operation, target = scoped(operation, realm_name)
     return refused(transaction, scoped_operation, target, **details)
 
@@ -206,7 +206,7 @@ def refused_in(
 def denied_in(
     state: State, actor: Actor, operation: str, realm_name: str, now: float
 ) -> Denied | None:
-    """As `denied`, about a realm; what the control realm holds are rights."""
+    """Like `denied`, for a realm; the contents of the control realm are rights."""
     scoped_operation, target = scoped(operation, realm_name)
     return denied(state, actor, scoped_operation, target, now)
 
@@ -232,9 +232,9 @@ def _denied(state: State, question_request: Request, actor: Actor) -> Denied:
 
 
 def is_powerful(state: State, directory_name: str, person: Principal) -> bool:
-    """Whether the user or group of a directory has rights over lakewarden, or acts as one that has.
+    """Whether the user or group of a directory has rights over lakewarden, directly or indirectly.
 
-    Rights that everybody has do not count; those that begin only later do.
+    Rights of all users do not count; rights whose validity has not begun do.
     """
     control = state.realm(CONTROL)
     memberships = control.matrix.snapshot.coded.memberships
@@ -249,16 +249,16 @@ def is_powerful(state: State, directory_name: str, person: Principal) -> bool:
 
 
 def administrators(state: State, now: float) -> frozenset[Principal]:
-    """The stored users who may hand out rights over lakewarden."""
+    """The stored users who may grant rights over lakewarden."""
     return administrators_of(state.realm(CONTROL).matrix, now)
 
 
 def administrators_of(matrix: Matrix, now: float) -> frozenset[Principal]:
-    """As `administrators`, of a matrix of the control realm."""
+    """Like `administrators`, for a matrix of the control realm."""
     return who(matrix, Request(Principal(USER, ""), "grant.put", SERVER, now))
 
 
 def keep_an_administrator(transaction: WriteTransaction, before: Collection[Principal]) -> None:
-    """Raises `Conflict` if there were administrators `before` and now none is left."""
+    """Raises `Conflict` if there were administrators `before`, and none remains."""
     if before and not administrators(transaction.state, transaction.now):
         raise Conflict("this would leave no user who may grant privileges on lakewarden")

@@ -1,7 +1,7 @@
-"""Credentials for sign-in. They are stored apart from the facts: in no state and no feed.
+"""Credentials for logins. They are stored apart from the facts: in no state and no feed.
 
-A credential is of an entity, of one kind. Its value is a digest, or sealed: nothing that could
-be used if it were read. It goes with its entity, and with its realm.
+A credential belongs to an entity, and has a kind. Its value is a digest, or sealed: useless to a
+reader. It is removed with its entity, and with its realm.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 
-PASSWORD: Final = "password"  # noqa: S105 — the word for it, not one
+PASSWORD: Final = "password"  # noqa: S105 — the word, not a password
 """The slow hash of a password."""
 
 RESET: Final = "reset"
-"""The digest of a word with which a new password may be chosen, once."""
+"""The digest of a secret that allows choosing a new password once."""
 
 INVITATION: Final = "invitation"
-"""What an invitation gives; its entity is named by the digest of the invitation's word."""
+"""The content of an invitation; its entity is named by the digest of the invitation's secret."""
 
 LINK: Final = "link"
-"""The word of an invitation, sealed, so that it can be shown again."""
+"""The secret of an invitation, sealed, so it can be shown again."""
 
 
 class Credential(NamedTuple):
@@ -37,7 +37,7 @@ class Credential(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Tries of something, named by `names`: at most `limit` within `seconds`."""
+    """A counter of attempts, identified by `names`: at most `limit` within `seconds`."""
 
     names: tuple[str, ...]
     limit: int

@@ -1,11 +1,11 @@
 """Questions to several realms of a directory at once, along the links between them.
 
-A realm in which the caller may not ask is left out, and so is every link that leads there: what
-such a realm holds, and what is linked to it, changes no answer. The realms left out are named as
-far as the caller may know that they are there, whether or not anything leads to them.
+A realm in which the caller may not ask is left out, and so is every link to it: its content and its
+links change no answer. The realms left out are named if the caller may know of them, whether or not
+there are links to them.
 
-An operation is one of a realm's model, or a way (`see`, `read`, `change`): then it is, in each
-realm, the operation that its model declares for the entity's type.
+An operation is one of a realm's model, or an access level (`see`, `read`, `change`): in each realm,
+a level means the operation that its model declares for the entity's type.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def person(system: System, principal: Principal) -> str:
-    """The user as the directory calls the person; a name that only the realm knows, as it is.
+    """The directory's name for the user; a name that only the realm knows is unchanged.
 
     >>> from lakewarden.service.system import load_system
     >>> person(load_system("datahub"), Principal("user", "urn:li:corpuser:ana"))
@@ -52,7 +52,7 @@ def person(system: System, principal: Principal) -> str:
     return system.identities.person(principal)
 
 
-# What is asked where
+# The parts of a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ def split_by_realm(
     entity: str | None,
     home: str | None = None,
 ) -> CrossRealmQuestion:
-    """The question's parts: about the entity where it is one, and about what is linked to it.
+    """The question's parts: for the entity and for all entities linked to it.
 
-    With `home` the text names an entity of that realm alone. Raises `Unknown` for an operation
-    that none of the realms has, and errors as `targets`.
+    With `home` the text names an entity of that realm only. Raises `Unknown` for an operation that
+    none of the realms has, and the errors of `targets`.
     """
     about = None if entity is None else targets(state, selection, entity, home)
     units: list[RealmQuestion] = []
@@ -157,7 +157,7 @@ def _inapplicable_reason(model: Model, operation: str) -> str:
 
 
 def targets(state: State, selection: RealmSelection, text: str, home: str | None) -> list[Asset]:
-    """The entity, in every realm that may have it, and all that are linked to it."""
+    """The entity, in every realm that may have it, and all entities linked to it."""
     if home is not None and home not in selection.passing:
         raise Unknown("asset", text, "none of the realms that you may query contains it")
     starts = (
@@ -169,8 +169,9 @@ def targets(state: State, selection: RealmSelection, text: str, home: str | None
 def candidate_assets(state: State, selection: RealmSelection, text: str) -> list[Asset]:
     """The entity that the text names, in each selected realm that may have it.
 
-    Where none may, in each realm that could be asked: links lead from there to those that are.
-    What is stored makes no difference. Raises `BadInput` or `Unknown` where none may.
+    If none may have it, in each realm that the caller could ask: links lead from there to others.
+    The result does not depend on what is stored. Raises `BadInput` or `Unknown` if none may have
+    it.
     """
     error: BadInput | Unknown | None = None
     for realms in (selection.realms, sorted(selection.passing)):
@@ -193,7 +194,7 @@ def candidate_assets(state: State, selection: RealmSelection, text: str) -> list
 def listing_questions(
     state: State, selection: RealmSelection, operation: str
 ) -> CrossRealmQuestion:
-    """As `spread`, for what is listed: a way is every operation that its model declares."""
+    """Like `split_by_realm`, for listings: a level means all operations that its model declares."""
     units: list[RealmQuestion] = []
     silent: list[InapplicableRealm] = []
     for name in selection.realms:
@@ -213,7 +214,7 @@ def listing_questions(
 
 
 def text_of_realm(text: QuestionText, unit: RealmQuestion) -> QuestionText:
-    """The question of one realm, with the operation and the entity as this realm names them."""
+    """The question for one realm, with the realm's names of the operation and the entity."""
     entity = unit.entity
     name = None if entity is None or entity == NO_RESOURCE else f"{entity.type}:{entity.name}"
     return replace(text, operation=unit.operation, entity=name)
@@ -224,7 +225,7 @@ def text_of_realm(text: QuestionText, unit: RealmQuestion) -> QuestionText:
 
 @dataclass(frozen=True, slots=True)
 class RealmAnswer(Generic[T]):
-    """What one realm answers to its part, and the remarks beside it."""
+    """The answer of one realm to its part, with remarks."""
 
     unit: RealmQuestion
     result: T
@@ -241,7 +242,7 @@ class CrossRealmAnswers(Generic[T]):
 
 
 AskRealm = Callable[[QuestionText, str], AuthorizedQuestion | Denied]
-"""Asks a realm the question that the text states."""
+"""Asks a realm the question in the text."""
 
 
 def _each(
@@ -271,7 +272,7 @@ def who(
     names: Sequence[str] | None = None,
     home: str | None = None,
 ) -> CrossRealmAnswers[tuple[Principal, ...]] | Denied:
-    """Who may do it, realm by realm: on the entity, and on what is linked to it."""
+    """Who may do it, by realm: on the entity, and on entities linked to it."""
     search = "subject.search"
     where = selected_realms(state, actor, names, now, right(state, actor, now, search), search)
     if isinstance(where, Denied):
@@ -288,7 +289,7 @@ def who(
 def realms_by_person(
     state: State, answers: CrossRealmAnswers[tuple[Principal, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """By person, in order: the realms that answer with the person."""
+    """By person, sorted: the realms whose answers include the person."""
     realms: dict[str, set[str]] = {}
     for answer in answers.each:
         system = state.realm(answer.unit.realm).system
@@ -307,10 +308,9 @@ def listing(
     size: int,
     after: Mapping[tuple[str, str], str] | None = None,
 ) -> CrossRealmAnswers[Page] | Denied:
-    """The entities on which a principal may do it, by realm; a page of each.
+    """The entities on which a principal may do it, by realm; a page for each.
 
-    `after` says by realm and operation where its page begins; where it is given, nothing else
-    is listed.
+    `after` is the start of the page by realm and operation; if given, nothing else is listed.
     """
     may = _right_to_ask(state, actor, text, now, "decision")
     where = selected_realms(state, actor, names, now, may, "decision.ask")

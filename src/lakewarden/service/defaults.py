@@ -1,8 +1,8 @@
-"""The statements that a system ships: what is built in, and what the first start applies.
+"""The statements that a system ships: built-in ones, and those that the first start applies.
 
-A default of the model file that belongs to no set is part of the system and always there.
-One that belongs to a set is there when the setting `bootstrap` chooses that set; where it
-is editable, somebody may have deleted it, and deleted ones stay deleted.
+A default of the model file without a set is part of the system and always present. A default in a
+set is present if the setting `bootstrap` selects that set; editable ones may have been deleted, and
+deleted ones stay deleted.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.system import System
 
 BOOTSTRAP = "bootstrap"
-"""The setting that chooses the set of defaults."""
+"""The setting that selects the set of defaults."""
 
 
 def built_in(system: System) -> tuple[Statement, ...]:
-    """The default statements that belong to no set, and so are always present."""
+    """The default statements without a set, which are always present."""
     return _read(system, (table for table in system.model.defaults if "set" not in table))
 
 
 def default_statements(
     system: System, deleted: frozenset[str] = frozenset()
 ) -> tuple[Statement, ...]:
-    """The built-in statements and those of the chosen set, less the `deleted` ones.
+    """The built-in statements and those of the selected set, without the `deleted` ones.
 
-    Raises `BadInput` for a deleted id that is no default, or one that cannot be deleted.
+    Raises `BadInput` for a deleted id that is not a default, or that cannot be deleted.
     """
     chosen = system.model.settings.get(BOOTSTRAP, "")
     for id in sorted(deleted):
@@ -61,7 +61,7 @@ def deletions(realm: Realm, system: System, effects: Iterable[Effect]) -> Iterat
 def with_deletions(
     realm: Realm, system: System, *, removed: Collection[str] = (), put: Collection[str] = ()
 ) -> Realm:
-    """The declaration after statements were removed and put, by id: it keeps deleted defaults."""
+    """The declaration after statements were removed and put, by id: it records deleted defaults."""
     defaults = system.model.default_ids.intersection(removed)
     return replace(realm, deleted=(realm.deleted | defaults).difference(put))
 

@@ -1,12 +1,12 @@
-"""Reads that were denied: the first of its kind at once into the audit trail, the others counted.
+"""Denied reads: the first of each kind is audited at once, the others are counted.
 
-Writes that are denied are audited one by one. Of denied reads whoever asks could make as many
-as it likes, so of each kind (realm, user, operation) there is one row a minute at most, which
-says how many it stands for. SOURCE: security reference, section 2 (Vault) and R-50.
+Denied writes are audited one by one. Callers could cause any number of denied reads, so for each
+kind (realm, user, operation) there is at most one row a minute, with the number of reads that it
+represents. SOURCE: security reference, section 2 (Vault) and R-50.
 
-A denial that an engine shows is a decision with an id, by which it is found in the trail again
-(`service.decisions`). Of these there is one row a minute for each user, operation and target, and
-for one user no more than `MOST_DECISIONS`: what comes beyond these has no id.
+A denial that an engine shows is a decision with an id, under which it is found in the trail
+(`service.decisions`). There is at most one row a minute for each user, operation and target, and at
+most `MOST_DECISIONS` for one user: further decisions have no id.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ EVERY: Final = 60.0
 """Seconds between two rows of one kind."""
 
 MOST: Final = 10_000
-"""So many kinds are remembered; of the one that was forgotten the next is written at once."""
+"""The most kinds that are remembered; a forgotten kind is written at once when it recurs."""
 
 MOST_DECISIONS: Final = 60
-"""Decisions of one user in a realm that are written within `EVERY` seconds."""
+"""The most decisions of one user in a realm that are written within `EVERY` seconds."""
 
 DECISION: Final = "decision"
-"""Under this name an audit row's details have the id of a decision."""
+"""The key of the decision's id in an audit row's details."""
 
 Kind = tuple[str, str, str]
 """Realm, user and operation."""
@@ -36,9 +36,9 @@ Kind = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class DeniedDecision:
-    """Who was denied which operation of the model on what; `entity` is `type:name`, or empty.
+    """A denied principal and operation of the model; `entity` is `type:name`, or empty.
 
-    `groups` are those that an engine sent along.
+    `groups` are those that an engine sent.
     """
 
     realm: str
@@ -60,7 +60,7 @@ class DeniedDecision:
 
     @property
     def details(self) -> Mapping[str, object]:
-        """What an audit row has of it beside its own fields."""
+        """The details of an audit row in addition to its own fields."""
         named = {DECISION: self.id, "principal": self.principal}
         return {**named, "groups": list(self.groups)} if self.groups else named
 
@@ -96,7 +96,7 @@ class Denials:
             return stands_for
 
     def count_decision(self, decision: DeniedDecision, now: float) -> int | None:
-        """Counts a denied decision. Returns as `count`; None: it is not kept, so it has no id."""
+        """Counts a denied decision. Returns like `count`; None: not recorded, so it has no id."""
         kind = (decision.realm, decision.principal, decision.id)
         with self._lock:
             known = self._seen.get(kind)
@@ -106,13 +106,13 @@ class Denials:
         return self.count(*kind, now)
 
     def is_due(self, decision: DeniedDecision, now: float) -> bool:
-        """Whether the next count of the decision is one that is written."""
+        """Whether the next count of the decision will be written."""
         with self._lock:
             known = self._seen.get((decision.realm, decision.principal, decision.id))
         return known is None or now - known.written >= EVERY
 
     def _has_room(self, realm: str, principal: str, now: float) -> bool:
-        """Whether one decision more of the principal is written now."""
+        """Whether another decision of the principal may be written now."""
         begun, number = self._decisions.pop((realm, principal), (now, 0))
         if now - begun >= EVERY:
             begun, number = now, 0

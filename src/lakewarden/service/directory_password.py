@@ -1,8 +1,8 @@
-"""Passwords of the people of a directory, who sign in to the pages with them.
+"""Passwords of the people of a directory, for logging in to the pages.
 
-An operator sets one; there is none from the start. It is good wherever a token of the user is.
-Whoever merely manages a directory sets none for somebody who has rights over lakewarden. A new
-password, or its removal, ends the user's sessions. The password goes with the person.
+An operator sets a password; initially there is none. It is valid wherever a token of the user is. A
+caller who merely manages a directory cannot set the password of a user with rights over lakewarden.
+A new password, or its removal, ends the user's sessions. A password is removed with its user.
 
 Source: security reference, R-54, R-55.
 """
@@ -33,21 +33,21 @@ def hash_of(reading: Reading, state: State, directory: str, user: str) -> str | 
 
 
 def may_change(state: State, actor: Actor, directory: str, user: str, now: float) -> bool:
-    """Whether the caller may change the user's password; leaves no trace."""
+    """Whether the caller may change the user's password; not audited."""
     operation = _changing(state, directory, user)
     return control.may(state, actor, operation, control.directory(directory), now)
 
 
 def refused_change(transaction: WriteTransaction, directory: str, user: str) -> Denied | None:
-    """None where the writer may change the user's password, else the no; either is recorded."""
+    """None if the writer may change the user's password, else the denial; both are audited."""
     operation = _changing(transaction.state, directory, user)
     return control.refused(transaction, operation, control.directory(directory), user=user)
 
 
 def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -> Denied | None:
-    """Gives a user of a directory a password, in place of the one there is.
+    """Sets the password of a user of a directory; replaces an existing one.
 
-    Raises `Unknown` for somebody who is not in the directory.
+    Raises `Unknown` for a user who is not in the directory.
     """
     refused = refused_change(transaction, directory, user)
     if refused is not None:
@@ -62,7 +62,7 @@ def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -
 
 
 def remove(transaction: WriteTransaction, directory: str, user: str) -> bool | Denied:
-    """Takes a user's password away; False: there was none."""
+    """Removes a user's password; False: there was none."""
     refused = refused_change(transaction, directory, user)
     if refused is not None:
         return refused
@@ -74,7 +74,7 @@ def remove(transaction: WriteTransaction, directory: str, user: str) -> bool | D
 
 
 def forget(transaction: WriteTransaction, directory: str, user: str) -> None:
-    """Removes the password of a user who is removed. Does not check rights."""
+    """Removes the password of a removed user. Does not check rights."""
     transaction.store.drop_credentials(people_of(directory), _entity(user))
 
 
@@ -83,7 +83,7 @@ def enter(
 ) -> Issued | None:
     """Starts a session of a user whose password was verified, and ends `old`.
 
-    None where the hash is no longer that of the user's password.
+    None if the hash is no longer that of the user's password.
     """
     if hash_of(transaction.store, transaction.state, directory, user) != hashed:
         return None
@@ -91,7 +91,7 @@ def enter(
 
 
 def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> None:
-    """Audits a sign-in with a wrong password."""
+    """Audits a login with a wrong password."""
     actor = transaction.actor
     transaction.record(
         AuditEvent(
@@ -110,7 +110,7 @@ def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> No
 
 
 def _changing(state: State, directory: str, user: str) -> str:
-    """The operation that a change of the user's password is."""
+    """The operation of changing the user's password."""
     check_realm_name(directory)
     powerful = control.is_powerful(state, directory, Principal(USER, user))
     return "password.change_powerful" if powerful else "password.change"

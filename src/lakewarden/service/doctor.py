@@ -1,13 +1,13 @@
-"""Whether a store and what is in it are as they should be: the checks of `lakewarden doctor`.
+"""The checks of `lakewarden doctor`: whether a store and its contents are in order.
 
-| state         | means                                                              |
-|---------------|--------------------------------------------------------------------|
-| `ok`          | as it should be                                                    |
-| `warning`     | works, and protects less than it could                             |
-| `bad`         | wrong                                                              |
-| `unreachable` | cannot be asked                                                    |
-| `unknown`     | was not looked at to the end: that would take longer than allowed  |
-| `absent`      | not there; only some verbs need it                                 |
+| state         | means                                                      |
+|---------------|------------------------------------------------------------|
+| `ok`          | in order                                                   |
+| `warning`     | works, but with reduced protection                         |
+| `bad`         | wrong                                                      |
+| `unreachable` | does not answer                                            |
+| `unknown`     | was not fully checked: that would take longer than allowed |
+| `absent`      | not there; only some verbs need it                         |
 
 Nothing is changed.
 """
@@ -34,7 +34,7 @@ State = Literal["ok", "warning", "bad", "unreachable", "unknown", "absent"]
 T = TypeVar("T")
 
 _CLOCK_SECONDS: Final = 5.0
-"""By which the clock of another writer may be ahead of ours."""
+"""How far the clock of another writer may be ahead of ours."""
 
 OFFLINE: Final = "run `lakewarden doctor --database URL` on the server's host"
 
@@ -51,7 +51,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long the audit trail is read, in seconds, and how many changes are compared."""
+    """The time limit for reading the audit trail, in seconds, and the most changes to compare."""
 
     seconds: float
     changes: int
@@ -59,9 +59,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is looked at. `weakened` and `without_effect` are sentences about the settings.
+    """The subject of the checks. `weakened` and `without_effect` are sentences about the settings.
 
-    Without a budget everything is read to the end.
+    Without a budget everything is read completely.
     """
 
     service: DecisionService
@@ -76,7 +76,7 @@ class _OverBudget(Exception):
 
 
 def examine(subject: Subject) -> list[Check]:
-    """Every check of a service that is open, in the order in which they are shown."""
+    """Runs every check on an open service, in the order of display."""
     checks: list[Check] = []
     for name, check in _CHECKS.items():
         try:
@@ -92,7 +92,7 @@ def examine(subject: Subject) -> list[Check]:
 
 
 def systems() -> Iterator[Check]:
-    """Whether the definition of every installed system can be used."""
+    """Checks whether the definition of every installed system is usable."""
     systems_registry = registry()
     systems_registry.check()
     for name, why in sorted(systems_registry.problems.items()):
@@ -103,7 +103,7 @@ def systems() -> Iterator[Check]:
 
 
 def settings(weakened: Iterable[str], without_effect: Iterable[str]) -> Iterator[Check]:
-    """What the settings switch off, and what they set without effect."""
+    """Reports protections that are switched off, and settings without effect."""
     for sentence in weakened:
         yield Check("settings", "warning", f"mind that {sentence}", "see docs/security.md")
     for sentence in without_effect:

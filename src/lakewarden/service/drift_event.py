@@ -1,10 +1,10 @@
-"""Events of drift: what a watch found in a target, for somebody who is not looking.
+"""Events of drift: the findings of a watch in a target, sent to a webhook.
 
-An event is sent when a look finds something else than the last event said, and the store remembers
-it once it was accepted. So where nobody took one, the next look sends what it finds, by whichever
-process looks then. One may come twice: its `id` is the same, and that of other findings another.
-An event whose answer was lost may have arrived: the store remembers that one was tried, so that the
-next one is sent although the findings are as before, also that nothing is left.
+An event is sent when a look finds something different from the last event; the store records it
+once it was accepted. If nobody accepted it, the next look of any process sends its findings. An
+event may arrive twice: the `id` is the same for the same findings, and different for others. An
+event whose response was lost may have arrived: the store records the attempt, so the next event is
+sent even if the findings are as before, or nothing is left.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ DRIFT: Final = "push.drift"
 RESOLVED: Final = "push.resolved"
 
 _NOTHING: Final = "resolved"
-"""In the place of the digest of what was found."""
+"""Replaces the digest of the findings when there are none."""
 
 MOST: Final = 20
-"""So many findings of each kind an event has at most; `counts` has the numbers of all."""
+"""The most findings of each kind in an event; `counts` contains the total numbers."""
 
 Send = Callable[[Mapping[str, Any], str], None]
 """Sends an event, signed with a secret unless that is empty.
 
-Raises `Unavailable` where it was not accepted.
+Raises `Unavailable` if it was not accepted.
 """
 
 
 @dataclass(slots=True)
 class DriftEvents:
-    """Sends events of the looks of one process.
+    """Sends events for the looks of one process.
 
-    After one that was not accepted none is sent for `pause_seconds`, so that a receiver that is
-    away does not delay the looks at other targets.
+    After an event was not accepted, none is sent for `pause_seconds`, so an unavailable receiver
+    does not delay the looks at other targets.
     """
 
     pushing: Pushing
@@ -50,7 +50,7 @@ class DriftEvents:
     _away_until: float = field(default=float("-inf"))
 
     def announce(self, look: Look, now: float) -> str:
-        """Sends the event of a look, if there is one; why that failed, "" where it did not."""
+        """Sends the event of a look, if any; returns the reason of a failure, else ""."""
         if look.drift is None or look.error:
             return ""
         target = look.target
@@ -84,7 +84,7 @@ class DriftEvents:
 
 
 def event_of(look: Look, number: int, now: float) -> dict[str, Any]:
-    """The event of a look, the so-manieth of its target, as JSON values."""
+    """The event of a look, with its number for the target, as JSON values."""
     target = look.target
     table = look.drift.table() if look.drift is not None else {}
     found = {key: list(table.get(key, ())) for key in ("differences", "foreign")}

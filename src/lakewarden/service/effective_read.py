@@ -1,7 +1,7 @@
 """What a principal sees of a table: whether it may be read, which rows, which values.
 
-And by column: who sees its values as they are. And of any question that is answered with yes: what
-binds where its target is read.
+Also, by column: who sees unmasked values. And for any allowed request: the filters and masks that
+apply when its target is read.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ READ = "read"
 """The kind of access (`access` of the model file) that filters and masks limit."""
 
 _NAMED = 5
-"""Statements of a kind that a note names; the others it counts."""
+"""The most statements of a kind that a note names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSight:
-    """A column that is masked: the masks that bind, by id, and which of them counts."""
+    """A masked column: the masks that apply, by id, and which of them is effective."""
 
     column: Entity
     masks: tuple[Statement, ...]
@@ -42,12 +42,12 @@ class ColumnSight:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveRead:
-    """What is seen of a table.
+    """What the principal sees of a table.
 
-    `may_read`: whether the operation `operation` allows reading at all; `operation` is empty if
-    the model has none. `filters` hold together. `columns` are the masked columns, of `stored`
-    columns in all. `denied` is what a DENY on a column closes of it, or the table itself where one
-    may close columns that are not stored.
+    `may_read`: whether the operation `operation` allows reading at all; `operation` is empty if the
+    model has none. All `filters` apply together. `columns` are the masked columns, of `stored`
+    columns in total. `denied` are the columns that a DENY closes, or the table itself if a DENY may
+    close columns that are not stored.
     """
 
     may_read: bool
@@ -59,9 +59,9 @@ class EffectiveRead:
 
 
 def effective_read(matrix: Matrix, request: Request) -> EffectiveRead:
-    """What who asks sees of the request's target; its operation does not matter.
+    """What the asker sees of the request's target; the request's operation does not matter.
 
-    Raises `BadInput` for a type without rows, and as `obligations` does.
+    Raises `BadInput` for a type without rows, and the errors of `obligations`.
     """
     model, table = matrix.snapshot.model, request.target
     declared = model.types.get(table.type)
@@ -87,15 +87,15 @@ def effective_read(matrix: Matrix, request: Request) -> EffectiveRead:
 def denied_columns(
     matrix: Matrix, request: Request, named: Collection[Entity] | None = None
 ) -> frozenset[Entity]:
-    """What a DENY closes of the columns of a table that the request reads: of the `named`, or all.
+    """The columns that a DENY closes, among the `named` ones or all columns of the request's table.
 
-    Raises as `denied_inside` does.
+    Raises the errors of `denied_inside`.
     """
     return denied_inside(matrix, request, named, reading_values(matrix.snapshot.model))
 
 
 def reading_values(model: Model) -> str | None:
-    """The operation by which values of columns are read, if the model has one."""
+    """The operation that reads values of columns, if the model has one."""
     values = (model.reaching(VALUES, name) for name, type in model.types.items() if type.masked)
     return next(filter(None, values), None)
 
@@ -110,11 +110,11 @@ def denied_notes(seen: EffectiveRead) -> tuple[str, ...]:
 
 
 def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
-    """The stored users who may read the target's table and whom no mask binds on it, in order.
+    """The stored users who may read the target's table and to whom no mask applies on it, sorted.
 
-    None of them is one to whom a DENY closes the column. The target is a column, stored or not; the
-    request's principal and operation do not matter. Raises `BadInput` for what is not a column, and
-    as `obligations` does.
+    Users to whom a DENY closes the column are excluded. The target is a column, stored or not; the
+    request's principal and operation do not matter. Raises `BadInput` if it is not a column, and
+    the errors of `obligations`.
     """
     model, column = matrix.snapshot.model, request.target
     declared = model.types.get(column.type)
@@ -137,9 +137,9 @@ def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The row filters and the column masks that bind where `table` is read, each kind by id.
+    """The row filters and the column masks that apply when `table` is read, each kind by id.
 
-    Where the question was about a column, the masks are those on that column.
+    If the question was about a column, the masks are those on that column.
     """
 
     table: Entity
@@ -148,10 +148,10 @@ class ReadLimits:
 
 
 def limits_of_read(matrix: Matrix, request: Request) -> ReadLimits | None:
-    """What binds who asks where the target of an allowed request is read.
+    """The filters and masks for the asker when the target of an allowed request is read.
 
-    None where nothing binds: the request is denied, its target has neither rows nor values, or
-    who asks may not read the table anyway. Raises as `obligations` does.
+    None if nothing applies: the request is denied, its target has neither rows nor values, or the
+    asker may not read the table anyway. Raises the errors of `obligations`.
     """
     model, target = matrix.snapshot.model, request.target
     declared = model.types.get(target.type)
@@ -169,7 +169,7 @@ def limits_of_read(matrix: Matrix, request: Request) -> ReadLimits | None:
 
 
 def limits_notes(limits: ReadLimits | None, principal: Principal) -> tuple[str, ...]:
-    """A note about what binds a principal, and how to see it."""
+    """A note about the limits of a principal, and how to see them."""
     if limits is None:
         return ()
     kinds = (("row filter", limits.filters), ("column mask", limits.masks))
@@ -185,7 +185,7 @@ def limits_notes(limits: ReadLimits | None, principal: Principal) -> tuple[str, 
 
 
 def _counted(name: str, statements: Sequence[Statement]) -> str:
-    """How many statements of a kind, and which."""
+    """The number of statements of a kind, and their ids."""
     count, ids = len(statements), [one.id for one in statements[:_NAMED]]
     more = [f"{count - _NAMED} more"] if count > _NAMED else []
     return f"{count} {name}{'' if count == 1 else 's'} ({', '.join([*ids, *more])})"
@@ -196,13 +196,13 @@ def _is_allowed(matrix: Matrix, request: Request, operation: str) -> bool:
 
 
 def _table_of(matrix: Matrix, column: Entity) -> Entity:
-    """What has the rows that the column is of."""
+    """The entity with the rows of which this is a column."""
     ancestors, types = matrix.snapshot.coded.ancestors(column), matrix.snapshot.model.types
     return next(ancestor for ancestor in ancestors if types[ancestor.type].filtered)
 
 
 def _columns(matrix: Matrix, table: Entity) -> list[Entity]:
-    """The stored columns of the table, in order of their names."""
+    """The stored columns of the table, ordered by name."""
     tree, types = matrix.snapshot.coded.tree, matrix.snapshot.model.types
     id = tree.find(table)
     if id is None:
@@ -212,7 +212,7 @@ def _columns(matrix: Matrix, table: Entity) -> list[Entity]:
 
 
 def _masked(matrix: Matrix, request: Request, columns: list[Entity]) -> list[ColumnSight]:
-    # Here, because the library that reads SQL takes a while to load, and few questions need it.
+    # Imported here: the library that parses SQL loads slowly, and few questions need it.
     from lakewarden.service.read_limits import counting_mask
 
     masked: list[ColumnSight] = []

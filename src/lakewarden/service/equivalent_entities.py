@@ -1,4 +1,4 @@
-"""Entities on which the same users are given the same."""
+"""Entities on which the same users have the same accesses."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 Rows = Sequence[tuple[str, int, BitMap]]
-"""Accesses, each with the number of the readers who are given it, and on what."""
+"""Accesses, each with the number of the readers who have it, and the places."""
 
 Grants = tuple[tuple[str, tuple[int, ...]], ...]
-"""Accesses, each with the numbers of the readers who are given it."""
+"""Accesses, each with the numbers of the readers who have it."""
 
 
 def equivalent_entities(rows: Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
-    """The places by who is given what on them.
+    """The places, grouped by their grants.
 
-    COST: a pass over each bitmap. Each place gets the sum of the marks of the rows that it is in,
-    128 bits wide, so that equal sums are equal rows.
+    COST: a pass over each bitmap. Each place gets the sum of the marks of its rows, 128 bits wide,
+    so equal sums mean equal rows.
     """
     sums: NDArray[np.uint64] = np.zeros((size, 2), dtype=np.uint64)
     everything = BitMap()
@@ -37,7 +37,7 @@ def equivalent_entities(rows: Rows, size: int) -> Iterator[tuple[list[int], Gran
     order = np.argsort(group_of[places], kind="stable")
     ends = np.cumsum(np.bincount(group_of[places]))[:-1]
     members = np.split(places[order], ends)
-    # Of each place, which rows it is in: those of one access side by side, readers in order.
+    # The rows of each place: those of one access adjacent, readers in order.
     ordered = sorted(range(len(rows)), key=lambda index: rows[index][:2])
     inside = [np.unique(group_of[np.asarray(rows[index][2].to_array())]) for index in ordered]
     row_of = np.repeat(np.arange(len(ordered)), [len(groups) for groups in inside])

@@ -1,4 +1,4 @@
-"""Users whom no statement tells apart: they have one row of every operation."""
+"""Users whom no statement distinguishes: all their rows are equal."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Readers:
 
     @property
     def any(self) -> Principal:
-        """One of them, for all."""
+        """One of them, who stands for all."""
         return self.principals[0]
 
 
 def equivalent_users(
     named: Iterable[tuple[str, Principal]], first: Snapshot, *others: Snapshot, single: bool
 ) -> Sequence[Readers]:
-    """Users, given with their names in the engine, together where no statement tells them apart.
+    """Groups users, given with their names in the engine, whom no statement distinguishes.
 
-    The statements are those of all the snapshots, which differ in nothing else. `single`: each by
-    itself, as rules need that ask who somebody is.
+    The statements are those of all the snapshots, which do not differ otherwise. `single`: each
+    user alone, as required by rules that depend on the user's identity.
     """
     mentioned_ids = mentioned(first).union(*map(mentioned, others))
     alike: dict[object, list[tuple[str, Principal]]] = {}
@@ -57,7 +57,7 @@ def mentioned(snapshot: Snapshot) -> frozenset[int]:
 
 
 def _key(subject: Subject, mentioned: frozenset[int]) -> object:
-    """What the rows of a subject follow from."""
+    """The facts that determine the rows of a subject."""
     return (
         subject.allow & mentioned,
         subject.deny & mentioned,

@@ -1,7 +1,7 @@
 """Pauses the garbage collector while millions of rows are loaded.
 
-What is taken in is no garbage, yet the collector would walk it over and over: a third of the
-time. What is kept of it afterwards is frozen, so that no request waits for one more walk.
+Loaded rows are no garbage, yet the collector would traverse them repeatedly: a third of the time.
+Rows that remain afterwards are frozen, so no request waits for another traversal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 MANY: Final = 100_000
-"""From so many objects on that came and stayed, they are frozen."""
+"""From this many new remaining objects on, they are frozen."""
 
 _lock = threading.Lock()
 _inside = 0
@@ -22,8 +22,8 @@ _was_enabled = False
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Without the collector; it comes back when the last of all threads is through."""
-    global _inside, _was_enabled  # noqa: PLW0603 — the collector is one for the process
+    """Disables the collector; it is enabled again when the last of all threads leaves."""
+    global _inside, _was_enabled  # noqa: PLW0603 — the process has one collector
     with _lock:
         if not _inside:
             _was_enabled = gc.isenabled()

@@ -1,7 +1,7 @@
-"""What happened to one thing of a realm: its changes, from the change feed and the audit trail.
+"""The history of one object of a realm: its changes, from the change feed and the audit trail.
 
-The feed says what there was after each change, the trail who made it and when. Both are of the
-same revision. What the feed no longer holds is not told.
+The feed contains the state after each change, the trail its actor and time. Both are matched by
+revision. Changes that the feed no longer contains are not shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lakewarden.service.state import RealmState, State
 _NEWEST: Final = (1 << 62, 0)
 
 _LOOKED_AT: Final = 20_000
-"""So many rows behind a page are looked at for what was before its changes."""
+"""The most rows behind a page that are searched for the state before its changes."""
 
 _OF_ENTITY: Final = ("entity", "owner", "attribute", "relation")
 _OF_PRINCIPAL: Final = ("principal", "membership", "owner")
@@ -49,8 +49,8 @@ class LastChange:
 class HistoryEntry:
     """A change of an object. `was` and `now` are its rows in the feed, None if absent.
 
-    `at` and `by` are None and empty where the trail does not say. `is_first`: what was before is
-    not known.
+    `at` and `by` are None and empty if the trail does not contain them. `is_first`: the state
+    before is unknown.
     """
 
     revision: int
@@ -66,9 +66,9 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes, the newest first; `before` is where to go on from, None at the end.
+    """Changes, newest first; `before` is where the next page starts, None at the end.
 
-    That is a revision, and the number of a row in it.
+    It is a revision, and the number of a row in it.
     """
 
     rows: tuple[HistoryEntry, ...]
@@ -76,7 +76,7 @@ class Page:
 
 
 def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, LastChange]:
-    """By id of a statement: its last change, as far as feed and trail still know."""
+    """The last change of each statement, by id, as far as feed and trail still contain it."""
     keys = {canonical(id): id for id in ids}
     last = reading.last_changed(realm, "statement", list(keys))
     revisions = {keys[key]: revision for key, revision in last.items()}
@@ -89,14 +89,14 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
 
 
 def audit_events_of(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
-    """By revision, the first act of the trail."""
+    """By revision, the first act in the trail."""
     events: dict[int, Mapping[str, Any]] = {}
     for row in reading.audit_of(revisions):
         events.setdefault(row.revision, json.loads(row.body))
     return events
 
 
-def history(  # noqa: PLR0913 — of what, from where, for whom
+def history(  # noqa: PLR0913 — object, position and caller
     reading: Reading,
     state: State,
     actor: Actor,
@@ -109,9 +109,9 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     size: int = PAGE_ROWS,
     before: tuple[int, int] | None = None,
 ) -> Page | Denied:
-    """What happened to one statement, entity or principal, the newest first.
+    """The changes of one statement, entity or principal, newest first.
 
-    Raises `BadInput` unless exactly one is named, and for a page that cannot be.
+    Raises `BadInput` unless exactly one is named, and for an invalid page.
     """
     refused = _refused(state, actor, realm, now, of_entity=bool(entity))
     if refused is not None:
@@ -133,7 +133,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     dropped = _dropped(reading, realm)
 
     def older(count: int, place: tuple[int, int]) -> list[FeedRow]:
-        """So many rows before a place, the newest first."""
+        """At most `count` rows before a place, newest first."""
         rows = [row for s in scopes for row in reading.history(s, kinds, about, count, place)]
         rows = [row for row in rows if row.scope != realm or _place(row) > dropped]
         return sorted(rows, key=_place, reverse=True)[:count]
@@ -148,7 +148,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
 
 
 def _dropped(reading: Reading, realm: str) -> tuple[int, int]:
-    """The place at which a realm of this name was dropped last: what was before is another's."""
+    """The place of the last drop of a realm with this name; earlier rows are another realm's."""
     rows = reading.history(realm, ["realm"], [canonical(realm)], MAX_PAGE, _NEWEST)
     return next((_place(row) for row in rows if row.op == DROP), (0, 0))
 
@@ -162,9 +162,9 @@ def _decisive(
     older: Callable[[int, tuple[int, int]], list[FeedRow]],
     place: tuple[int, int],
 ) -> Iterator[FeedRow]:
-    """The rows behind a page that say what there was before each of its changes.
+    """The rows behind a page that show the state before each of its changes.
 
-    Looked for among so many rows; of what is further back is not known what was before.
+    Only a limited number of rows is searched; beyond them the state before is unknown.
     """
     wanted = {_about(row) for row in on_page}
     for _ in range(_LOOKED_AT // MAX_PAGE):
@@ -179,12 +179,12 @@ def _decisive(
 
 
 def _about(row: FeedRow) -> tuple[str, str, str]:
-    """What the row is of; the directory's row of somebody is not the realm's."""
+    """The subject of the row; the directory's row of a person is not the realm's."""
     return row.scope, row.kind, row.key
 
 
 def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
-    """The first `size` rows, without those of a revision of which the next page has all."""
+    """The first `size` rows, except those of a revision that the next page contains completely."""
     if len(rows) <= size or rows[size - 1].revision != rows[size].revision:
         return rows[:size]
     complete = [row for row in rows[:size] if row.revision != rows[size].revision]
@@ -228,7 +228,7 @@ def _value(row: FeedRow | None) -> Any:
 
 
 class _ChangeReader:
-    """Makes a sentence of a row of the change feed."""
+    """Turns a row of the change feed into a sentence."""
 
     def __init__(self, realm_state: RealmState) -> None:
         self._realm_state = realm_state

@@ -1,11 +1,11 @@
-"""Rows that nothing asks for any more: expired tokens and sessions, and old counts of use.
+"""Removes rows that are no longer used: expired tokens and sessions, and old counts of use.
 
-What an expired token opened it opened no more from its end on, so that removing it changes no
-decision; until then its user's name is not free (`lakewarden.service.reserved_names`). Nothing
-else is removed: the audit trail and the change feed stay.
+An expired token opens nothing, so its removal changes no decision; until then its user's name is
+not free (`lakewarden.service.reserved_names`). Nothing else is removed: the audit trail and the
+change feed stay.
 
-Removed is a part at a time, so that no write waits long, and only so much in one go; the rest is
-for the next one. Several processes may do it side by side.
+Rows are removed in batches, so no write waits long, and each run removes a limited number; the next
+run removes the rest. Several processes may run it concurrently.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.write_transaction import WriteTransaction
 
 REMOVED: Final = "token.remove_expired"
-"""The operation that the audit trail has for expired tokens that were removed."""
+"""The operation in the audit trail for expired tokens that were removed."""
 
 TOKENS: Final = 100
-"""So many tokens go in one write."""
+"""The number of tokens removed per write."""
 
 USAGE_ROWS: Final = 5_000
-"""So many rows of counts go in one transaction."""
+"""The number of rows of counts removed per transaction."""
 
 _PARTS: Final = 10
-"""So many parts go at most in one go."""
+"""The most batches per run."""
 
 _DAY: Final = 86_400.0
 
 
 class Removed(NamedTuple):
-    """How many tokens and sessions, and how many rows of counts, were removed."""
+    """The numbers of removed tokens and sessions, and of removed rows of counts."""
 
     tokens: int = 0
     usage_rows: int = 0
 
 
 def keep_house(service: DecisionService, *, token_days: int, usage_days: int) -> Removed:
-    """Removes what ended, or was counted, more than so many days ago; 0 keeps it for good.
+    """Removes what ended, or was counted, more than so many days ago; 0 keeps it forever.
 
-    Raises `Unavailable`; what was removed before stays so.
+    Raises `Unavailable`; earlier removals remain.
     """
     now = service.clock()
     tokens = usage_rows = 0
@@ -55,7 +55,7 @@ def keep_house(service: DecisionService, *, token_days: int, usage_days: int) ->
         before = now - token_days * _DAY
         tokens = _in_parts(lambda: _remove_tokens(service, before), TOKENS)
     if usage_days:
-        # Counts are of whole days, and today is the first of so many.
+        # Counts are of whole days, and today is the first of these days.
         first = datetime.fromtimestamp(now, UTC) - timedelta(days=usage_days - 1)
         day = first.date().isoformat()
         usage_rows = _in_parts(lambda: service.store.drop_usage(day, USAGE_ROWS), USAGE_ROWS)
@@ -63,7 +63,7 @@ def keep_house(service: DecisionService, *, token_days: int, usage_days: int) ->
 
 
 def _in_parts(remove: Callable[[], int], whole: int) -> int:
-    """Removes parts until one is not whole; how many rows they were."""
+    """Removes batches until one is incomplete; returns the number of rows."""
     total = 0
     for _ in range(_PARTS):
         removed = remove()

@@ -1,4 +1,4 @@
-"""Several realms in memory, without a store: for questions about directories that were ingested."""
+"""Several realms in memory, without a store: for questions about ingested directories."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lakewarden.service.state import State, load
 from lakewarden.service.system import System, load_system
 
 READER = Actor("reader", credential="files")
-"""Whoever may read the files may ask everything about them."""
+"""A reader of the files may ask everything about them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The rows, as `state.load` reads a store."""
+    """The rows, in the form that `state.load` reads from a store."""
 
     declared: Sequence[Realm]
     rows: Mapping[str, Facts]
@@ -50,9 +50,9 @@ class _Files:
 def offline(
     realms: Mapping[str, tuple[System, Facts]], links: Iterable[tuple[Link, str]], now: float
 ) -> State:
-    """The realms by name, in one directory, with all rights to ask for `READER`.
+    """The realms by name, in one directory; `READER` has all rights to ask.
 
-    Raises what compiling the rows raises.
+    Raises the errors of compiling the rows.
     """
     declared = [Realm(CONTROL, "control")]
     for name, (system, _) in sorted(realms.items()):
@@ -60,7 +60,7 @@ def offline(
         declared.append(Realm(name, system.model.name, settings=settings, text=system.text))
     rows = {name: facts for name, (_, facts) in realms.items()}
     files = _Files(declared, {**rows, CONTROL: _rights(sorted(realms))}, tuple(links))
-    # `load` reads no more of a store than this.
+    # `load` reads nothing else from a store.
     return load(cast(Reading, files), now)
 
 

@@ -1,9 +1,9 @@
-"""A realm that was compiled from an earlier revision of the store, brought up to date.
+"""Brings a realm that was compiled from an earlier revision of the store up to date.
 
-Of the store's rows only the people are read, which many realms may share; all else that happened
-since comes from the change feed. Where that is more than compiling afresh takes, it is compiled
-afresh. What was compiled of another store, or of rows that this one never had, is refused: the
-store's audit trail, in which every row is chained to the one before, tells histories apart.
+Of the stored rows only the people are read, which many realms may share; all other changes come
+from the change feed. If applying them would take longer than recompiling, the realm is recompiled.
+A result compiled from another store, or from rows that this store never had, is refused: the
+store's audit trail, in which every row is chained to the one before, distinguishes histories.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from lakewarden.service.state import (
 from lakewarden.service.system import System, load_system
 
 MANY = 50_000
-"""Behind by more rows of the feed than this, a realm is compiled afresh."""
+"""A realm that is behind by more rows of the feed is recompiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What was compiled of a realm from all rows of a revision.
+    """The compiled form of a realm, from all rows at a revision.
 
-    `mark` is the store's at that revision, see `mark`; `where` it is kept, for errors. `snapshot`
-    gives what was compiled, with these people in place of those of that time.
+    `mark` is that of the store at the revision, see `mark`; `where` is its location, for errors.
+    `snapshot` returns the compiled snapshot, with these people in place of those of that time.
     """
 
     realm: str
@@ -67,18 +67,18 @@ def mark(reading: Reading, revision: int | None = None) -> str:
 def start_from_index(
     compiled: Compiled, on_resume: Callable[[Compiled], None] | None = None
 ) -> Start:
-    """A function that makes the realm's state from an index. Raises as `since` does.
+    """A function that creates the realm's state from an index. Raises like `rows_since`.
 
-    Where compiling afresh takes less time it is not used, and nothing is told.
+    If recompiling is faster, the index is not used, and `on_resume` is not called.
     """
     return partial(_resume, compiled, on_resume)
 
 
 def rows_since(compiled: Compiled, reading: Reading) -> Sequence[FeedRow] | None:
-    """What the feed has behind the compiled revision; None where that is too much.
+    """The feed rows after the compiled revision; None if there are too many.
 
-    Raises `BadInput` for what was compiled of another store, realm, model or settings, for
-    a revision that the store does not have, and for one that the feed does not reach back to.
+    Raises `BadInput` if it was compiled from another store, realm, model or settings, for a
+    revision that the store does not have, and for one before the start of the feed.
     """
     _check_realm(compiled, reading)
     if compiled.revision > reading.revision:
@@ -124,7 +124,7 @@ def _check_realm(compiled: Compiled, reading: Reading) -> None:
 def _is_marked(text: str, reading: Reading) -> bool:
     """Whether the store's audit trail contains the mark.
 
-    Before the first row all stores are alike, and none is recognised.
+    Before the first row all stores are alike, and no mark is recognised.
     """
     number, _, digest = text.partition(":")
     if not (number.isascii() and number.isdigit()):
@@ -167,9 +167,9 @@ def _resume(
 def _catch_up(
     before: Matrix, rows: Sequence[FeedRow], realm: str, system: System, revision: int, now: float
 ) -> Matrix | None:
-    """The state after the changes of the feed; None if compiling it anew is faster or required.
+    """The state after the changes of the feed; None if recompiling is faster or required.
 
-    What is stored is stored, whatever it is.
+    Invalid changes are possible, since they are already stored.
     """
     try:
         changes = list(_changes(rows, realm, system))
@@ -179,7 +179,7 @@ def _catch_up(
 
 
 def _changes(rows: Sequence[FeedRow], realm: str, system: System) -> Iterator[Change]:
-    """What happened in the realm, but for its people: these are those of now already."""
+    """The changes of the realm except those of people, which are already current."""
     for row in rows:
         if row.scope == realm:
             effect = decode(row, system)

@@ -67,8 +67,7 @@ class SystemDefinition:
       own record of the token
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` accepts
-      `pipeline ingest --source` takes
-    - `engines`: by engine name, the file that says what the actions of the engine require
+    - `engines`: by engine name, the file that says what the acts of the engine require
 
     `single_headers` are the request headers, in lower case, that affect a decision and that a
     request may therefore have only once. `internal_users` are accounts of the system itself, which

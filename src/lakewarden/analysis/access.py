@@ -446,7 +446,7 @@ def _changed(comparison: Comparison, *, stayed: bool = False) -> dict[Principal,
 
 def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool:
     shape = question.shape
-    # An added or removed entity is compared by itself; it matters for others only by relations.
+    # An added or removed entity is compared on its own; it affects others only through relations.
     changed = unit.changed if shape.other else unit.changed_on_both
     return (
         not changed.isdisjoint(shape.privileges)

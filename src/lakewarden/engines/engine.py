@@ -1,4 +1,4 @@
-"""An engine as its own file declares it: its actions, and what it reads outside of all realms."""
+"""An engine as its own file declares it: its acts, and what it reads outside of all realms."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class Engine:
     These are schemas (`schemas`) of every catalog, readable for everybody who may use the catalog,
     and tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for all.
     `recorded`: its acts were seen in requests of a real engine, unless an act says otherwise.
-    `addresses` are the schemes of an engine's addresses if grants are pushed to it, see `told`;
-    empty if it requests decisions. `config` are wildcards of keys of a guarded protocol, by kind.
-    If a request names something in `guarded`, wildcards by kind, the act `guarding` must be
-    allowed, too.
+    `addresses` are the schemes of an engine's addresses if grants are pushed to it, see
+    `pushed_engines`; empty if it requests decisions. `config` are wildcards of keys of a guarded
+    protocol, by kind. If a request names something in `guarded`, wildcards by kind, the act
+    `guarding` must be allowed, too.
     """
 
     name: str

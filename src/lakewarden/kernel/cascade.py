@@ -1,7 +1,7 @@
 """The changes that a drop or a rename implies, as changes of their own.
 
-`change.apply` applies a drop with everything it implies. A store that keeps the rows elsewhere
-needs each change: `steps` lists them, and applying the steps gives the same state.
+`incremental_compile.apply` applies a drop with everything it implies. A store that keeps the rows
+elsewhere needs each change: `steps` lists them, and applying the steps gives the same state.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class ChangedRows:
             self._put_statement(membership(entity))
 
     def _mention_type(self, type: str) -> None:
-        """Numbers the type alone, where it is judged: it has entities now."""
+        """Numbers the type alone, if it is judged, because the type now has entities."""
         if self.coded.model.judged(type):
             self._mention(Entity(type, ""))
 
@@ -185,7 +185,7 @@ class ChangedRows:
             at = int(tree.parents[at])
 
     def refuse_depth(self) -> None:
-        """Raises `LimitExceeded` for entities that became too deep; those that were so may stay."""
+        """Raises `LimitExceeded` for entities that are newly too deep; old ones may stay."""
         before = self.coded.tree.deep
         tree = self.coded.tree.judged_again(self.stale.placed)
         self.coded = replace(self.coded, tree=tree)

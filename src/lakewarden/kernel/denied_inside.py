@@ -96,10 +96,10 @@ def users_denied_inside(
 ) -> dict[int, BitMap]:
     """The stored users for whom `denied_inside` closes something in stored targets of one type.
 
-    `among` maps each target to the entities in question; an entity that is closed to nobody is
-    missing in the result. The request's own principal and target do not matter, and it must have no
-    further parts. Whether the targets are allowed is a separate check, as in `denied_inside`.
-    Raises as `Matrix.decide` does.
+    `among` maps each target to the entities in question; the result omits an entity that is closed
+    to nobody. The request's own principal and target do not matter, and it must have no further
+    parts. Whether the targets are allowed is a separate check, as in `denied_inside`. Raises as
+    `Matrix.decide` does.
 
     COST: as `denied_inside` where no DENY is relevant. Otherwise, everything that a DENY may reach
     takes one pass over the rule with sets of users, as in `who`.

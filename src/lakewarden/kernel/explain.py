@@ -340,7 +340,7 @@ def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
 def _by_size(ways: Iterable[frozenset[Change]]) -> list[frozenset[Change]]:
     listed = list(ways)
     if len(listed) < 2:
-        return listed  # a way of a thousand needs comes here a thousand times
+        return listed  # a way of a thousand needs passes here a thousand times
     return sorted(listed, key=lambda way: (len(way), sorted(map(str, way))))
 
 

@@ -2,7 +2,7 @@
 
 A node is plain data; every node that can be constructed is well formed. `rules` parses text
 into nodes; the compiled form, the explanation and the tests' literal evaluator read them.
-Every node is monotone in what is granted: only `Denied` may appear under a negation.
+Every node is monotone in what is granted: only in `NotDenied` is there a negation.
 """
 
 from __future__ import annotations

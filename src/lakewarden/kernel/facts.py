@@ -191,7 +191,7 @@ def _attributes(facts: Facts, tree: Tree) -> dict[int, dict[str, tuple[str, ...]
     for entity, attribute, value in sorted(set(facts.attributes)):
         of_entity = values.setdefault(_id(tree, entity), {})
         of_entity[attribute] = (*of_entity.get(attribute, ()), value)
-    # Columns carry their types, of which there are few: equal attributes share one object.
+    # Columns carry their types, and there are few types: equal attributes share one object.
     alike: dict[tuple[tuple[str, tuple[str, ...]], ...], dict[str, tuple[str, ...]]] = {}
     return {id: alike.setdefault(tuple(each.items()), each) for id, each in values.items()}
 

@@ -79,7 +79,7 @@ class On:
 class Matching:
     """Anchored at every entity of a type whose name parts match wildcards, part by part.
 
-    `*` stands for any run of characters, `?` for exactly one; only here are they wildcards. The
+    `*` stands for any run of characters, `?` for exactly one; they are wildcards only here. The
     number of parts must be equal.
     """
 

@@ -20,7 +20,7 @@ _SUFFIX = ".toml"
 _ACT: Final = re.compile(r'\.operations\."(\w+)\.(\w+)"')
 
 ENGINES: Final = "engines"
-"""The table of a model file with the requirements of engine actions."""
+"""The table of a model file with the requirements of engine acts."""
 
 
 def names() -> tuple[str, ...]:
@@ -71,13 +71,13 @@ def of_data(
         with_engines(own, where, mappings, chosen | dict.fromkeys(mappings, ON))
         return with_engines(own, where, mappings, chosen)
     except BadInput as error:
-        # The path of an action in the file is below its engine.
+        # The path of an act in the file is below its engine.
         place = _ACT.sub(rf'.{ENGINES}.\1.acts."\2"', error.where)
         raise BadInput(error.message, where=place) from None
 
 
 def engines_of(data: Mapping[str, object], where: str) -> Mapping[str, EngineMapping]:
-    """The requirements of engine actions in the parsed data of a model, by engine."""
+    """The requirements of engine acts in the parsed data of a model, by engine."""
     head = data.get("model")
     name = head.get("name") if isinstance(head, Mapping) else None
     return mapping.of_tables(data.get(ENGINES), str(name), f"{where}.{ENGINES}")

@@ -1,4 +1,4 @@
-"""A model with the actions of the engines that a realm of it serves.
+"""A model with the acts of the engines that a realm of it serves.
 
 A realm serves an engine by a setting of the engine's name (`trino = "on"`). Without it, the model
 and its digest depend on its file alone. If a model has rows to filter, a setting of the realm

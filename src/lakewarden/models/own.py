@@ -81,7 +81,7 @@ def read(
 
 @lru_cache(maxsize=64)
 def engines(model_text: ModelText) -> Mapping[str, EngineMapping]:
-    """The requirements of engine actions in the model of a text that loads, by engine."""
+    """The requirements of engine acts in the model of a text that loads, by engine."""
     return models.engines_of(models.parsed(model_text.text, "model"), "model")
 
 

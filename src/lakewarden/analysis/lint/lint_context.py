@@ -275,7 +275,7 @@ def criteria_of(statement: Statement) -> tuple[Criterion, ...]:
 
 
 def values_of(statement: Statement, field: str) -> tuple[str, ...]:
-    """The values of which a field of the resource must have one; empty if it is not restricted."""
+    """The accepted values of a field of the resource; empty if the field is not restricted."""
     return tuple(
         value
         for criterion in criteria_of(statement)

@@ -312,7 +312,7 @@ def _least(ways: Iterable[Way]) -> Ways:
 
 
 def _alternatives(node: Node) -> Iterator[Node]:
-    """The parts of a rule each of which could be enough, on whichever entity it is required."""
+    """The parts of a rule that could each be enough, on whichever entity they are required."""
     match node:
         case Or(parts):
             for part in parts:

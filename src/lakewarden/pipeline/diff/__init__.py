@@ -1,1 +1,1 @@
-"""What two policy sets, or two points in time, allow differently: who gains and loses what."""
+"""The access that users gain and lose between two policy sets, or two points in time."""

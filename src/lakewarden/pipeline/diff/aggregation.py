@@ -1,4 +1,4 @@
-"""The tables of a difference, from the rows of all blocks: summed by part, by user and by class."""
+"""The tables of a difference, from the rows of all blocks: totals by part, user and class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.parquet_output import arrow_schema
@@ -41,8 +41,8 @@ Row = dict[str, Any]
 class Differences(NamedTuple):
     """The rows of all blocks.
 
-    `parts` of every class, once for each block that has it; `classes` with class, id, example
-    and n; and the columns of the table `members`, among others.
+    `parts` of every class, once for each block with the class; `classes` with class, id, example
+    and n; and `members` with at least the columns of that table.
     """
 
     parts: pa.Table
@@ -51,7 +51,7 @@ class Differences(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The tables, each under its name."""
+    """The tables, each in the field of its name."""
 
     parts: pa.Table
     members: pa.Table
@@ -60,7 +60,7 @@ class Tables(NamedTuple):
 
 
 def summed(differences: Differences, count: int) -> Tables:
-    """The tables of a difference that concerns `count` users."""
+    """The tables of a difference that affects `count` users."""
     classes = _classes(differences.classes)
     distinct = {_key(row): row for row in differences.parts.to_pylist()}
     parts = [_counted(row, *classes[row["class"]]) for _, row in sorted(distinct.items())]
@@ -78,7 +78,7 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 def _classes(rows: pa.Table) -> dict[str, tuple[int, str]]:
-    """How many entities each class has, and the name of the first one."""
+    """The number of entities of each class, and the name of the first one."""
     sizes: dict[str, int] = {}
     first: dict[str, tuple[int, str]] = {}
     cells = (rows.column(name).to_pylist() for name in ("class", "id", "example", "n"))
@@ -111,7 +111,7 @@ def _grouped(parts: Iterable[Row], *by: str) -> Mapping[tuple[Any, ...], list[Ro
 
 
 def _by_user(parts: Iterable[Row], count: int) -> Iterator[pa.RecordBatch]:
-    """On how many entities each user gains and loses what."""
+    """By user: the number of entities on which each question is gained or lost."""
     concerned = (row for row in parts if row["n_users"])
     for (gained, kind, name), rows in _grouped(concerned, "gained", "kind", "name").items():
         entities = np.zeros(count, dtype=np.int64)
@@ -129,9 +129,9 @@ def _by_user(parts: Iterable[Row], count: int) -> Iterator[pa.RecordBatch]:
 
 
 def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
-    """Of each class of entities: how many, and what is gained and lost on all of them.
+    """By class of entities: their number, and the questions gained and lost on all of them.
 
-    Pairs count privileges; names of operations stand beside those of privileges.
+    Pairs count privileges only; the names include those of operations.
     """
     for rows in _grouped(parts, "class").values():
         summary: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
@@ -145,7 +145,7 @@ def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
 
 
 def changes(tables: Tables) -> Row:
-    """What differs: counts by kind and direction, users and entities concerned."""
+    """The totals: counts by kind and direction, and the affected users and entities."""
     counts_by_kind: Row = {
         kind: {sign: {"pairs": 0, "parts": 0} for sign in ("gained", "lost")}
         for kind in (_PRIVILEGE, _OPERATION)
@@ -162,7 +162,7 @@ def changes(tables: Tables) -> Row:
 
 
 def members(ids: DataFrame, side: str, bits: int) -> DataFrame:
-    """The table `members` from rows of class and id, block by block."""
+    """The table `members` from rows of class and id, by block."""
     rows = ids.withColumn("block", F.shiftright("id", bits))
     return rows.groupBy("class", "block").applyInArrow(_bitmaps(side), MEMBERS)
 

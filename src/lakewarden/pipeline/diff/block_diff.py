@@ -22,7 +22,7 @@ AFTER: Final = "after"
 
 
 class Change(NamedTuple):
-    """Entities of one type that gain and lose alike, by their ids, and what that is."""
+    """Entities of one type with the same gains and losses, by their ids, and these parts."""
 
     type: str
     parts: tuple[Part, ...]
@@ -37,10 +37,10 @@ def changes(
     ids: BitMap,
     about: frozenset[str] | None = None,
 ) -> Iterator[Change]:
-    """Where two snapshots that give entities the same ids differ, among some of them.
+    """The differences of some entities between two snapshots with the same entity ids.
 
-    `about`: the two differ in statements alone, and these speak of no privileges but these, so
-    that only questions that turn on any of them are compared.
+    `about`: the snapshots differ only in statements, and these only concern these privileges. Then
+    only questions that depend on any of them are compared.
     """
     crowds = UserNumbering(before, users), UserNumbering(after, users)
     signed = Signed(crowds[0], BEFORE), Signed(crowds[1], AFTER)
@@ -69,7 +69,7 @@ def changes(
 BLOCK_DIFF: Final = (
     f"class string, type string, block int, n long, bits binary, id int, example string, {PART}"
 )
-"""Classes of a block (`gained` is null), and the parts of what each gains and loses."""
+"""Classes of a block (`gained` is null), and the parts that each gains and loses."""
 
 _BLOCK_DIFF: Final = pa.schema(
     [
@@ -104,7 +104,7 @@ def part_rows(type: str, parts: Iterable[Part]) -> Iterator[dict[str, object]]:
 
 
 def batches(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Rows as batches of a bounded size."""
+    """Rows in batches of a bounded size."""
     waiting: list[Mapping[str, object]] = []
     for row in rows:
         waiting.append(row)
@@ -115,7 +115,7 @@ def batches(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> Iterator
 
 
 def block_diff_batches(rows: Iterable[Mapping[str, object]]) -> Iterator[pa.RecordBatch]:
-    """Rows of `BLOCK_DIFF` as batches."""
+    """Rows of `BLOCK_DIFF` in batches."""
     return batches(rows, _BLOCK_DIFF)
 
 
@@ -129,7 +129,7 @@ class Policies:
     about: frozenset[str] | None
 
     def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        """Where the two differ in a block."""
+        """The differences of the two in a block."""
         return block_diff_batches(self._rows(judged))
 
     def _rows(self, judged: CompiledBlock) -> Iterator[dict[str, object]]:
@@ -161,7 +161,7 @@ class Policies:
 
 
 def comparing(before: TaskContext, after: TaskContext, users: Everyone) -> Comparison:
-    """The comparison of two estates, made once in each process."""
+    """The comparison of two estates, created once in each process."""
     key = (before.key, after.key)
     comparison = _COMPARISONS.get(key)
     if comparison is None:

@@ -1,7 +1,8 @@
-"""Signatures and profiles of a block of one index, so that two indexes can be compared.
+"""Signatures and profiles of a block of one index, for the comparison of two indexes.
 
-Their blocks hold other entities: those are matched by type and name. First every entity is
-signed; only where signatures differ, or on one side alone, is it decided who may do what.
+The blocks of the two hold different entities, so entities are matched by type and name. First every
+entity is signed. Profiles are only computed for entities whose signatures differ, or that are on
+one side only.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from lakewarden.pipeline.diff.user_numbering import Everyone, UserNumbering
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 
 SIGNS: Final = "type string, name string, id int, sign string"
-"""The entities of a block that are looked at, each with its signature."""
+"""The entities of a block to compare, each with its signature."""
 
 _SIGNS: Final = pa.schema(
     [("type", pa.string()), ("name", pa.string()), ("id", pa.int32()), ("sign", pa.string())]
@@ -34,7 +35,7 @@ PROFILED: Final = "id int, profile string, text string"
 _PROFILED: Final = pa.schema([("id", pa.int32()), ("profile", pa.string()), ("text", pa.string())])
 
 PAIRED: Final = f"type string, had string, has string, class string, {PART}"
-"""The parts that two profiles differ in, and the class of what has these two."""
+"""The parts in which two profiles differ, and the class of entities with this pair."""
 
 _PAIRED: Final = pa.schema(
     [
@@ -71,9 +72,9 @@ class Sign:
 
 @dataclass(frozen=True)
 class Describe:
-    """Finds out who may do what on some entities of a block; the rows are `PROFILED`.
+    """Computes the profiles of some entities of a block; the rows are `PROFILED`.
 
-    `ids` are those of the entities, as a serialized bitmap.
+    `ids` are the ids of the entities, as a serialized bitmap.
     """
 
     users: Everyone
@@ -81,7 +82,7 @@ class Describe:
     ids: bytes
 
     def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        """The profiles of those of the entities that are in a block."""
+        """The profiles of the given entities that are in a block."""
         block = judged.block
         own = BitMap(range(block.first, block.first + block.stop - block.start))
         ids = BitMap.deserialize(self.ids) & own
@@ -109,14 +110,14 @@ class Describe:
 
 @dataclass(frozen=True)
 class Pair:
-    """Takes the difference of pairs of profiles; the rows are `PAIRED`."""
+    """Compares pairs of profiles; the rows are `PAIRED`."""
 
     before: TaskContext
     after: TaskContext
     users: Everyone
 
     def parts(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The parts of each pair: its columns are type, had, has and the texts of these two."""
+        """The parts of each pair, given as type, had, has and the texts of the two profiles."""
         for batch in rows:
             yield from batches(self._rows(batch), _PAIRED)
 

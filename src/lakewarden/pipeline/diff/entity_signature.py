@@ -1,8 +1,8 @@
-"""A signature of all that any rule looks at on an entity, comparable between sides.
+"""A signature of everything that rules read on an entity, comparable between two sides.
 
-Two entities with one signature give the same users the same privileges and operations, be
-they of one block or of two indexes. It is made of what statements say there and to whom, of
-owners, of what lies above, of what relations lead to; of no name and no number.
+Two entities with the same signature give the same users the same privileges and operations, whether
+they are in one block or in two indexes. It covers the statements on the entity and the users they
+name, the owners, the ancestors, and the targets of relations. It contains no name and no number.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ Codes = NDArray[np.int64]
 class Signed:
     """The signatures of a snapshot's entities.
 
-    `marks[number]` is a signature, `numbers[id]` the number of an entity's; numbers are of
-    this snapshot only.
+    `marks[number]` is a signature, `numbers[id]` the number of an entity's signature. Numbers are
+    local to this snapshot.
     """
 
     def __init__(self, numbering: UserNumbering, side: str) -> None:
@@ -68,7 +68,7 @@ class Signed:
         self.numbers = self._numbers()
 
     def _by_scope(self) -> dict[int, list[tuple[str, Grant]]]:
-        """The privileges that grants of each scope bear on, with the grants."""
+        """By scope: the grants, each with a privilege that it concerns."""
         grants_by_scope: dict[int, list[tuple[str, Grant]]] = {}
         for side in (self._snapshot.table.allow, self._snapshot.table.deny):
             for privilege, grouped in side.items():
@@ -99,9 +99,9 @@ class Signed:
         return numbers
 
     def _chained(self, beside: Mapping[int, Key]) -> list[int]:
-        """A number for each entity: of its class, what stands beside, and all above.
+        """A number for each entity, for its class, its own properties, and all its ancestors.
 
-        Level by level from the top, so that what is alike is numbered once.
+        Works level by level from the top, and numbers each combination once.
         """
         above = self._tree.above
         numbers = np.full(len(above), -1, dtype=np.int64)
@@ -170,7 +170,7 @@ class Signed:
     # what all entities share
 
     def _of_all(self, kind: str) -> Key:
-        """What rules look at wherever they are asked: the platform, the type alone, the people."""
+        """What rules read independently of the entity: the platform, the type alone, the people."""
         if kind not in self._shared:
             looks = self._looks
             tree = self._tree
@@ -201,13 +201,13 @@ class Signed:
         if any(isinstance(node, ServiceAdmin) for node in nodes):
             tokens.append(numbering.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
         if any(isinstance(n, Compare) and n.attribute.startswith(SUBJECT) for n in nodes):
-            tokens.append(self._side)  # what users are like is not looked through
+            tokens.append(self._side)  # attributes of users are not analysed
         return tuple(tokens)
 
-    # what stands beside single entities
+    # the entity's own properties
 
     def _beside(self) -> dict[int, Key]:
-        """By entity, if it has any: owners, whom it stands for, stored attributes, its depth."""
+        """By entity, if it has any: owners, its principal, stored attributes, excess depth."""
         tokens_by_id: dict[int, list[object]] = {}
         for id, token in (*self._owners(), *self._selves(), *self._attributes()):
             tokens_by_id.setdefault(id, []).append(token)
@@ -246,7 +246,7 @@ class Signed:
                 yield id, ("attributes", *known)
 
     def _related(self) -> dict[int, list[tuple[str, int]]]:
-        """By entity: where the relations lead that rules follow."""
+        """By entity: the targets of relations that rules follow."""
         targets_by_id: dict[int, list[tuple[str, int]]] = {}
         ids = np.arange(len(self._tree), dtype=np.int32)
         for kind in sorted(_followed(self._snapshot.model)):
@@ -257,10 +257,10 @@ class Signed:
 
 
 class DifferingPrivileges:
-    """Of which privileges grants say something else of an entity, on two sides.
+    """The privileges for which the grants on an entity differ between two sides.
 
-    The sides differ in statements alone: they have the same people and the same entities, which
-    lie in the same places and have the same owners.
+    The sides differ only in statements: they have the same people, and the same entities with the
+    same places and owners.
     """
 
     def __init__(self, before: Signed, after: Signed) -> None:
@@ -268,7 +268,7 @@ class DifferingPrivileges:
         self._by_classes: dict[tuple[int, int], frozenset[str]] = {}
 
     def at(self, id: int) -> frozenset[str]:
-        """The privileges of which something else is said of this entity."""
+        """The privileges whose grants on this entity differ."""
         before, after = self._sides
         pair = (before.classes.view[id], after.classes.view[id])
         privileges = self._by_classes.get(pair)
@@ -281,7 +281,7 @@ class DifferingPrivileges:
 
 
 def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
-    """Those of the entities, known to both under one id, whose signatures differ."""
+    """The entities, with the same id on both sides, whose signatures differ."""
     rows = np.asarray(ids.to_array(), dtype=np.int64)
     pairs = [
         (np.array(side.numbers, dtype=np.int64)[rows], len(side.marks)) for side in (before, after)
@@ -292,7 +292,7 @@ def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
 
 
 def _levels(above: NDArray[np.int32]) -> Iterator[Codes]:
-    """The ids of a tree: those with nothing above, then those that lie in them, and so on."""
+    """The ids of a tree by level: the top level first, then its members, and so on."""
     depths, at = np.zeros(len(above), dtype=np.int64), above
     while (at >= 0).any():
         depths += at >= 0
@@ -321,7 +321,7 @@ def _followed(model: Model) -> frozenset[str]:
 
 
 def _nesting(model: Model) -> int:
-    """How many relations a rule follows one after another, at most."""
+    """The longest chain of relations that a rule follows."""
     rules = [rule for operation in model.operations.values() for rule in operation.rules.values()]
     return max((_depth(model, rule) for rule in rules), default=0)
 
@@ -337,7 +337,7 @@ def _depth(model: Model, node: Node) -> int:
 
 
 def _privileges_elsewhere(model: Model) -> dict[str, frozenset[str]]:
-    """The privileges that rules ask about on the platform, and on the type alone."""
+    """The privileges that rules check on the platform, and on the type alone."""
     by_selector: dict[str, set[str]] = {PLATFORM: set(), TYPE: set()}
     for node in _nodes(model):
         if isinstance(node, At) and node.selector in by_selector:

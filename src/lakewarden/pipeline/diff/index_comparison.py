@@ -1,4 +1,4 @@
-"""Two indexes side by side: which of their entities differ, and in what."""
+"""The comparison of two indexes: which of their entities differ, and how."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.diff import aggregation
@@ -30,7 +30,7 @@ _PAIR: Final = ["type", "had", "has"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The stages that compare two indexes; `estates` have all `users` among their people."""
+    """The stages that compare two indexes; the people of both estates include all `users`."""
 
     spark: SparkSession
     indexes: tuple[Index, Index]
@@ -42,7 +42,7 @@ class Times:
         return each_block_in(place, self.spark, self.contexts[side], judge, schema)
 
     def sign(self, folder: Location) -> Counts:
-        """Signs the entities of both."""
+        """Signs the entities of both indexes."""
         for side, name in enumerate((BEFORE, AFTER)):
             rows = self._judged(side, Sign(self.users, name), SIGNS)
             parquet_output.write(rows, folder / name)
@@ -50,7 +50,7 @@ class Times:
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
 
     def compare(self, signs: Location, folder: Location) -> Counts:
-        """Selects the entities whose signatures differ, or that are on one side alone."""
+        """Selects the entities whose signatures differ, or that are on one side only."""
         first, second = (
             parquet_output.read(self.spark, signs / name, SIGNS)
             .withColumnRenamed("id", name)
@@ -67,7 +67,7 @@ class Times:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
     def judge(self, compared: Location, folder: Location) -> Counts:
-        """Decides who may do what on those, and in which pairs of answers differ."""
+        """Computes the profiles of the selected entities, and compares each pair of profiles."""
         changed = self._changed(compared)
         for side, name in enumerate((BEFORE, AFTER)):
             describe = Describe(self.users, name, _ids(changed, name))
@@ -91,7 +91,7 @@ class Times:
         return parquet_output.read(self.spark, folder / name, PROFILED)
 
     def _with_profiles(self, changed: DataFrame, folder: Location) -> DataFrame:
-        """The entities that differ, with the profiles on both sides; null: not there."""
+        """The entities that differ, with the profiles on both sides; null: not on that side."""
         for name, column in ((BEFORE, "had"), (AFTER, "has")):
             rows = self._profiled(folder, name).where("id is not null")
             own = rows.select(F.col("id").alias(name), F.col("profile").alias(column))

@@ -1,4 +1,4 @@
-"""What differs between two profiles: who gains and loses what, and what that comes from."""
+"""The differences between two profiles: who gains and loses what, and for which reasons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PART: Final = (
     "gained boolean, kind string, name string, users binary, principals array<string>,"
     " statements array<string>"
 )
-"""The columns of a part, as Spark has them."""
+"""The columns of a part in Spark."""
 
 PART_FIELDS: Final = (
     ("gained", pa.bool_()),
@@ -36,15 +36,16 @@ PART_FIELDS: Final = (
     ("principals", pa.list_(pa.string())),
     ("statements", pa.list_(pa.string())),
 )
-"""The same, as Arrow has them."""
+"""The columns of a part in Arrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Users, as a bitmap of their numbers, who gain or lose the answer to one question.
+    """Users, as a bitmap of their numbers, who gain or lose one question.
 
-    `statements` came, went or changed, or concern other users than before; `principals` are
-    those of them that the users act as. None of either: ownership, or where something lies.
+    `statements` were added, removed or changed, or now concern other users; `principals` are the
+    principals named in them that the users act as. Without either, the reason is ownership, or the
+    place of an entity.
     """
 
     gained: bool
@@ -54,13 +55,13 @@ class Part:
     statements: tuple[str, ...]
 
     def cells(self) -> list[object]:
-        """All that it says, as JSON has it."""
+        """All fields as a JSON list."""
         who = [list(self.principals), list(self.statements)]
         return [self.gained, *self.question, self.users.hex(), *who]
 
 
 def class_of(type: str, parts: Iterable[Part]) -> str:
-    """Identifies entities that gain and lose alike: a digest of all that differs."""
+    """Identifies entities with the same gains and losses: a digest of all differences."""
     text = json.dumps([type, sorted((part.cells() for part in parts), key=repr)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -69,7 +70,7 @@ NOBODY: Final = BitMap()
 
 
 class Comparison:
-    """Two sides, by what they state; takes the difference of profiles."""
+    """Compares profiles of two sides; has the statements of both."""
 
     def __init__(self, model: Model, before: Stated, after: Stated) -> None:
         self._model = model
@@ -84,7 +85,7 @@ class Comparison:
         self._reasons: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def parts(self, type: str, before: Profile, after: Profile) -> Iterator[Part]:
-        """What differs on entities of one type, in order of the questions."""
+        """The differences on entities of one type, in order of the questions."""
         for question in sorted(before.users.keys() | after.users.keys()):
             had, has = before.users.get(question, NOBODY), after.users.get(question, NOBODY)
             if had == has:
@@ -113,7 +114,7 @@ class Comparison:
         return Part(gained, question, bits, *reason)
 
     def _privileges_of(self, question: Question, type: str) -> frozenset[str]:
-        """The privileges that a question is about."""
+        """The privileges that a question depends on."""
         if question.kind != OPERATION:
             return frozenset({question.name})
         key = (question, type)
@@ -130,7 +131,7 @@ class Comparison:
         before: tuple[str, ...],
         after: tuple[str, ...],
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Principals and statements: an ALLOW where access is, a DENY where it is not."""
+        """Principals and statements: ALLOWs on the side with access, DENYs on the side without."""
         statements: set[str] = set()
         principals: set[Principal] = set()
         for side, statement in self._changed(gained, before, after):
@@ -143,7 +144,7 @@ class Comparison:
     def _changed(
         self, gained: bool, before: tuple[str, ...], after: tuple[str, ...]
     ) -> tuple[tuple[Stated, Statement], ...]:
-        """ALLOWs where access is and DENYs where it is not, of which the two sides differ."""
+        """The ALLOWs on the side with access and DENYs on the other that differ between them."""
         key = (gained, before, after)
         known = self._differing.get(key)
         if known is None:
@@ -169,7 +170,7 @@ class Comparison:
         return self._touched[statement]
 
     def _is_same(self, id: str) -> bool:
-        """Whether both sides have the statement, for the same users."""
+        """Whether both sides have the same statement, for the same users."""
         if id not in self._same:
             old, new = self._before.statements.get(id), self._after.statements.get(id)
             self._same[id] = (

@@ -1,4 +1,4 @@
-"""A policy set put in the place of that of an index: what files say, and who acts as whom then."""
+"""A policy set that replaces that of an index: the statements of files, and new memberships."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lakewarden.service.system import System
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An entity as an index has it: its id, its parent's or -1, and whether it is stored."""
+    """An entity in an index: its id, the id of its parent or -1, and whether it is stored."""
 
     id: int
     parent: int
@@ -37,15 +37,15 @@ class Placed:
 
 
 Look = Callable[[Iterable[Entity]], Mapping[Entity, Placed]]
-"""Finds those of some entities that an index knows."""
+"""Finds the given entities that an index has."""
 
 
 def policy_of(
     parts: Sequence[Part], index: Index, stated: Iterable[Statement], look: Look
 ) -> Policy:
-    """What the files ask for; `stated` are the statements of the index.
+    """The policy of the files; `stated` are the statements of the index.
 
-    Raises `BadInput` as `lakewarden.service.policy.read` does.
+    Raises `BadInput` like `lakewarden.service.policy.read`.
     """
     named: set[Entity] = set()
 
@@ -62,10 +62,10 @@ def policy_of(
 def after(
     before: TaskContext, stated: Sequence[Statement], policy: Policy, system: System, *, only: bool
 ) -> TaskContext:
-    """The estate with the policy put in place; `stated` are the statements of before.
+    """The estate with the new policy; `stated` are the previous statements.
 
-    Statements with an id that is there already are replaced. `only`: those of which the policy
-    says nothing go, but for those that nobody may change. Roles and memberships are added.
+    A statement with an existing id replaces the old one. `only`: statements that are not in the
+    policy are removed, except immutable ones. Roles and memberships are added.
     """
     remaining = {s.id: s for s in stated if not only or s.id in system.model.immutable_ids}
     statements_by_id = {**remaining, **policy.statements}
@@ -94,7 +94,7 @@ def _acting(memberships: Memberships, policy: Policy) -> Memberships:
 
 
 def turned_on(before: TaskContext, after: TaskContext, model: Model) -> frozenset[str] | None:
-    """The privileges of which the two may say something else; None: any."""
+    """The privileges that the difference between the two may affect; None: any."""
     sides = before.memberships, after.memberships
     if any(first != second for first, second in zip(*map(_people, sides), strict=True)):
         return None
@@ -105,7 +105,7 @@ def turned_on(before: TaskContext, after: TaskContext, model: Model) -> frozense
 
 
 def _people(memberships: Memberships) -> tuple[object, ...]:
-    """Who acts as whom, whoever else is merely named."""
+    """The memberships, independent of principals that are only named."""
     of = {member: groups for member, groups in memberships.of.items() if groups}
     return memberships.stored, of, memberships.inert
 
@@ -115,10 +115,11 @@ def _both(old: Statement | None, new: Statement | None) -> list[Statement]:
 
 
 def check_anchors(before: TaskContext, after: TaskContext, system: System, look: Look) -> None:
-    """Raises `BadInput` for a new statement of which blocks of the index cannot tell all.
+    """Raises `BadInput` for a new statement that blocks of the index cannot evaluate fully.
 
-    One that reaches upwards from an entity is known by what its name spells to lie above it;
-    the index brought the true place of those to every block that statements then named.
+    A statement may reach upwards from an entity. The index has added the real ancestors of such
+    entities to every block, but only for the statements of that time. For others, blocks only know
+    the ancestors that the name spells, which must be the real ones.
     """
     known = _upwards(before, system.model)
     new = _upwards(after, system.model) - known

@@ -1,4 +1,4 @@
-"""What users may do on entities: an answer to every question, one for all that are alike."""
+"""What users may do on entities: the answers to all questions, shared by equal entities."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from lakewarden.pipeline.index.matching import canonical
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Who may do what on some entities of one type, and which statements speak there.
+    """Who may do what on some entities of one type, and the statements that apply there.
 
-    `users` are their numbers, by question; nobody: the question is left out.
-    `statements` lie on the entity, on what is above it, or on what it is related to.
+    `users` are numbers of users, by question; a question that allows nobody is left out.
+    `statements` apply to the entity, to its ancestors, or to entities that it is related to.
     """
 
     users: Mapping[Question, BitMap] = field(default_factory=dict)
     statements: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """The profile as text, equal for equal ones."""
+        """The profile as text; equal profiles have equal texts."""
         rows = sorted([*question, canonical(users).hex()] for question, users in self.users.items())
         return json.dumps([rows, list(self.statements)], ensure_ascii=False)
 
     @staticmethod
     def read(text: str) -> Profile:
-        """The profile of a text."""
+        """The profile from its text."""
         rows, statements = json.loads(text)
         users = {
             Question(kind, name): BitMap.deserialize(bytes.fromhex(bits))
@@ -45,17 +45,17 @@ class Profile:
 
 
 NOTHING = Profile()
-"""What nobody may do anything on: what is not there."""
+"""The profile of an entity that does not exist: nobody may do anything."""
 
 
 Paths = tuple[Path, ...]
 
 
 class Profiler:
-    """Makes profiles of a snapshot's entities; `about`: of questions on these privileges only.
+    """Makes profiles of a snapshot's entities; `about` limits them to questions on privileges.
 
-    `differing`: left out are questions about which nothing is said otherwise on the other side,
-    since their answers are the same there.
+    `differing`: questions whose statements do not differ between the sides are left out, because
+    their answers are the same.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Profiler:
         self._statement_ids: dict[tuple[int, ...], tuple[str, ...]] = {}
 
     def profile(self, id: int) -> Profile:
-        """Who may do what on an entity, which is stored or stands for no resource."""
+        """Who may do what on an entity, which is stored or represents no resource."""
         type = self._tree.kinds[self._tree.types[id]]
         users: dict[Question, BitMap] = {}
         for paths, typed_questions in self._questions_by_paths(type).items():
@@ -100,7 +100,7 @@ class Profiler:
     def _open(
         self, typed_questions: list[TypedQuestion], paths: Paths, id: int
     ) -> Iterable[TypedQuestion]:
-        """Those of the questions whose answers may differ from the other side's."""
+        """The questions whose answers may differ from the other side's."""
         if self._differing is None:
             return typed_questions
         spots = (int(self._snapshot.path(path)[id]) for path in paths)
@@ -122,7 +122,7 @@ class Profiler:
         return users
 
     def _key(self, typed: TypedQuestion, id: int) -> tuple[object, ...]:
-        """What decides the answer: entities with equal keys have one."""
+        """The key that determines the answer: entities with equal keys have the same answer."""
         if typed.each:
             return ("each", self._signed.numbers[id])
         classes = self._classes(typed.privileges)
@@ -138,7 +138,7 @@ class Profiler:
         return classes
 
     def _chain(self, id: int) -> int:
-        """A number for who owns the entity and all above it."""
+        """A number for the owners of the entity and of all its ancestors."""
         if id not in self._chains:
             chain = [id, *self._tree.ancestors(id)]
             owners = self._snapshot.coded.owners
@@ -160,6 +160,6 @@ class Profiler:
 
 
 def domain(numbering: UserNumbering) -> BitMap:
-    """The entities that are looked at: those stored, but for those too deep, and no resource."""
+    """The entities to compare: stored ones that are not too deep, and no resource."""
     tree = numbering.snapshot.coded.tree
     return (tree.stored | BitMap([ROOT])) - tree.deep

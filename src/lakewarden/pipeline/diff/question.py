@@ -1,4 +1,4 @@
-"""What is asked about every entity: each privilege by its name, each operation by its rule."""
+"""The questions about every entity: each privilege by its name, each operation by its rule."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Question(NamedTuple):
 class TypedQuestion:
     """A question about one type of entity (empty: no resource).
 
-    Answers are equal for entities whose classes are equal at `paths`, and their owners and
-    those of all above where `owner`; where `each`, more may tell entities apart.
+    Answers are equal for entities with equal classes at `paths`; with `owner`, their owners and
+    those of all ancestors must be equal, too. With `each`, further properties may distinguish
+    entities.
     """
 
     question: Question
@@ -51,7 +52,7 @@ class TypedQuestion:
 def questions(
     model: Model, type: str, about: frozenset[str] | None = None
 ) -> Iterator[TypedQuestion]:
-    """All questions about a type; with `about`, those that turn on any of these privileges."""
+    """All questions about a type; with `about`, those that depend on any of these privileges."""
     for name, privilege in model.privileges.items():
         rule = Holds(name)
         operation = Operation(name, privilege.title, {ANY: rule, NONE: rule})
@@ -80,17 +81,17 @@ def _typed_question(
 
 
 def _tells_apart(model: Model, node: Node, type: str, *, at_home: bool) -> bool:
-    """Whether a rule looks at more than classes and owners; `at_home`: it is about the type."""
+    """Whether a rule reads more than classes and owners; `at_home`: on an entity of the type."""
     match node:
         case Every(source, _) | Some(source, _) if source.startswith(REQUEST):
-            return False  # nothing is sent along: there are none
+            return False  # the request is empty: there are none
         case IsSelf() | Compare() | Every() | Some():
             return True
         case Holds(privilege) if privilege in model.self_privileges:
             declared = model.types.get(type)
             return not at_home or declared is None or declared.principal is not None
         case At(selector, _) if selector.startswith(REQUEST):
-            return False  # nor does this lead anywhere
+            return False  # the request has no such entity
         case May(name):
             rule = model.operation(name).rule_or_none(type) if at_home else None
             return not at_home or (

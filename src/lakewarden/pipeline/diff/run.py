@@ -1,11 +1,11 @@
-"""The job that takes the difference of two policy sets, or of two indexes, stage by stage.
+"""The job that compares two policy sets, or two indexes, stage by stage.
 
-read      the index or indexes are whole; what is stated before and after
-sign      (two indexes) the signature of each entity
-compare   (two indexes) which entities differ, or are on one side alone
-judge     who may do what where something differs; what of it is gained, and what lost
-sum       by part, by user, by class of entities
-publish   the version counts
+read      check the index or indexes; the statements before and after
+sign      (two indexes) compute the signature of each entity
+compare   (two indexes) find entities that differ, or are on one side only
+judge     who may do what where something differs; what is gained and lost
+sum       totals by part, by user, by class of entities
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def difference_of_policies(
     now: float | None = None,
     progress: Progress = silent,
 ) -> Result:
-    """What changes when the statements of `files` are put in place of those of an index.
+    """The changes if the statements of `files` replace those of an index.
 
     `only`: the files hold the whole policy. Statements are in force as of `now` (default: the
-    clock). Raises `BadInput` for a damaged index, for one that does not hold at `now`, and for
-    malformed files, `Conflict` when another process works on `out`.
+    clock). Raises `BadInput` for a damaged index, for one that is not valid at `now`, and for
+    malformed files; `Conflict` if another process works on `out`.
     """
     index = open_index(source, spark=spark)
     now = time.time() if now is None else now
@@ -105,7 +105,7 @@ def difference_of_policies(
 
 
 def _check_moment(index: Index, now: float) -> None:
-    """Raises `BadInput` where another set of the index's statements is in force at `now`."""
+    """Raises `BadInput` if other statements of the index are in force at `now`."""
     if reason := outside(index.interval, now):
         raise BadInput(f"{reason}; rebuild it, or give a moment within with --now")
 
@@ -118,10 +118,10 @@ def difference_of_times(
     spark: SparkSession,
     progress: Progress = silent,
 ) -> Result:
-    """What changed from one index to another; entities are the same where type and name are.
+    """The changes from one index to another; entities are matched by type and name.
 
-    Raises `BadInput` for a damaged index and for indexes of different models, `Conflict` when
-    another process works on `out`.
+    Raises `BadInput` for a damaged index and for indexes of different models; `Conflict` if another
+    process works on `out`.
     """
     sides = open_index(earlier, spark=spark), open_index(later, spark=spark)
     if sides[0].system.model.digest != sides[1].system.model.digest:
@@ -146,7 +146,7 @@ def _run(stages: Sequence[Stage[_Comparing]], context: _Comparing) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class _Comparing:
-    """What the stages share: `index` is the later one, `sides` what is compared."""
+    """What the stages share: `index` is the later one, `sides` are the compared sides."""
 
     job: Job
     users: Everyone
@@ -173,12 +173,12 @@ class _Comparing:
 
     @property
     def _times(self) -> Times:
-        assert isinstance(self.sides, Times)  # noqa: S101 — INVARIANT: by the list of stages
+        assert isinstance(self.sides, Times)  # noqa: S101 — INVARIANT: by the stage list
         return self.sides
 
     def judge_policies(self, folder: Location) -> Counts:
         sides = self.sides
-        assert isinstance(sides, Policies)  # noqa: S101 — INVARIANT: by the list of stages
+        assert isinstance(sides, Policies)  # noqa: S101 — INVARIANT: by the stage list
         judge_each(
             self.index, sides.before, sides, BLOCK_DIFF, folder / "differences", self.job.spark
         )
@@ -216,7 +216,7 @@ STAGES_OF_TIMES: Final = (
     Stage("judge", ("compare",), _Comparing.judge_times, (), "{pairs:,} pairs of profiles"),
     Stage("sum", ("compare", "judge"), _Comparing.sum, TABLES, "{parts:,} parts"),
 )
-"""What a run goes through with one index, and with two."""
+"""The stages of a run with one index, and with two."""
 
 
 def _rows(folder: Location) -> tuple[pa.Table, pa.Table]:

@@ -1,7 +1,7 @@
-"""The users of both sides under one numbering, and which of them act as a principal.
+"""One numbering for the users of both sides, and the users that act as a principal.
 
-On each side count the stored users of both, and somebody who is stored nowhere, so that the
-kernel's sets of users can be compared bit by bit.
+Each side includes the stored users of both, and a user who is not stored. The kernel's sets of
+users can then be compared bit by bit.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from lakewarden.pipeline.index.task_context import NO_REVISION, TaskContext, pre
 _NO_USER = -1
 
 Everyone = tuple[Principal, ...]
-"""All users, in order; a user's place is its number. The first one is `SOMEBODY`."""
+"""All users, in order; a user's index is its number. The first one is `SOMEBODY`."""
 
 PLAIN = Request(SOMEBODY, "")
-"""A request that brings nothing along."""
+"""A request without any attributes."""
 
 
 def everyone(*sides: Memberships) -> Everyone:
-    """The stored users of all sides, and somebody who is not stored."""
+    """The stored users of all sides, and a user who is not stored."""
     stored = {memberships.principals[id] for memberships in sides for id in memberships.stored}
     users = {principal for principal in stored if principal.kind == USER}
     return (SOMEBODY, *sorted(users - {SOMEBODY}))
 
 
 def with_all_users(memberships: Memberships, users: Everyone) -> Memberships:
-    """The same people with all these users among those who may be asked about."""
+    """The same people, with all these users stored."""
     new = [user for user in users if user not in memberships.ids]
     first = len(memberships.principals)
     ids = {**memberships.ids, **{user: first + place for place, user in enumerate(new)}}
@@ -62,7 +62,7 @@ def with_all_users(memberships: Memberships, users: Everyone) -> Memberships:
 
 
 def with_users(context: TaskContext, users: Everyone) -> TaskContext:
-    """The estate with all these users among those who may be asked about."""
+    """The estate, with all these users stored."""
     return replace(context, memberships=with_all_users(context.memberships, users), key=uuid4().hex)
 
 
@@ -80,12 +80,12 @@ class UserNumbering:
         self._digests: dict[frozenset[int], str] = {}
 
     def numbered(self, ids: BitMap) -> BitMap:
-        """Users by their numbers, from their ids in the snapshot."""
+        """The numbers of users, from their ids in the snapshot."""
         key = bytes(ids.serialize())
         numbered = self._numbered.get(key)
         if numbered is None:
             numbers = self._places[np.asarray(ids.to_array(), dtype=np.int64)]
-            # INVARIANT: `with_all_users` put all users among those who may be asked about.
+            # INVARIANT: `with_all_users` has made all users stored ones.
             assert _NO_USER not in numbers  # noqa: S101 — see above
             numbered = bounded(self._numbered)[key] = BitMap(numbers.astype(np.uint32))
         return numbered
@@ -108,7 +108,7 @@ class UserNumbering:
 
 @dataclass(frozen=True)
 class Stated:
-    """What one side states, and whom that concerns; needs no entities."""
+    """The statements of one side, and the users they concern; needs no entities."""
 
     statements: Mapping[str, Statement]
     numbering: UserNumbering
@@ -123,7 +123,7 @@ class Stated:
 
 
 def stated(context: TaskContext, users: Everyone) -> Stated:
-    """What an estate states, for these users."""
+    """The statements of an estate, for these users."""
     known = prepared(context)
     system = known.system
     nothing = code(Facts(), system.model, system.spelling)
@@ -135,24 +135,24 @@ def stated(context: TaskContext, users: Everyone) -> Stated:
 Grants = tuple[Grant, ...]
 
 REMEMBERED: Final = 1 << 13
-"""Entries of a memo: entities come in order, and what is asked again is asked soon."""
+"""Entries of a memo: entities come in order, so repeated lookups follow soon."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 def bounded(memo: dict[K, V]) -> dict[K, V]:
-    """The memo, emptied once it is full."""
+    """The memo, emptied if it is full."""
     if len(memo) >= REMEMBERED:
         memo.clear()
     return memo
 
 
 class Judge(Users):
-    """As `Users`; of the grants of a privilege only those of a place's class are gone through.
+    """Like `Users`, but only evaluates the grants of a place's class.
 
-    Rules on one entity, and on its neighbours, ask much the same of the same places: answers
-    about places are remembered, so many of them that memory stays bounded.
+    Rules on one entity and on its neighbours often evaluate the same places, so answers about
+    places are cached, up to a fixed number.
     """
 
     def __init__(self, snapshot: Snapshot, request: Request) -> None:
@@ -166,10 +166,10 @@ class Judge(Users):
 
     @cached_property
     def classes(self) -> Partition:
-        """The entities that lie in the same scopes, however many such classes there are."""
+        """The entities that lie in the same scopes, without a limit on the number of classes."""
         snapshot, size = self._snapshot, len(self._snapshot.coded.tree)
         classes = snapshot.classes or partition(size, dict(enumerate(snapshot.bitmaps)), size + 1)
-        assert classes is not None  # noqa: S101 — INVARIANT: there are not more classes than entities
+        assert classes is not None  # noqa: S101 — INVARIANT: at most one class per entity
         return classes
 
     def holds(self, privilege: str, place: Spot) -> BitMap:
@@ -201,7 +201,7 @@ class Judge(Users):
         at = self._point.selected(selector, place)
         if at is None:
             return BitMap()
-        key = (id(inner), at)  # INVARIANT: rules live as long as the model, which is read once
+        key = (id(inner), at)  # INVARIANT: a rule lives as long as its model, loaded once
         users = self._inner.get(key)
         if users is None:
             users = bounded(self._inner)[key] = self.evaluate(inner, at)
@@ -216,10 +216,10 @@ class Judge(Users):
         return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in applicable))
 
     def _covering(self, grants: Iterable[Grant], place: Spot) -> Iterable[Grant]:
-        """Those of all grants of a privilege that may cover a place."""
+        """The grants of a privilege that may cover a place."""
         if not isinstance(place, int):
             return grants
-        # INVARIANT: a table keeps the grants of a privilege as long as there is the table.
+        # INVARIANT: a table keeps the grants of a privilege for its whole lifetime.
         key = (id(grants), self.classes.view[place])
         covering = self._near.get(key)
         if covering is None:

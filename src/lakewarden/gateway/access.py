@@ -1,4 +1,4 @@
-"""What one user may do in the realm at one moment, asked by names of Spark."""
+"""The access of one user in the realm at one time, by Spark's names."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SESSION_CATALOG: Final = "spark_catalog"
 _PARTS: Final = ("catalog", "schema", "table")
 
 Name = Sequence[str]
-"""Catalog, schema, table: as many of them as what is named has."""
+"""Catalog, schema and table, or the first of these, depending on the kind of object."""
 
 
 class Access:
-    """The answers of the realm. A name that it does not hold is denied like one that it hides."""
+    """The answers of the realm. An unknown name is denied like a hidden one."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Access:
         self._settings = settings
         self._realm = realm
         self.used: dict[tuple[str, Entity], str] = {}
-        """The operations that were asked about and allowed, by act and entity."""
+        """The operations that were checked and allowed, by act and entity."""
         self._answers = EngineAccess(
             realm,
             mapping,
@@ -59,16 +59,16 @@ class Access:
             raise self._denial(act, ())
 
     def require(self, act: str, name: Name) -> None:
-        """Raises `Denied` unless the act is allowed on what has the name."""
+        """Raises `Denied` unless the act is allowed on the object with the name."""
         asked = self._act(act)
         if not self._counted(asked, self._is_allowed(asked, name)):
             raise self._denial(asked, name)
         self._note_used(asked, name)
 
     def require_writable(self, act: str, name: Name) -> None:
-        """As `require`; also denies where a filter or a mask binds the user on the table.
+        """Like `require`; also denies if a filter or a mask binds the user on the table.
 
-        Rows that a filter hides must not go, and values that a mask hides must not come back.
+        Rows hidden by a filter must not be deleted, nor values hidden by a mask be revealed.
         """
         self.require(act, name)
         if self.is_limited(name):
@@ -76,9 +76,9 @@ class Access:
             raise self._denial(self._act(act), name, "without a row filter or column mask on it")
 
     def require_renamable(self, act: str, name: Name) -> None:
-        """As `require_writable`; also denies where a DENY on one of its columns binds the user.
+        """Like `require_writable`; also denies if a DENY on one of its columns binds the user.
 
-        The act takes the table out of the name by which it does.
+        The DENY applies by name, and the act would move the table away from that name.
         """
         self.require_writable(act, name)
         asked = self._act(act)
@@ -95,20 +95,20 @@ class Access:
 
     @property
     def follows(self) -> bool:
-        """Whether the realm follows what Spark makes, drops and renames."""
+        """Whether the realm follows what Spark creates, drops and renames."""
         return self._settings.follow
 
     def entity(self, kind: str, name: Name) -> Entity | None:
-        """What the realm calls a schema, a table or a view of that name, stored or not."""
+        """The realm's entity for a schema, a table or a view of that name, stored or not."""
         return self._answers.entity(kind, _named(name))
 
     def operation(self, act: str) -> str:
-        """The operation of the model that an act is."""
+        """The operation of the model for an act."""
         return self._mapping.operation(act)
 
     @property
     def principal(self) -> str:
-        """The user's name, as the realm spells it."""
+        """The user's name in the realm's spelling."""
         return self._answers.request("").principal.name
 
     def _counted(self, act: Act, is_allowed: bool) -> bool:
@@ -120,12 +120,12 @@ class Access:
         return self._is_allowed(self._act("DescribeTable"), name)
 
     def is_limited(self, name: Name) -> bool:
-        """Whether a filter or a mask binds the user on the table, or on what is in it."""
+        """Whether a filter or a mask binds the user on the table, or inside it."""
         entity = self._table(self._act("SelectFromTable"), name)
         return entity is None or self._answers.is_limited(entity)
 
     def filters(self, name: Name, columns: Mapping[str, str]) -> list[str]:
-        """The conditions that rows of the table have to meet, in Spark's SQL.
+        """The row filters of the table, in Spark's SQL.
 
         `columns` has the types of all its columns.
         """
@@ -135,7 +135,7 @@ class Access:
         return row_filters(self._realm, self._answers.request("", entity), ENGINE, columns)
 
     def mask(self, name: Name, column: str, columns: Mapping[str, str]) -> str | None:
-        """What is shown instead of a column, in Spark's SQL; None: its values.
+        """The expression shown instead of a column, in Spark's SQL; None: its values.
 
         `columns` has the types of all columns of the table.
         """
@@ -181,7 +181,7 @@ class Access:
         return self._answers.decides(act, _named(name))
 
     def _table(self, act: Act, name: Name) -> Entity | None:
-        """The stored table or view of the name."""
+        """The stored table or view with the name."""
         if len(name) != len(_PARTS) or name[0] not in self._catalogs:
             return None
         entity = self._answers.stored(self._answers.places(act), _named(name))

@@ -1,9 +1,9 @@
-"""The plan as Spark's own analyzer has it: every table in it was asked about, and is limited.
+"""Checks a plan analyzed by Spark: every table in it was checked, and is limited.
 
-A second look, after names are resolved, at what the gateway wrote before. It reads the text with
-which Spark explains a plan, a node in a line, and refuses what it does not know: a leaf of another
-kind, a table that no question was asked about, one without the filters and the projection that the
-gateway put over it. What lies below a stored view is the view's own.
+A second check, after names are resolved, of the plan that the gateway wrote. It parses the text in
+which Spark explains a plan, one node per line, and refuses anything unknown: a leaf of another
+kind, a table that was not checked, or one without the gateway's filters and projection over it.
+Everything below a stored view belongs to the view.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.inspection import parts
 
 Reads = Mapping[Name, int | None]
-"""The tables and views that a plan may read, each with how many filters limit it; None: nothing."""
+"""The tables and views that a plan may read, each with its number of filters; None: unlimited."""
 
 _EAGER: Final = frozenset(
     {
@@ -30,7 +30,7 @@ _EAGER: Final = frozenset(
         "corr", "freq_items", "transpose",
     }
 )  # fmt: skip
-"""Relations that Spark executes where others are analyzed; so is a pivot without its values."""
+"""Relations that Spark executes instead of analyzing; so is a pivot without its values."""
 
 _SECTION: Final = "== Analyzed Logical Plan =="
 _NEXT: Final = "== Optimized Logical Plan =="
@@ -46,11 +46,11 @@ _TABLES: Final = (
 _VIEW: Final = re.compile(r"View \((?P<name>[^,]+), ")
 _SQL: Final = frozenset({("SQL", "query"), ("ExpressionString", "expression")})
 _ESCAPED: Final = re.compile(r"\\n")
-"""A new line as it is written in a text of SQL."""
+"""A newline as written in an SQL text."""
 
 _SUBQUERY: Final = "Subquery"
 _OWN: Final = re.compile(r"`lw_[0-9a-f]{32}`")
-"""Views in which Spark keeps the plans that come with a query."""
+"""The views in which Spark keeps the plans that come with a query."""
 
 
 def pieces(plan: Message) -> Iterator[relations.Relation]:
@@ -66,7 +66,7 @@ def pieces(plan: Message) -> Iterator[relations.Relation]:
 
 
 def check_analyzed(explained: str, reads: Reads) -> None:
-    """Raises `Denied` unless the explained plan reads what it may, limited as it has to be."""
+    """Raises `Denied` unless the explained plan reads only allowed tables, limited as required."""
     _, _, rest = explained.partition(_SECTION)
     text, found, _ = rest.partition(_NEXT)
     if not found:
@@ -111,7 +111,7 @@ def _nodes(lines: Sequence[str]) -> list[_Node]:
         depth = len(match[1]) // 3 + (match[2] is not None)
         if depth > len(path) + 1:
             raise Denied("the analyzed plan cannot be checked")
-        # A query in an expression lies two levels below the node that has the expression.
+        # A query in an expression is two levels below the node that has the expression.
         path += [_SUBQUERY] * (depth - len(path))
         del path[depth:]
         nodes.append(_Node(depth, match[3], tuple(reversed(path))))
@@ -140,9 +140,9 @@ def _check_table(written: str, node: _Node, allowed: Mapping[str, int | None]) -
 
 
 def _is_limited(above: Sequence[str], filters: int) -> bool:
-    """Whether there are the alias of the table, its filters, and the columns that are shown."""
+    """Whether the table has an alias, its filters, and the projection of its shown columns."""
     kinds = [re.split(r"[ \[(]", text, maxsplit=1)[0] for text in above]
-    # Spark itself puts a projection over a table whose columns have a fixed length.
+    # Spark itself adds a projection over a table whose columns have a fixed length.
     while kinds and kinds[0] == "Project":
         kinds.pop(0)
     if not kinds or kinds[0] != "SubqueryAlias":
@@ -162,7 +162,7 @@ def _has_eager(plan: Message) -> bool:
 
 
 def _in_lines(plan: relations.Relation) -> relations.Relation:
-    """The plan with no text that would be several lines, so that a node stays in its own."""
+    """The plan without newlines in its texts, so that each node stays on one line."""
     copy = relations.Relation()
     copy.CopyFrom(plan)
     _flatten(copy)

@@ -22,7 +22,7 @@ from lakewarden.service.steps import step
 SERVICE: Final = "spark.connect.SparkConnectService"
 DEFAULT_PORT: Final = 15_002
 ACCOUNT: Final = "lakewarden"
-"""The user whose session the settings are read in."""
+"""The user in whose session the settings are read."""
 
 OPTIONS: Final = (
     ("grpc.max_send_message_length", 2 * MAX_BYTES),
@@ -34,14 +34,14 @@ _COLUMNS_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server listens, and whether with TLS."""
+    """The address of the server, and whether it uses TLS."""
 
     target: str
     tls: bool = False
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The address of a `sc://` URL; raises `BadInput`.
+        """Parses a `sc://` URL; raises `BadInput`.
 
         >>> Address.read("sc://127.0.0.1")
         Address(target='127.0.0.1:15002', tls=False)
@@ -61,7 +61,7 @@ class Address:
 
 @dataclass
 class Backend:
-    """A channel to the server. Calls are handed on as bytes, with its token."""
+    """A channel to the server. Calls are forwarded as bytes, with the server's token."""
 
     address: Address
     token: str
@@ -76,19 +76,19 @@ class Backend:
             self.channel = grpc.insecure_channel(target, options=OPTIONS)
 
     def unary(self, method: str, request: Any, timeout: float | None) -> bytes:
-        """The answer to a call; raises `grpc.RpcError`."""
+        """The response to a call; raises `grpc.RpcError`."""
         call = self.channel.unary_unary(f"/{SERVICE}/{method}")
         with step("call Spark", calls="spark"):
             answer: bytes = call(request.SerializeToString(), timeout, self._metadata)
         return answer
 
     def stream(self, method: str, request: Any, timeout: float | None) -> Any:
-        """The answers to a call, one by one, and the means to cancel it."""
+        """The stream of responses to a call, which can be cancelled."""
         call = self.channel.unary_stream(f"/{SERVICE}/{method}")
         return call(request.SerializeToString(), timeout, self._metadata)
 
     def columns(self, user: base.UserContext, session: str, name: Name) -> Mapping[str, str]:
-        """The columns of a table with the names of their types, in order; raises as `unary`."""
+        """The columns of a table with the names of their types, in order; raises like `unary`."""
         request = base.AnalyzePlanRequest(user_context=user, session_id=session)
         table = relations.Read.NamedTable(unparsed_identifier=identifiers.join(name))
         request.schema.plan.root.read.named_table.CopyFrom(table)
@@ -100,14 +100,14 @@ class Backend:
     def rows(
         self, user: base.UserContext, session: str, plan: relations.Relation
     ) -> list[dict[str, Any]]:
-        """The rows of a plan, all at once; raises as `unary`."""
+        """All rows of a plan; raises like `unary`."""
         request = base.ExecutePlanRequest(user_context=user, session_id=session)
         request.plan.root.CopyFrom(plan)
         with step("call Spark", calls="spark"):
             return local_rows.read(self.stream("ExecutePlan", request, _COLUMNS_SECONDS))
 
     def explained(self, user: base.UserContext, session: str, plan: relations.Relation) -> str:
-        """How Spark explains a plan, with what its analyzer made of it; raises as `unary`."""
+        """Spark's explanation of a plan, with the analyzed plan; raises like `unary`."""
         request = base.AnalyzePlanRequest(user_context=user, session_id=session)
         request.explain.plan.root.CopyFrom(plan)
         request.explain.explain_mode = base.AnalyzePlanRequest.Explain.EXPLAIN_MODE_EXTENDED
@@ -118,7 +118,7 @@ class Backend:
     def check(self) -> None:
         """Raises `BadInput` for a server that is not safe behind a gateway, and `Unavailable`.
 
-        It has to take no call without its token, and to have the required settings.
+        It must refuse calls without its token, and have the required settings.
         """
         try:
             self._check_settings()

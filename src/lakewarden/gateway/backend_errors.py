@@ -1,7 +1,7 @@
-"""Errors of the Spark server as users may see them.
+"""Errors of the Spark server in the form that users may see.
 
-A message of the analyzer ends with the plan, in which are the filters and masks that the gateway
-put in. So only what comes before the plan is shown.
+A message of the analyzer ends with the plan, which contains the filters and masks that the gateway
+added. So only the part before the plan is shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DENIAL: Final = "org.apache.spark.sql.AnalysisException"
 _DOMAIN: Final = "org.apache.spark"
 _MESSAGE: Final = 2_000
 _SHOWN: Final = frozenset({"errorId", "errorClass", "sqlState", "classes"})
-"""What is shown of the facts that come with an error."""
+"""The metadata of an error that is shown."""
 
 
 def shown(message: str) -> str:
@@ -34,7 +34,7 @@ def shown(message: str) -> str:
 
 
 def shown_details(data: bytes) -> bytes:
-    """The answer to a question about an error, without plans and stack traces."""
+    """The response with the details of an error, without plans and stack traces."""
     answer = base.FetchErrorDetailsResponse()
     answer.ParseFromString(data)
     for error in answer.errors:
@@ -53,8 +53,8 @@ def end_with(context: Any, error: grpc.RpcError) -> None:
 
 
 def deny(context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
-    """Ends a call; Spark's clients show the message as that of an analysis that failed."""
-    message = message[:_MESSAGE]  # of headers, whose size is limited
+    """Ends a call; Spark's clients show the message as an analysis error."""
+    message = message[:_MESSAGE]  # it is sent in headers, whose size is limited
     info = error_details_pb2.ErrorInfo(reason=_DENIAL, domain=_DOMAIN)
     info.metadata["classes"] = f'["{_DENIAL}"]'
     status = status_pb2.Status(code=code.value[0], message=message)

@@ -1,7 +1,7 @@
-"""What is told of a call in the metrics and, where traces are on, as a span of OpenTelemetry.
+"""The record of a call for the metrics and, if traces are on, for a span of OpenTelemetry.
 
 A span names the call, its kind of plan and its outcome: no user, no name of a table, no statement,
-no message of an error.
+no error message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = structlog.get_logger("lakewarden.gateway")
 class CallRecord:
     """One call of `method`; without `steps` it is not traced.
 
-    `operation` is what a denied call asked for, and `revision` that of the state it was decided by.
+    `operation` is the operation of a denied call, `revision` the revision by which it was decided.
     """
 
     method: str
@@ -51,13 +51,13 @@ class CallRecord:
     begun: float = field(default_factory=time.perf_counter)
 
     def end(self, outcome: str) -> None:
-        """Counts how the call ended, or that a stream began."""
+        """Counts the outcome of the call, or the start of a stream."""
         self.outcome = outcome
         CALLS.labels(self.method, outcome).inc()
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
-        """Around the answers of a stream: it is done when all were taken."""
+        """Wraps the responses of a stream: it is done when all were consumed."""
         self.outcome = CANCELLED
         step = None if self.steps is None else self.steps.begin("stream the answer", "spark")
         failed = False
@@ -72,7 +72,7 @@ class CallRecord:
                 self.steps.end(step, failed=failed)
 
     def send(self, sender: SpanSender, realm: str, context: grpc.ServicerContext) -> None:
-        """Sends the span of the call, which has ended; where the library fails, the log says so."""
+        """Sends the span of the finished call; an error of the library is only logged."""
         try:
             headers = {
                 key: value
@@ -83,11 +83,11 @@ class CallRecord:
             sender.record(
                 name, self._attributes(realm, context.code()), headers, self.begun, self.steps
             )
-        except Exception as error:  # noqa: BLE001 — the call was answered, that is what counts
+        except Exception as error:  # noqa: BLE001 — the call was answered all the same
             _log.error("call not traced", exc_info=error)
 
     def _attributes(self, realm: str, code: grpc.StatusCode | None) -> dict[str, str | int]:
-        """What is told, by the semantic conventions where these have a name for it."""
+        """The span's attributes, with names of the semantic conventions where there are any."""
         code = code or grpc.StatusCode.OK
         attributes: dict[str, str | int] = {
             "rpc.system": "grpc",
@@ -111,7 +111,7 @@ class CallRecord:
 
 
 def _plan(request: Any) -> str:
-    """The kind of what is executed or analyzed, as Spark Connect calls it; else empty."""
+    """Spark Connect's kind of the executed or analyzed plan; "" for other requests."""
     kind: str | None = None
     if isinstance(request, base.ExecutePlanRequest):
         kind = request.plan.WhichOneof("op_type")

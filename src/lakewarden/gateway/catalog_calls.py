@@ -1,4 +1,4 @@
-"""Questions to the catalog of Spark: `spark.catalog`. A list has what the user may see."""
+"""Requests to the catalog of Spark: `spark.catalog`. A list has only what the user may see."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _FIRST_DATABASE = "default"
 
 
 class CatalogCalls:
-    """Checks the questions of one call. Which database is the current one, the gateway knows."""
+    """Checks the catalog requests of one call. The gateway keeps track of the current database."""
 
     def __init__(self, session: Session, access: Access) -> None:
         self._session = session
         self._access = access
 
     def answered(self, plan: relations.Relation) -> relations.Relation:
-        """What to ask Spark instead of the question. Raises `Denied`."""
+        """The plan to send to Spark instead of the request. Raises `Denied`."""
         question: catalogs.Catalog = plan.catalog
         match question.WhichOneof("cat_type"):
             case "current_database":

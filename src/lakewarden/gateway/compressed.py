@@ -1,4 +1,4 @@
-"""Plans that a client sends compressed: looked at, and handed on, as they are without that."""
+"""Compressed plans of clients: they are decompressed to be checked, and forwarded like that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakewarden.gateway.inspection import MAX_BYTES, parsed, parts
 
 
 def decompress(message: Message) -> None:
-    """Replaces every compressed operation in the message, which is checked like it."""
+    """Replaces every compressed operation in the message by the decompressed one."""
     if isinstance(message, base.Plan) and message.WhichOneof("op_type") == "compressed_operation":
         _decompress_plan(message)
         return

@@ -9,7 +9,7 @@ from lakewarden.gateway.errors import Denied
 
 
 def check_config(operation: base.ConfigRequest.Operation) -> None:
-    """Raises `Denied` for a setting that is not for users to read, or to set."""
+    """Raises `Denied` for a setting that users may not read, or not set."""
     lists = permitted.load()
     match operation.WhichOneof("op_type"):
         case "set":

@@ -1,4 +1,4 @@
-"""Why the gateway does not hand a call on, in words that tell the user nothing new."""
+"""The reasons why the gateway does not forward a call, in words that reveal nothing new."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from lakewarden.service.denials import DeniedDecision
 
 
 class Denied(WardenError):
-    """The user may not do that, or nobody may.
+    """The user may not do this, or nobody may.
 
-    `operation` and `target` are for the audit trail; both are empty where no realm was asked.
-    `decision` is that of the realm, which the user may have explained.
+    `operation` and `target` are for the audit trail; both are empty if no realm was asked.
+    `decision` is the realm's decision, whose explanation the user may request.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Denied(WardenError):
 
 
 class Malformed(WardenError):
-    """The call cannot be read, or is too large."""
+    """The call cannot be parsed, or is too large."""
 
 
 class TooManyCalls(WardenError):
@@ -39,4 +39,4 @@ class TooManyCalls(WardenError):
 
 
 class NoCredentials(WardenError):
-    """Nobody knows who is calling."""
+    """The caller cannot be identified."""

@@ -1,8 +1,8 @@
-"""What Spark made, dropped and renamed for a user, as the realm keeps it, where it follows Spark.
+"""Records in the realm what Spark created, dropped and renamed for a user, if it follows Spark.
 
-It is written down once Spark has told that it is done, before the user is told. What is made is
-its maker's. Only what proves that something was made counts: a statement that fails where there is
-one already. Where it cannot be written down, nobody may do more than before, and the user is told.
+This is written once Spark has reported success, before the user gets the response. The creator
+becomes the owner. Only proof of a creation counts: a statement that fails if the object exists. If
+it cannot be recorded, nobody may do more than before, and the user gets an error.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ VIEW: Final = "view"
 SCHEMA: Final = "schema"
 
 Exists = Callable[[str, Name], bool]
-"""Whether Spark has a schema, or a table or view, of a complete name."""
+"""Whether Spark has a schema, or a table or view, with a complete name."""
 
 _ACTS: Final = {TABLE: "CreateTable", VIEW: "CreateView", SCHEMA: "CreateSchema"}
 _DROPS: Final = {TABLE: "DropTable", VIEW: "DropView", SCHEMA: "DropSchema"}
 
 
 class NotFollowed(WardenError):
-    """Spark has done it, and the realm does not know of it."""
+    """Spark has done it, and the realm has not recorded it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogChange:
-    """What is there, is gone, or has another name once an operation has succeeded."""
+    """What an operation creates, drops or renames if it succeeds."""
 
     kind: str
     created: Name = ()
     dropped: Name = ()
 
     def summary(self) -> str:
-        """In a few words, for logs and messages.
+        """A short description for logs and messages.
 
         >>> CatalogChange("table", created=("c", "s", "new"), dropped=("c", "s", "old")).summary()
         'rename table c.s.old to c.s.new'
@@ -62,14 +62,14 @@ class CatalogChange:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What a running operation will have done, and for whom."""
+    """The effects of a running operation, and its user."""
 
     actor: Actor
     done: CatalogChange
     access: Access
 
     def write(self, service: DecisionService, realm: str) -> None:
-        """Writes it down; raises `NotFollowed` where it cannot be."""
+        """Records the effects; raises `NotFollowed` if that fails."""
 
         def write(transaction: WriteTransaction) -> None:
             state = transaction.realm(realm)
@@ -94,7 +94,7 @@ class Following:
             yield from drop(state, old)
 
     def _has_other(self, state: RealmState, name: Name) -> bool:
-        """Whether a table or view of that name is stored: what was said of it goes on to hold."""
+        """Whether a table or view of that name is stored: its statements then stay in force."""
         others = (self.access.entity(kind, name) for kind in (TABLE, VIEW))
         tree = state.matrix.snapshot.coded.tree
         found = [tree.find(one) for one in others if one is not None]
@@ -126,13 +126,13 @@ class Following:
 
 
 def is_complete(data: bytes) -> bool:
-    """Whether an answer is the one that says that the operation is done."""
+    """Whether a response reports that the operation is complete."""
     answer = base.ExecutePlanResponse()
     answer.ParseFromString(data)
     return bool(answer.HasField("result_complete"))
 
 
 def is_reattachable(request: base.ExecutePlanRequest) -> bool:
-    """Whether the answers may go on in another stream, so that the end of one means nothing."""
+    """Whether the responses may continue in another stream, so the end of one means nothing."""
     options: Sequence[base.ExecutePlanRequest.RequestOption] = request.request_options
     return any(one.reattach_options.reattachable for one in options)

@@ -1,4 +1,4 @@
-"""Names of tables as Spark writes them: parts with dots between them, some in backticks."""
+"""Names of tables in Spark's syntax: parts separated by dots, some in backticks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAX_CHARACTERS: Final = 1_000
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The parts of a name, in lower case, as the session catalog of Spark has them.
+    """The parts of a name, in lower case, like in the session catalog of Spark.
 
-    Raises `Denied` for what Spark might read in another way.
+    Raises `Denied` for a name that Spark might parse in another way.
 
     >>> split("Sales.`or``ders`")
     ('sales', 'or`ders')

@@ -1,7 +1,7 @@
-"""Whether a message has only what is permitted, down to its last field.
+"""Checks that a message contains only what is permitted, down to its last field.
 
 A field that this release does not know, a kind of relation, expression or command that is not in
-`permitted.toml`, and a value of an enumeration that is not known are each denied.
+`permitted.toml`, and an unknown enumeration value are all denied.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from lakewarden.gateway import permitted
 from lakewarden.gateway.errors import Denied, Malformed
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of a call, and of a plan with everything that it takes from views."""
+"""The size limit of a call, and of a plan with everything from its views."""
 
 MAX_MESSAGES: Final = 200_000
-"""Of a call, in all: relations, expressions, literals."""
+"""The most messages in a call, in total: relations, expressions, literals."""
 
 _PACKAGE: Final = "spark.connect."
 
 
 def parsed(kind: type[Any], data: bytes) -> Any:
-    """The message of a type; raises `Malformed`, and `Denied` for what is not permitted.
+    """Parses a message of a type; raises `Malformed`, and `Denied` for anything not permitted.
 
-    The library refuses what is nested deeper than 100 messages.
+    The library refuses messages that are nested deeper than 100 levels.
     """
     if len(data) > MAX_BYTES:
         raise Malformed(f"the message is larger than {MAX_BYTES} bytes")

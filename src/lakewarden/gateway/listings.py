@@ -1,6 +1,6 @@
 """`SHOW` and `DESCRIBE`: lists of what the user may see, made by the gateway.
 
-Spark is asked for what there is, and never hears the statement.
+The gateway queries Spark for the objects; Spark never gets the statement.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lakewarden.gateway.plan_enforcer import Columns
 from lakewarden.gateway.session import Session
 
 RowsOf = Callable[[relations.Relation], Sequence[dict[str, Any]]]
-"""The rows that Spark answers."""
+"""The rows of Spark's response."""
 
 _SHOW: Final = re.compile(
     r"\s*SHOW\s+(TABLES|VIEWS|DATABASES|SCHEMAS|NAMESPACES|CATALOGS|COLUMNS)"
@@ -33,7 +33,7 @@ _VIEW: Final = "VIEW"
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """A SHOW statement: what it lists, within what, and by which pattern."""
+    """A SHOW statement: the kind of list, its container, and its pattern."""
 
     kind: str
     within: str
@@ -41,7 +41,7 @@ class Show:
 
 
 def read_show(text: str) -> Show | None:
-    """The statement of a text; None for another one.
+    """Parses a SHOW statement; None for another statement.
 
     >>> read_show("show tables in sales like 'a*'")
     Show(kind='TABLES', within='sales', pattern='a*')
@@ -66,7 +66,7 @@ class Listings:
         self._columns_of = columns_of
 
     def shown(self, show: Show) -> relations.Relation:
-        """What the statement lists. Raises `Denied`."""
+        """The result of the statement. Raises `Denied`."""
         names = identifiers.split(show.within) if show.within else ()
         if show.kind in _SCHEMAS:
             return self._schemas(names, show.pattern)
@@ -121,7 +121,7 @@ class Listings:
 
 
 def _matching(names: Sequence[str] | Any, pattern: str | None) -> list[str]:
-    """The names in order, of a pattern as Spark has them: `*`, and `|` between alternatives."""
+    """The sorted names that match a pattern in Spark's syntax: `*`, and `|` for alternatives."""
     if pattern is None:
         return sorted(names)
     parts = [re.escape(part).replace(r"\*", ".*") for part in pattern.strip().split("|")]

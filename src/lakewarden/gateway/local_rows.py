@@ -1,4 +1,4 @@
-"""Rows that the gateway itself answers, and rows that it reads from Spark."""
+"""Rows in responses of the gateway itself, and rows that it reads from Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES: Final = {bool: pa.bool_(), str: pa.string()}
 
 
 def local(columns: Mapping[str, type], rows: Sequence[Sequence[object]]) -> relations.Relation:
-    """A relation that has these rows; `columns` are texts or truths."""
+    """A relation with these rows; `columns` are strings or booleans."""
     schema = pa.schema([(name, _TYPES[type]) for name, type in columns.items()])
     cells = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
     arrays = [pa.array(column, field.type) for column, field in zip(cells, schema, strict=True)]
@@ -26,7 +26,7 @@ def local(columns: Mapping[str, type], rows: Sequence[Sequence[object]]) -> rela
 
 
 def read(answers: Any) -> list[dict[str, Any]]:
-    """The rows of the answers to a plan; raises as the call does."""
+    """The rows in the responses to a plan; raises as the call does."""
     rows: list[dict[str, Any]] = []
     for data in answers:
         answer = base.ExecutePlanResponse()

@@ -2,8 +2,8 @@
 
     python -m lakewarden.gateway.local_spark FOLDER [NAME=VALUE ...]
 
-Its token is in `LAKEWARDEN_SPARK_TOKEN`, its first line of input a JSON list of statements that
-make the tables, which it keeps in the folder. It prints its port, and ends when its input does.
+Its token is in `LAKEWARDEN_SPARK_TOKEN`; its first line of input is a JSON list of statements that
+create the tables in the folder. It prints its port, and ends when its input ends.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def running(
     settings: Mapping[str, str] = MappingProxyType({}),
     interpreter: str = "",
 ) -> Iterator[int]:
-    """A server that keeps its tables in the folder; its port. Raises `Unavailable`.
+    """A server that keeps its tables in the folder; yields its port. Raises `Unavailable`.
 
-    `interpreter` is the Python of another environment, whose Spark is to serve.
+    `interpreter` is the Python of another environment, whose Spark is used.
     """
     arguments = [f"{name}={value}" for name, value in settings.items()]
     log = folder / "spark.log"

@@ -1,4 +1,4 @@
-"""What the gateway lets through, as `permitted.toml` and `functions.txt` say."""
+"""What the gateway permits, from `permitted.toml` and `functions.txt`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _FUNCTIONS: Final = "functions.txt"
 class Permitted:
     """The lists of the file.
 
-    `messages` are the fields that a message may have, by its name without the package. `required`
-    are settings of the server. `user_functions` give the user's name.
+    `messages` are the permitted fields of a message, by its name without the package. `required`
+    are settings of the server. `user_functions` return the user's name.
     """
 
     messages: Mapping[str, frozenset[str]]
@@ -34,7 +34,7 @@ class Permitted:
     user_functions: frozenset[str]
 
     def may_set(self, name: str) -> bool:
-        """Whether a user may set the setting in a session.
+        """Whether a user may change the setting in a session.
 
         >>> load().may_set("spark.sql.shuffle.partitions"), load().may_set("spark.sql.extensions")
         (True, False)
@@ -52,7 +52,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 @cache
 def load() -> Permitted:
-    """The lists that are shipped."""
+    """The shipped lists."""
     folder = resources.files("lakewarden.gateway")
     file = Section(tomllib.loads(folder.joinpath(_FILE).read_text("utf-8")), _FILE)
     messages, required, settings, tables, functions = (

@@ -1,4 +1,4 @@
-"""Checks the reads of a complete plan, and puts filters and masks over them."""
+"""Checks the reads of a complete plan, and adds filters and masks to them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.inspection import parts
 
 Columns = Mapping[str, str]
-"""The columns of a table and what SQL calls their types, in order."""
+"""The columns of a table with their SQL types, in order."""
 
 
 class PlanEnforcer:
-    """Limits plans of one call, in place. `is_limiting`: a filter or mask was put in.
+    """Limits plans of one call, in place. `is_limiting`: a filter or mask was added.
 
-    `reads` are the tables and views that are read, each with how many filters limit it, or None.
+    `reads` are the tables and views that are read, each with its number of filters, or None.
 
-    `columns_of` asks Spark for the columns of a table.
+    `columns_of` queries Spark for the columns of a table.
     """
 
     def __init__(self, access: Access, columns_of: Callable[[Name], Columns]) -> None:
@@ -52,13 +52,13 @@ class PlanEnforcer:
         self.is_limiting = True
         limited = self._limited(relations.Relation(read=plan.read), name)
         alias = relations.SubqueryAlias(input=limited, alias=name[-1], qualifier=name[:-1])
-        # The new root has the id: a column of the plan is one that the masks show.
+        # The new root gets the id: columns of the plan then refer to the masked columns.
         plan.CopyFrom(relations.Relation(common=plan.common, subquery_alias=alias))
 
     def _limited(self, plan: relations.Relation, name: Name) -> relations.Relation:
-        """The rows that the filters let through, with the values that the masks show.
+        """The rows that pass the filters, with masked values.
 
-        The columns are named one by one, so that one that comes meanwhile is not shown.
+        The columns are listed, so a column that is added meanwhile is not shown.
         """
         columns = self._columns_of(name)
         conditions = self._access.filters(name, columns)

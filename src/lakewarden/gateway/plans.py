@@ -1,4 +1,4 @@
-"""What a user asks to execute or analyze, made into what Spark may be asked."""
+"""Turns the plans that a user wants to execute or analyze into those that Spark may get."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class Plans:
     def check_analyzed(
         self, request: base.ExecutePlanRequest, explained: Callable[[relations.Relation], str]
     ) -> None:
-        """Has Spark analyze what the request reads, once it is limited. Raises `Denied`."""
+        """Checks the limited request against Spark's analysis of its reads. Raises `Denied`."""
         reads = self._enforcer.reads
         if not reads:
             return
         command = request.plan.command
         plans: list[Message] = [request.plan]
         if command.HasField("sql_command") and self.answer is None:
-            # Spark would execute a statement that is no query. All that it reads comes with it.
+            # Spark would execute a statement that is no query. All its reads are attached to it.
             plans = list(command.sql_command.input.with_relations.references)
         for piece in (piece for plan in plans for piece in pieces(plan)):
             check_analyzed(explained(piece), reads)
@@ -107,9 +107,9 @@ class Plans:
                 raise Denied("this command is not permitted")
 
     def _statement(self, command: commands.SqlCommand) -> None:
-        """Spark answers a query with the plan of it; users get the one that they sent.
+        """Spark responds to a query with its plan; users get the plan that they sent.
 
-        Of what is no query Spark gets another text, and of a list nothing: users get its rows.
+        For other statements, Spark gets another text, and for a list nothing: users get its rows.
         """
         sql = command.input.sql
         if not command.input.HasField("sql"):
@@ -147,7 +147,7 @@ class Plans:
             self.answer = nothing()
 
     def _exists(self, kind: str, name: Name) -> bool:
-        """Whether Spark has it now."""
+        """Whether the object exists in Spark now."""
         plan = relations.Relation()
         if kind == SCHEMA:
             plan.catalog.database_exists.db_name = identifiers.join(name)

@@ -1,7 +1,7 @@
-"""Makes a plan complete: names of tables in full, views replaced by what they are.
+"""Completes a plan: full names of tables, and views replaced by their plans.
 
-Nothing in the result depends on the state of the session in Spark, so what is checked later is what
-Spark reads. Functions are checked here, because they read nothing.
+Nothing in the result depends on the state of the session in Spark, so Spark reads exactly what is
+checked later. Functions are checked here, because they read nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from lakewarden.gateway.session import Session
 from lakewarden.gateway.sql import PlanOf, checked_expression, checked_query
 
 _FIRST_PLAN_ID: Final = 1 << 40
-"""Of plans in views: a client counts its own from 0."""
+"""The first id of plans in views: a client counts its own ids from 0."""
 
 _FILES: Final = re.compile(r"_metadata|(?<!\w)_file(?!\w)", re.IGNORECASE)
-"""Hidden columns that tell of the files of a table, Spark's and Iceberg's."""
+"""Hidden columns with data about a table's files, Spark's and Iceberg's."""
 
 _plan_ids = count(_FIRST_PLAN_ID)
 
@@ -71,7 +71,7 @@ class Resolver:
                 raise Denied("a relation of no kind is not permitted")
 
     def _resolve_query(self, plan: relations.Relation) -> None:
-        """A query with data frames that it names; no other query has the names."""
+        """A query with the data frames that it names; no other query has these names."""
         given: dict[str, relations.Relation] = {}
         for reference in plan.with_relations.references:
             if not reference.HasField("subquery_alias"):
@@ -86,7 +86,7 @@ class Resolver:
         self._replace(plan, self._query(plan.with_relations.root.sql, plan_of))
 
     def table(self, name: Name) -> relations.Relation:
-        """The table or view that a query names."""
+        """The table or view named in a query."""
         plan = relations.Relation()
         plan.read.named_table.unparsed_identifier = identifiers.join(name)
         self._resolve_read(plan)
@@ -152,7 +152,7 @@ def check_function(name: str) -> None:
 
 
 def check_column(text: str, *, hidden: bool = False) -> None:
-    """Raises `Denied` for the column that tells about the files of a table."""
+    """Raises `Denied` for a column with data about a table's files."""
     if hidden or _FILES.search(text):
         raise Denied("columns about files are not permitted")
 
@@ -169,7 +169,7 @@ def literal(value: str) -> expressions.Expression:
 
 
 def renumbered(plan: relations.Relation) -> relations.Relation:
-    """The plan with ids of its own, so that it can be part of any other one."""
+    """The plan with new ids of its own, so that it can be part of any other plan."""
     copy = relations.Relation()
     copy.CopyFrom(plan)
     numbers: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Rows of a query by the client of Spark Connect."""
+"""Rows of a query, through the client of Spark Connect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Refused(Exception):
-    """What came instead of rows."""
+    """The error that the server sent instead of rows."""
 
 
 def rows(url: str, query: str) -> list[tuple[Any, ...]]:

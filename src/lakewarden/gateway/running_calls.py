@@ -1,4 +1,4 @@
-"""How many plans a user may have executed at a time, so that nobody takes all threads."""
+"""Limits the plans that a user may execute concurrently, so that nobody takes all threads."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from lakewarden.gateway.service import Gateway
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 THREADS: Final = 64
-"""Calls at a time: one that executes a plan takes a thread for as long."""
+"""The most concurrent calls: one that executes a plan holds a thread until it ends."""
 
 _GRACE_SECONDS: Final = 5.0
 _USAGE_SECONDS: Final = 10.0
@@ -23,7 +23,7 @@ _USAGE_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where the gateway listens; with a certificate, by TLS."""
+    """The address on which the gateway listens; with a certificate, it uses TLS."""
 
     host: str
     port: int
@@ -32,19 +32,19 @@ class Listening:
 
     @property
     def address(self) -> str:
-        """The address as gRPC has it."""
+        """The address in the form of gRPC."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
 class Server:
-    """A running gateway. `port` is where it listens."""
+    """A running gateway. `port` is the port on which it listens."""
 
     def __init__(self, gateway: Gateway, listening: Listening) -> None:
         self._server = grpc.server(
             ThreadPoolExecutor(THREADS, "call"),
             handlers=(gateway,),
-            # Two servers on one port would share the calls.
+            # Otherwise, two servers on one port would share the calls.
             options=(*OPTIONS, ("grpc.so_reuseport", 0)),
             maximum_concurrent_rpcs=THREADS,
         )
@@ -75,11 +75,11 @@ class Server:
         return port
 
     def wait(self) -> None:
-        """Until the server is stopped."""
+        """Waits until the server is stopped."""
         self._server.wait_for_termination()
 
     def stop(self) -> None:
-        """Takes no more calls; those that run have a few seconds to end."""
+        """Accepts no more calls; running calls get a few seconds to end."""
         self._server.stop(_GRACE_SECONDS).wait()
         self._ends.set()
         self._gateway.write_usage()

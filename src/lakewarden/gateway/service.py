@@ -1,6 +1,6 @@
-"""The calls of Spark Connect: who calls, whether the call may go on, and what comes back.
+"""The calls of Spark Connect: authentication, authorization, and responses.
 
-Every failure denies. Nothing of an unexpected error reaches the client.
+Every failure denies. No detail of an unexpected error reaches the client.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lakewarden.telemetry.span_sender import SpanSender
 
 _UNKNOWN: Final = f"{ENGINE}.unknown"
-"""In the audit trail, what is denied to everybody."""
+"""The operation in the audit trail for calls that are denied to everybody."""
 
 _SHOWN: Final = 200
 _log = structlog.get_logger("lakewarden.gateway")
@@ -61,7 +61,7 @@ UNARY: Final = {
     FETCH: base.FetchErrorDetailsRequest,
     "GetStatus": base.GetStatusRequest,
 }
-"""Calls with one answer. Those that are in no list here are denied."""
+"""Calls with one response. Calls that are in no list here are denied."""
 
 STREAMS: Final = {
     "ExecutePlan": base.ExecutePlanRequest,
@@ -84,12 +84,12 @@ class Call:
 
     @cached_property
     def access(self) -> Access:
-        """What the user may do."""
+        """The access of the user."""
         mapping = self.realm.system.engines[ENGINE]
         return Access(self.realm, mapping, self.settings, self.actor, self.now)
 
     def plans(self) -> Plans:
-        """What makes the plans of this call ones that Spark may be asked."""
+        """The converter of this call's plans into plans that Spark may get."""
         request = self.request
         columns = partial(self.backend.columns, request.user_context, request.session_id)
         rows = partial(self.backend.rows, request.user_context, request.session_id)
@@ -99,7 +99,7 @@ class Call:
 _READS: Final = frozenset(
     {"OpenSession", "UseCatalog", "UseSchema", "ListTables", "DescribeTable", "SelectFromTable"}
 )
-"""Acts that are counted, and not in the audit trail."""
+"""Acts that are counted, but not recorded in the audit trail."""
 
 
 def _record(transaction: WriteTransaction, events: Sequence[AuditEvent]) -> None:
@@ -107,7 +107,7 @@ def _record(transaction: WriteTransaction, events: Sequence[AuditEvent]) -> None
         transaction.record(event)
 
 
-class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no types
+class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no types
     """Handles the calls of all users."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         self._realm_state()
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        """The handler of a call. One that no release knows has none, and is denied by gRPC."""
+        """The handler of a call. A call that no release knows has none, and gRPC denies it."""
         service, _, method = details.method.removeprefix("/").partition("/")
         if service != SERVICE:
             return None
@@ -202,9 +202,9 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
                 end_with(context, error)
 
     def _followed(self, method: str, call: Call, answers: Any) -> Iterator[bytes]:
-        """The answers; before the one that says that Spark has done it, the realm is told.
+        """The responses; the realm records effects before the response that reports success.
 
-        Raises `NotFollowed` where it cannot be.
+        Raises `NotFollowed` if that fails.
         """
         session, operation = call.session, call.request.operation_id
         if not session.follows(operation):
@@ -221,10 +221,10 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
                 self._follow(session, operation)
             is_over = True
         except grpc.RpcError:
-            session.take_following(operation)  # it was not done
+            session.take_following(operation)  # the operation failed
             raise
         finally:
-            # The client went away before it was told; another stream may still tell.
+            # The client disconnected before the end; another stream may still report it.
             left = None if is_over or goes_on else session.take_following(operation)
             if left is not None:
                 _log_unfollowed(left)
@@ -260,7 +260,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             raise self._denied(call.actor, error) from None
 
     def _permit(self, method: str, call: Call) -> None:
-        """Raises `Denied` for what the user may not ask; else makes the request what is asked."""
+        """Raises `Denied` for a call that is not permitted; otherwise rewrites the request."""
         request = call.request
         match method:
             case "ExecutePlan":
@@ -280,7 +280,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         context = request.user_context, request.session_id
         plans.check_analyzed(request, partial(self._backend.explained, *context))
         is_query = request.plan.command.HasField("sql_command") and plans.answer is not None
-        if not is_query:  # which Spark does not execute yet
+        if not is_query:  # Spark does not execute a query yet
             self._note_used(call)
         if not request.operation_id:
             request.operation_id = str(uuid.uuid4())
@@ -291,9 +291,9 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             call.session.keep_view(plans.new_view.name, plans.new_view.plan)
 
     def _note_used(self, call: Call) -> None:
-        """Counts what is read and written, and has writes in the audit trail before they are done.
+        """Counts reads and writes, and records writes in the audit trail before they are done.
 
-        Raises `Unavailable` where they cannot be written down.
+        Raises `Unavailable` if they cannot be recorded.
         """
         access, user = call.access, call.access.principal
         for (_, entity), operation in access.used.items():
@@ -319,7 +319,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             self._service.write(actor, lambda transaction: _record(transaction, events))
 
     def write_usage(self) -> None:
-        """Adds what was counted to the store; what cannot be written is kept."""
+        """Adds the counts to the store; counts that cannot be written are kept."""
         with suppress(Unavailable):
             self.usage.write(self._service.store)
 
@@ -333,7 +333,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             request = record.request = parsed(kind, data)
         except Denied as error:
             raise self._denied(actor, error) from None
-        # Spark keeps sessions and operations by user: those of others are out of reach.
+        # Spark keeps sessions and operations by user, so those of others are inaccessible.
         request.user_context.user_id = request.user_context.user_name = actor.user
         session = self._sessions.of(actor.user, request.session_id)
         now = self._service.clock()
@@ -370,7 +370,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
     def _denied(self, actor: Actor, error: Denied) -> Denied:
         """Writes the denial to the audit trail, one row for many of its kind.
 
-        Returns it with the id by which the decision is explained, where it is kept.
+        Returns it with the id by which the decision is explained, if the decision is stored.
         """
         now, operation = self._service.clock(), error.operation or _UNKNOWN
         decision = error.decision
@@ -399,14 +399,14 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         )
         try:
             self._service.write(actor, lambda transaction: transaction.record(event))
-        except WardenError:  # denied it is in any case
+        except WardenError:  # the call is denied in any case
             return error
         return error.found_by(decision.id) if is_kept and decision is not None else error
 
     def _outcome(
         self, record: CallRecord, context: grpc.ServicerContext, job: Callable[[], Any]
     ) -> Any:
-        """What the job returns; every error ends the call with a status."""
+        """The job's result; every error ends the call with a status."""
         try:
             with recording(record.steps):
                 answer = job()
@@ -420,14 +420,14 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
 
 
 def _log_unfollowed(following: Following) -> None:
-    """What Spark did, or may have done, and the realm does not know of."""
+    """Logs a change that Spark made, or may have made, and that the realm has not recorded."""
     _log.warning(
         "the realm did not follow Spark", done=following.done.summary(), user=following.actor.user
     )
 
 
 def _released(request: base.ReleaseExecuteRequest) -> bytes:
-    """The answer to the release of an operation that Spark never heard of."""
+    """The response to the release of an operation that Spark never got."""
     answer = base.ReleaseExecuteResponse(
         session_id=request.session_id,
         operation_id=request.operation_id,
@@ -441,13 +441,13 @@ _MAX_SECONDS: Final = 30 * 86_400.0
 
 
 def _seconds(context: grpc.ServicerContext) -> float | None:
-    """How long the client waits; None: as long as it takes, which gRPC tells as centuries."""
+    """The client's timeout; None: no timeout, which gRPC represents as centuries."""
     remaining: float | None = context.time_remaining()
     return None if remaining is None or remaining > _MAX_SECONDS else remaining
 
 
 def named_plan(data: bytes, plan: relations.Relation) -> bytes:
-    """An answer in which the plan that was executed is the one that the user sent."""
+    """A response in which the executed plan is replaced by the plan that the user sent."""
     answer = base.ExecutePlanResponse()
     answer.ParseFromString(data)
     if not answer.HasField("sql_command_result"):
@@ -462,13 +462,13 @@ _STATUSES: Final = (
     (TooManyCalls, grpc.StatusCode.RESOURCE_EXHAUSTED, "limited"),
     (Malformed, grpc.StatusCode.INVALID_ARGUMENT, "malformed"),
     (Denied, grpc.StatusCode.PERMISSION_DENIED, "denied"),
-    # A client tries again for minutes what is said to be unavailable.
+    # A client retries for minutes if the status is `UNAVAILABLE`.
     (WardenError, grpc.StatusCode.PERMISSION_DENIED, "undecided"),
 )
 
 
 def _end_of(error: Exception) -> str:
-    """How a call ended, in a word."""
+    """The outcome of a call, in a word."""
     if isinstance(error, grpc.RpcError):
         return "failed"
     return next((word for kind, _, word in _STATUSES if isinstance(error, kind)), "error")

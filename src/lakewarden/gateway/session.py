@@ -1,4 +1,4 @@
-"""Sessions of users: where they are, their temporary views, their running operations."""
+"""Sessions of users: current catalog and database, temporary views, running operations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAX_SESSIONS: Final = 10_000
 MAX_SESSIONS_OF_USER: Final = 100
 MAX_VIEWS: Final = 1_000
 MAX_VIEW_BYTES: Final = 256 * 1024 * 1024
-"""Of all views of a session."""
+"""The size limit of all views of a session."""
 
 MAX_OPERATIONS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class NewView:
-    """A temporary view that is there once Spark has made it."""
+    """A temporary view that exists once Spark has created it."""
 
     name: str
     plan: relations.Relation
@@ -32,12 +32,12 @@ class NewView:
 
 @dataclass(slots=True)
 class Session:
-    """One session of one user. `first_catalog` is the current one in Spark, whatever is used here.
+    """One session of one user. `first_catalog` is Spark's current catalog, whatever is used here.
 
-    `views` are temporary views: plans with all names complete and no view left in them, as the
-    user wrote them, so that each read is checked and limited when it happens. `operations` are
-    those that were started, by id, with the plan that a statement's answer has to name; `refused`
-    are ids of those that were not. `following` is what the realm is told once one is done.
+    `views` are temporary views: plans with complete names and without other views, as the user
+    wrote them, so each read is checked and limited when it happens. `operations` are the started
+    ones, by id, with the plan that the response to a statement must contain; `refused` are ids of
+    denied ones. `following` is what the realm must record once an operation is done.
     """
 
     catalog: str
@@ -62,7 +62,7 @@ class Session:
                 raise Denied("a name of a table has at most three parts")
 
     def qualified_schema(self, names: Sequence[str]) -> tuple[str, str]:
-        """The complete name of a schema: catalog, database; of no parts the current one.
+        """The complete name of a schema: catalog, database; without parts, the current one.
 
         Raises `Denied`.
         """
@@ -77,7 +77,7 @@ class Session:
                 raise Denied("a name of a schema has at most two parts")
 
     def keep_view(self, name: str, plan: relations.Relation) -> None:
-        """Adds or replaces a view; raises `Malformed` where there is too much."""
+        """Adds or replaces a view; raises `Malformed` if views are too many or too large."""
         with self.lock:
             others = sum(one.ByteSize() for key, one in self.views.items() if key != name)
             if others + plan.ByteSize() > MAX_VIEW_BYTES or len(self.views) >= MAX_VIEWS:
@@ -102,17 +102,17 @@ class Session:
                 self.following.pop(forgotten, None)
 
     def follows(self, operation: str) -> bool:
-        """Whether the realm is to be told once the operation is done."""
+        """Whether the realm must record the operation's effects once it is done."""
         with self.lock:
             return operation in self.following
 
     def take_following(self, operation: str) -> Following | None:
-        """What the realm is to be told of the operation, once."""
+        """What the realm must record about the operation; returns it only once."""
         with self.lock:
             return self.following.pop(operation, None)
 
     def refuse(self, operation: str) -> None:
-        """Remembers an operation that was denied: a client releases it all the same."""
+        """Remembers a denied operation: a client releases it all the same."""
         with self.lock:
             if operation and operation not in self.operations:
                 self.refused[operation] = None
@@ -125,7 +125,7 @@ class Session:
             return operation in self.refused and operation not in self.operations
 
     def answer_of(self, operation: str) -> relations.Relation | None:
-        """Of a started operation; raises `Denied` for one that this session did not start."""
+        """The plan of a started operation; raises `Denied` if this session did not start it."""
         with self.lock:
             if operation not in self.operations:
                 raise Denied("this session has no such operation")
@@ -133,7 +133,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions, each known by its user and its id: nobody reaches another one's."""
+    """All sessions, each by its user and its id: nobody can access another user's session."""
 
     def __init__(self, catalog: str, database: str) -> None:
         self._catalog, self._database = catalog, database
@@ -141,7 +141,7 @@ class Sessions:
         self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
 
     def of(self, user: str, id: str) -> Session:
-        """The session, opened if it is not there. Of too many the oldest of the user goes."""
+        """The session, opened if needed. Beyond the limit, the user's oldest one is removed."""
         with self._lock:
             session = self._sessions.get((user, id))
             if session is None:

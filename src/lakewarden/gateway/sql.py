@@ -1,8 +1,8 @@
-"""SQL of users, taken over only where all of it is known (`lakewarden.expressions.query`).
+"""SQL of users, accepted only if all of it is known (`lakewarden.expressions.query`).
 
-Each table of a query is read from a name of its own, which Spark knows while it reads the text and
-nobody else does. What is behind the name is a plan, which is checked and limited like any other. So
-no text of a user names a table to Spark.
+Each table of a query is read by a name of its own, which only Spark knows while it reads the text.
+The name stands for a plan, which is checked and limited like any other. So no text of a user names
+a table to Spark.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def used_database(text: str) -> str | None:
 
 
 def nothing() -> relations.Relation:
-    """A query without rows: what a statement answers that has no result."""
+    """A query without rows: the result of a statement that has none."""
     return relations.Relation(sql=relations.SQL(query="SELECT 'used' AS result LIMIT 0"))
 
 
 def checked_expression(text: str) -> str:
-    """The expression as Spark is to read it; raises `Denied`."""
+    """The expression in the form that Spark gets; raises `Denied`."""
     try:
         return read_expression(text, _DIALECT)
     except BadInput as error:
@@ -48,11 +48,11 @@ def checked_expression(text: str) -> str:
 
 
 PlanOf = Callable[[Name], relations.Relation]
-"""The plan that stands for a table of a query."""
+"""The plan for a table of a query."""
 
 
 def checked_query(sql: relations.SQL, plan_of: PlanOf) -> relations.Relation:
-    """The query with the plans that stand for its tables; raises `Denied`."""
+    """The query with the plans for its tables; raises `Denied`."""
     if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
         raise Denied("SQL with parameters is not permitted")
     try:

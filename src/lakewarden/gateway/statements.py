@@ -1,8 +1,8 @@
-"""SQL of users that is no query: checked by the realm, and written anew for Spark.
+"""SQL of users other than queries: checked by the realm, and rewritten for Spark.
 
-A statement that writes reads as queries do, through plans that are limited. What it writes or
-changes has its complete name in a text of the gateway's own. Whom a filter or a mask binds on a
-table changes nothing in it: hidden rows must not go, and hidden values must not come back.
+A statement that writes reads as queries do, through plans that are limited. The table that it
+writes or changes has its complete name in a text of the gateway. A user with a filter or a mask on
+a table changes nothing in it: hidden rows must not be deleted, and hidden values not be revealed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TextOf = Callable[[Mapping[Name, Name]], str]
 
 
 def read(text: str) -> Statement | None:
-    """The statement of a text, None for a query; raises `Denied`."""
+    """Parses a statement; None for a query; raises `Denied`."""
     check_column(text)
     try:
         return sql.read_statement(text)
@@ -42,7 +42,7 @@ def read(text: str) -> Statement | None:
 
 
 class Statements:
-    """Checks the statements of one call, and says what Spark is to be asked instead."""
+    """Checks the statements of one call, and rewrites them for Spark."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Statements:
         self.done: CatalogChange | None = None
 
     def rewritten(self, statement: Statement) -> relations.Relation:
-        """What Spark is asked instead. Raises `Denied`."""
+        """The plan that Spark gets instead. Raises `Denied`."""
         try:
             return self._rewritten(statement)
         except BadInput as error:
@@ -95,7 +95,7 @@ class Statements:
         raise Denied("this statement is not permitted")
 
     def name(self, written: Name) -> Name:
-        """The complete name of a table, as Spark's session catalog has it."""
+        """The complete name of a table, like in Spark's session catalog."""
         return self._session.qualified(identifiers.split(identifiers.join(written)))
 
     def _schema_name(self, written: Name) -> Name:
@@ -119,7 +119,7 @@ class Statements:
         return self._reading(statement.query, lambda names: statement.text(_join(name), names))
 
     def _create_view(self, statement: sql.CreateView) -> relations.Relation:
-        """A stored view shows its readers what its tables hold, so its maker has to see it all."""
+        """A stored view shows its readers its tables' data, so its creator must see all of it."""
         name = self.name(statement.view)
         self._access.require("CreateView", name[:-1])
         if statement.replaces:
@@ -145,7 +145,7 @@ class Statements:
             raise Denied(f"there is a temporary view `{name}`")
         plan = self._resolved(statement.query.tables, statement.query.renamed)
         self.new_view = NewView(name, renumbered(plan))
-        # Spark looks at the query, and keeps no view: the gateway does.
+        # Spark only checks the query; the gateway stores the view.
         view = f"lw_{uuid.uuid4().hex}"
         text = f"SELECT * FROM {sql.quoted(view)} LIMIT 0"  # noqa: S608 — a name of our own
         tried = _with({(view,): plan}, text)
@@ -188,9 +188,9 @@ class Statements:
         return _plain(f"CREATE SCHEMA {there}{_join(schema)}")
 
     def _makes(self, kind: str, name: Name, unless_there: bool) -> bool:
-        """Whether the statement makes something that the realm is to follow.
+        """Whether the statement creates an object that the realm must follow.
 
-        Then it has to fail where there is one: else nobody knows who made it.
+        Then it must fail if the object exists: otherwise the creator is unknown.
         """
         if not self._access.follows or (unless_there and self._exists(kind, name)):
             return False
@@ -204,7 +204,7 @@ class Statements:
             raise Denied("a table stays in its catalog")
         self._access.require("CreateTable", new[:-1])
         self.done = CatalogChange(TABLE, created=new, dropped=name)
-        # Spark takes the new name as one of the same catalog.
+        # Spark resolves the new name in the same catalog.
         return _plain(f"ALTER TABLE {_join(name)} RENAME TO {_join(new[1:])}")
 
     def _writable(self, acts: Sequence[str], written: Name) -> Name:
@@ -219,7 +219,7 @@ class Statements:
         return plan
 
     def _resolved(self, tables: Sequence[Name], text_of: TextOf) -> relations.Relation:
-        """The text with names that nobody else knows, and the plans that stand for them."""
+        """The text with names that nobody else knows, and the plans for them."""
         names: dict[Name, Name] = {name: (f"lw_{uuid.uuid4().hex}",) for name in tables}
         plans = {names[name]: self._resolver.table(name) for name in tables}
         return _with(plans, text_of(names))

@@ -1,4 +1,4 @@
-"""What SQL calls the types of columns that Spark tells."""
+"""The SQL names of Spark's column types."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NAMES: Final = {
 
 
 def sql_type(type: types.DataType) -> str:
-    """The type in SQL; one with parts is only `struct`, which no mask but NULL fits.
+    """The type in SQL; a nested type is only `struct`, which no mask but NULL fits.
 
-    Nor does any other fit one with a collation, of which a filter asks only whether it is NULL.
+    Likewise, only NULL fits a type with a collation, and a filter only checks whether it is NULL.
     """
     kind = type.WhichOneof("kind") or ""
     match kind:

@@ -1,4 +1,4 @@
-"""Commands that write a table: which acts on which names each takes."""
+"""Commands that write a table: the acts that each requires on which names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BY_METHOD: Final[Mapping[tuple[int, int], tuple[str, ...]]] = {
     (_TABLE.TABLE_SAVE_METHOD_INSERT_INTO, _V1.SAVE_MODE_APPEND): _ADD,
     (_TABLE.TABLE_SAVE_METHOD_INSERT_INTO, _V1.SAVE_MODE_OVERWRITE): _OVERWRITE,
 }
-"""Of `WriteOperation`, by how and in which mode. Spark's `insertInto` adds in any other mode."""
+"""For `WriteOperation`, by method and mode. Spark's `insertInto` appends in any other mode."""
 
 _BY_MODE: Final[Mapping[int, tuple[str, ...]]] = {
     _V2.MODE_CREATE: _CREATE,
@@ -45,7 +45,7 @@ _BY_MODE: Final[Mapping[int, tuple[str, ...]]] = {
     _V2.MODE_REPLACE: _REPLACE,
     _V2.MODE_CREATE_OR_REPLACE: _REPLACE,
 }
-"""Of `WriteOperationV2`. An overwrite with a condition is not permitted, so none is here."""
+"""For `WriteOperationV2`. An overwrite with a condition is not permitted, so none is here."""
 
 _DO: Final = expressions.MergeAction
 _CHANGES: Final[Mapping[int, str]] = {
@@ -62,15 +62,15 @@ _BY_CLAUSE: Final[Mapping[str, Mapping[int, str]]] = {
     "not_matched_actions": _ADDITIONS,
     "not_matched_by_source_actions": _CHANGES,
 }
-"""Of `MergeIntoTableCommand`, by the clause and what it does."""
+"""For `MergeIntoTableCommand`, by clause and action."""
 
 
 def check_write(
     command: commands.Command, session: Session, access: Access, exists: Exists
 ) -> CatalogChange | None:
-    """Completes the name of the table; raises `Denied` unless the user may write it so.
+    """Completes the name of the table; raises `Denied` unless the user may write it in this way.
 
-    Returns what is made thereby, where the realm is to follow it.
+    Returns the created table if the realm must follow it.
     """
     if command.HasField("write_operation"):
         operation = command.write_operation
@@ -94,7 +94,7 @@ def check_write(
     if command.HasField("write_operation") and command.write_operation.mode == _IGNORE:
         if exists(TABLE, name):
             return None
-        # It has to fail where there is one: else nobody knows who made it.
+        # It must fail if the table exists: otherwise the creator is unknown.
         command.write_operation.mode = _V1.SAVE_MODE_ERROR_IF_EXISTS
     return CatalogChange(TABLE, created=name)
 
@@ -102,10 +102,10 @@ def check_write(
 def check_merge(
     merge: commands.MergeIntoTableCommand, session: Session, access: Access
 ) -> Iterator[Message]:
-    """Completes the name of the table; raises `Denied` unless the user may change it so.
+    """Completes the name of the table; raises `Denied` unless the user may change it in this way.
 
-    Yields what the merge reads, by which it decides and what it writes: its source, conditions
-    and values, which are still to be resolved.
+    Yields the parts that the merge reads: its source, its conditions, and the values that it
+    writes, which must still be resolved.
     """
     if not merge.HasField("source_table_plan") or not merge.HasField("merge_condition"):
         raise Denied("a merge has a source and a condition")
@@ -127,7 +127,7 @@ def check_merge(
 
 
 def check_format(format: str) -> None:
-    """Raises `Denied` for a format that is no list of files below the warehouse."""
+    """Raises `Denied` for a format that is not a set of files below the warehouse."""
     if format.lower() not in permitted.load().formats:
         raise Denied(f"format `{format[:100]}` is not permitted")
 

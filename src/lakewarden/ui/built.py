@@ -1,7 +1,7 @@
-"""The built pages, read once: no request walks a folder.
+"""The built pages, read once: no request accesses a folder.
 
-The build writes names with a hash of the content below `assets/`, so these are kept by browsers
-for good. Beside a file may lie the same compressed ahead, as `NAME.br` or `NAME.gz`.
+The build uses names with a hash of the content below `assets/`, so browsers cache these
+permanently. A file may have precompressed versions beside it, as `NAME.br` or `NAME.gz`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPES: Final[Mapping[str, str]] = {
     "txt": "text/plain; charset=utf-8",
     "woff2": "font/woff2",
 }
-"""Media types by the ends of names; nothing else is served."""
+"""Media types by file extension; nothing else is served."""
 
 INDEX: Final = "index.html"
 _FOLDER: Final[Traversable] = resources.files("lakewarden.ui") / "dist"
@@ -30,14 +30,14 @@ _COMPRESSED: Final = {".br": "br", ".gz": "gzip"}
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file: its media type, its content, and the same by content codings."""
+    """A file: its media type, its content, and its encoded versions by content coding."""
 
     media_type: str
     content: bytes
     coded: Mapping[str, bytes]
 
     def coded_for(self, accepted: str) -> tuple[bytes, str]:
-        """The content, and its coding where the reader accepts one; the smallest first."""
+        """The content, and its coding if the client accepts one; the smallest first."""
         codings = set(map(_coding, accepted.split(",")))
         for coding in ("br", "gzip"):
             if coding in codings and coding in self.coded:
@@ -46,7 +46,7 @@ class File:
 
 
 def _coding(accepted: str) -> str:
-    """The coding that an item of `Accept-Encoding` accepts; "" where it accepts none.
+    """The coding that an item of `Accept-Encoding` accepts; "" if it accepts none.
 
     >>> _coding(" BR;q=0.5"), _coding("gzip; q=0"), _coding("gzip;q=0.000")
     ('br', '', '')
@@ -61,7 +61,7 @@ def is_built() -> bool:
 
 
 def built_files(folder: Traversable | None = None) -> dict[str, File]:
-    """The files by their paths below `/ui/`; empty where nothing was built."""
+    """The files by their paths below `/ui/`; empty if nothing was built."""
     root = _FOLDER if folder is None else folder
     contents: dict[str, bytes] = {}
     if root.is_dir():

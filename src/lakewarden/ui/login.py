@@ -1,7 +1,7 @@
-"""Signing in on a page without script: what was sent, and what comes of it.
+"""Signing in on a page without script: the submitted form, and its result.
 
-A login leads to the page that the browser wanted, which is one of ours: an address of another
-site is left out. A failure shows the forms again (`login_page`).
+A login redirects to the page that the browser requested, which must be one of ours: an address of
+another site is ignored. A failure shows the forms again (`login_page`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEADERS: Final = {
         "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     ),
-    # With `no-referrer` a browser sends the form without saying from which page it comes.
+    # With `no-referrer` a browser submits the form without the page it comes from.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
@@ -40,7 +40,7 @@ def form(exchange: Exchange) -> Reply:
 
 
 def sign_in(exchange: Exchange) -> Reply:
-    """Signs in and leads on; or the forms again, with what was wrong where it was."""
+    """Signs in and redirects; or shows the forms again, with the error at its field."""
     fields = _fields(exchange.body)
     to = own_path(fields.get("to", ""))
     form = SubmittedForm(_way(fields), fields.get("user", "").strip(), fields.get("place", ""))
@@ -86,14 +86,14 @@ def _reply(
 
 
 def _way(fields: Mapping[str, str]) -> str:
-    """Which form was sent."""
+    """The submitted form."""
     if "token" in fields:
         return signing.TOKEN
     return PASSWORD if "place" in fields or "password" in fields else signing.SIMPLE
 
 
 def _place(text: str) -> dict[str, str]:
-    """Whose password it is: `realm:NAME` or `directory:NAME`; raises `BadInput`."""
+    """The place of the password: `realm:NAME` or `directory:NAME`; raises `BadInput`."""
     kind, _, name = text.partition(":")
     if not text:
         return {}
@@ -117,7 +117,7 @@ def _places(exchange: Exchange) -> list[tuple[str, str]]:
 
 
 def own_path(text: str) -> str:
-    """The address, where it is one of our pages; else their first one.
+    """The address, if it is one of our pages; otherwise our first page.
 
     >>> own_path("/ui/ask?on=s3://b/a..z"), own_path("//evil"), own_path("/ui/../x")
     ('/ui/ask?on=s3://b/a..z', '/ui/', '/ui/')
@@ -136,7 +136,7 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 def failed(error: Exception) -> Reply:
-    """A failure as a short text; of one that nobody foresaw nothing is told."""
+    """A failure as a short text; an unexpected one without details."""
     status = _status(error)
     text = str(error) if status != 500 else "internal error"
     headers = {**HEADERS, "Retry-After": "1"} if status == 503 else HEADERS

@@ -1,4 +1,4 @@
-"""The markup of the login page: a choice of what the server offers, without script.
+"""The markup of the login page: a choice of the offered modes, without script.
 
 | mode       | offered as                                                              |
 |------------|-------------------------------------------------------------------------|
@@ -7,8 +7,8 @@
 | `password` | a form for user, password and where the password is kept                |
 | `token`    | a form for a token                                                      |
 
-The first one that the server offers is open, as is the one that was sent; the others unfold. What
-was typed stays, except passwords and tokens. A fault stands at the field that it is about.
+The first mode that the server offers is open, as is the submitted one; the others unfold. Input is
+kept, except passwords and tokens. An error is shown at its field.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SubmittedForm:
-    """What was sent by which form; `fault` is about `field`, or about the form as a whole."""
+    """The input of a submitted form; `fault` is about `field`, or about the form as a whole."""
 
     way: str = ""
     user: str = ""
@@ -49,7 +49,7 @@ class SubmittedForm:
     field: str = ""
 
     def failed(self, fault: str, field: str = "") -> SubmittedForm:
-        """The same with what was wrong; unless a field of the form is named, its secret was."""
+        """The same with an error, at the form's secret unless `field` is a field of the form."""
         fields = _FIELDS.get(self.way, ())
         at = {"realm": "place", "directory": "place"}.get(field, field)
         if at not in fields:
@@ -60,7 +60,7 @@ class SubmittedForm:
 def render(
     modes: Sequence[str], places: Sequence[tuple[str, str]], to: str, form: SubmittedForm
 ) -> bytes:
-    """The page. `places` are those that passwords are of, with their titles."""
+    """The page. `places` are where passwords are stored, with their titles."""
     ways = [way for way in _ORDER if way in modes]
     parts = [_way(way, places, to, form, is_first=way == ways[0]) for way in ways]
     if form.fault and form.way not in ways:
@@ -73,7 +73,7 @@ def _way(
 ) -> str:
     own = form if form.way == way else SubmittedForm()
     if way == OIDC:
-        # A link: what a form leads to is bound by `form-action`, redirections included.
+        # A link: targets of a form, including redirects, are restricted by `form-action`.
         address = escape(f"/ui/login/oidc?{urlencode({'to': to})}")
         return f'{_fault(own.fault, "oidc")}<a class="button" href="{address}">{_TITLES[OIDC]}</a>'
     is_focused = own.fault != "" if form.fault else is_first

@@ -1,4 +1,4 @@
-"""The pages as one of the contracts that the server speaks: files below `/ui/`, and signing in.
+"""The pages as a dialect of the server: files below `/ui/`, and signing in.
 
 | path         | answer                                                                |
 |--------------|-----------------------------------------------------------------------|
@@ -8,8 +8,8 @@
 | /ui/NAME     | the built file of this name                                           |
 | /ui/...      | `index.html`: the application reads the address                       |
 
-Nobody needs credentials for a file: what the pages show they ask our own API for. Where nothing
-is built, a page says how to build it.
+Files need no credentials: the pages get their data from our own API. If nothing is built, a page
+explains how to build it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lakewarden.ui.built import INDEX, File, built_files
 
 HTML: Final = "text/html; charset=utf-8"
 HASHED: Final = "assets/"
-"""Below it names change with the content."""
+"""Names below it change with the content."""
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -37,7 +37,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""On every answer below `/ui/`."""
+"""Headers of every response below `/ui/`."""
 
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 
@@ -50,7 +50,7 @@ Build them with <code>make ui</code> and start the server again.</p></body></htm
 
 
 class Pages:
-    """`/ui/` and the page to sign in on. Speaks for every realm."""
+    """`/ui/` and the login page, for every realm."""
 
     name = "ui"
     models: tuple[str, ...] = ()

@@ -1,13 +1,13 @@
-"""Logging in at an identity provider: the way there, and the way back.
+"""Login at an identity provider: the redirect to it, and the callback.
 
 | path                       | answer                                                       |
 |----------------------------|--------------------------------------------------------------|
-| /ui/login/oidc             | 302 to the provider, with a cookie for the way back           |
-| /ui/login/oidc/callback    | 303 to the page that was wanted, with a session; or the login |
-|                            | page, with what was wrong                                     |
+| /ui/login/oidc             | 302 to the provider, with a cookie for the callback           |
+| /ui/login/oidc/callback    | 303 to the requested page, with a session; or the login       |
+|                            | page, with the error                                          |
 
-The cookie is `SameSite=Lax`, since the way back begins at another site; it lasts ten minutes and
-goes with the provider's answer, which counts once, in all processes.
+The cookie is `SameSite=Lax`, because the callback begins at another site; it lasts ten minutes and
+is removed with the provider's response, which counts once, across all processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOT_THERE = "login at an identity provider is not configured"
 
 
 def start(exchange: Exchange) -> Reply:
-    """Leads to the provider."""
+    """Redirects to the provider."""
     provider = exchange.services.provider_login
     if provider is None:
         return login.page(exchange, 404, NOT_THERE)
@@ -37,7 +37,7 @@ def start(exchange: Exchange) -> Reply:
 
 
 def finish(exchange: Exchange) -> Reply:
-    """Ends the login with a session, or says why there is none."""
+    """Ends the login with a session, or shows why there is none."""
     provider = exchange.services.provider_login
     if provider is None:
         return login.page(exchange, 404, NOT_THERE)
@@ -47,7 +47,7 @@ def finish(exchange: Exchange) -> Reply:
     except LoginFailed as error:
         return login.page(exchange, 401, str(error))
     if not compare_digest(state.encode(), callback.state.encode()):
-        # Whoever sent the browser here, it was not the provider; the login goes on.
+        # The browser was not sent here by the provider; the login continues.
         return login.page(exchange, 401, "this response belongs to another login; log in again")
     over = signing.login_cookie(exchange, "", 0.0)
     try:
@@ -73,7 +73,7 @@ def _callback(exchange: Exchange) -> Callback:
 
 
 def _use_once(exchange: Exchange, state: str) -> None:
-    """Raises `LoginFailed` for a login that was answered already."""
+    """Raises `LoginFailed` for a login that was already answered."""
     used = Count(("login", sha256(state.encode()).hexdigest()), 1, SECONDS)
     if exchange.service.store.try_once([used], exchange.now) is not None:
         raise LoginFailed("this login has expired; log in again")

@@ -2,8 +2,8 @@
 
 A role of MySQL is an account that cannot log in, and an account can be granted to others, who get
 its rights: such an account also counts as a role. The creator of a role does not administer it; a
-push grants itself that right. A role that it created and could not yet mark so is an empty role of
-ours.
+push grants itself that right. A role that it created and does not administer yet is an empty role
+of ours.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _role(account: Account) -> str:
 
 
 def _default(names: Iterable[str], marks: Marks) -> str:
-    """The default role of an account; of several, one that is not ours, as only one can be ours."""
+    """The default role of an account; of several, one that is not ours, if there is one."""
     return min(names, key=lambda name: (marks.is_personal(name), name), default="")
 
 

@@ -1,6 +1,6 @@
 """The grants of our roles in PostgreSQL, on any kind of object, and who can revoke them.
 
-A REVOKE revokes the grants of one grantor: the owner, with whose rights superusers and members act,
+A REVOKE removes the grants of one grantor: the owner, with whose rights superusers and members act,
 or an account with a grant option. So grants by others than the owner are listed separately, and
 are revoked in the name of their grantor.
 """

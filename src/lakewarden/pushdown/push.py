@@ -133,8 +133,8 @@ class PushPlan:
     `statements` are sent to execute the steps. `adopted` are grants of others that are revoked,
     because ours replace them. Roles in `anew` are dropped first, because nothing else revokes
     what they hold. `digest` is the same only for the same statements from the same state. The
-    progress of an `is_journalled` plan is recorded in the target before each step, so it is known
-    if the push is interrupted.
+    steps of an `is_journalled` plan take effect in the target one by one, so the plan is recorded
+    before the push begins.
     """
 
     target: PushTarget

@@ -20,7 +20,7 @@ from lakewarden.service.effect import Effect
 from lakewarden.service.write_transaction import WriteTransaction
 
 TYPES: Final = {"namespace": "schema", "table": "table", "view": "view"}
-"""The resources of the protocol, by their names in a mapping."""
+"""The names in a mapping for the resources of the protocol."""
 
 
 def record_changes(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) -> None:

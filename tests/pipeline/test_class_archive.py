@@ -98,6 +98,16 @@ def test_a_claim_is_over_after_an_hour(java_home: Path) -> None:
     assert not killed.exists()
 
 
+def test_a_draft_of_an_installation_that_never_starts_again_is_kept_like_an_archive(
+    java_home: Path, tmp_path: Path
+) -> None:
+    homes = [_java(tmp_path, f"21.0.{number}") for number in range(class_archive._KEPT + 2)]
+    drafts = [_write(home) for home in homes]
+    assert java_options(java_home) == ()
+    assert not any(draft.exists() for draft in drafts)
+    assert len(list(drafts[0].parent.glob("*.jsa"))) == class_archive._KEPT
+
+
 def test_one_that_was_cut_off_is_written_anew(java_home: Path) -> None:
     _write(java_home, b"whole and long")
     archive = _file(java_options(java_home), USES)

@@ -35,7 +35,7 @@ _USE: Final = "-XX:SharedArchiveFile="
 _ARCHIVE: Final = ".jsa"
 
 _KEPT: Final = 3
-"""Archives to keep, of the most recently used installations: each takes some 170 MB."""
+"""Archives to keep, of the most recently used installations: each takes some 190 MB."""
 
 _FREE: Final = 2 << 30
 """Bytes of free disk space that an archive requires."""
@@ -55,17 +55,14 @@ def java_options(java_home: Path) -> tuple[str, ...]:
     with suppress(OSError):
         folder, key = cache_folder() / "spark-classes", _key(java_home)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        drafts = list(folder.glob(f"{key}.*.draft"))
-        for draft in filter(_is_whole, drafts):
-            draft.replace(folder / f"{key}.{draft.stat().st_size}{_ARCHIVE}")
-            _leave_last(folder)
+        writing = _collect_drafts(folder)
         for archive in folder.glob(f"{key}.*{_ARCHIVE}"):
             if _is_as_written(archive):
                 with suppress(OSError):  # the folder may be read-only
                     os.utime(archive)  # marks it as in use
                 return (*_COMMON, f"{_USE}{archive}")
             archive.unlink()
-        if _is_again(folder / f"{key}.used") and not any(map(_is_claimed, drafts)):
+        if _is_again(folder / f"{key}.used") and key not in writing:
             draft = folder / f"{key}.{os.getpid()}.draft"
             draft.touch(exist_ok=False)
             return (*_COMMON, f"-XX:ArchiveClassesAtExit={draft}")
@@ -90,6 +87,23 @@ def _key(java_home: Path) -> str:
     changed = [jar_folder.stat().st_mtime_ns for jar_folder in jars]
     text = repr((str(java_home), version, [str(jar_folder) for jar_folder in jars], changed))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _collect_drafts(folder: Path) -> set[str]:
+    """Makes complete drafts archives, and removes abandoned ones; returns the keys still written.
+
+    Drafts of all installations: one that has been removed never starts again.
+    """
+    writing = set()
+    with suppress(OSError):  # the folder may be read-only
+        for draft in folder.glob("*.draft"):
+            key = draft.name.partition(".")[0]
+            if _is_whole(draft):
+                draft.replace(folder / f"{key}.{draft.stat().st_size}{_ARCHIVE}")
+            elif _is_claimed(draft):
+                writing.add(key)
+        _leave_last(folder)
+    return writing
 
 
 def _is_whole(draft: Path) -> bool:

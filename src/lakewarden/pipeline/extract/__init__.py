@@ -1,1 +1,1 @@
-"""From a running original, over its own API, to an export that `pipeline.ingest` reads."""
+"""Copies a running system, over its own API, to an export that `pipeline.ingest` reads."""

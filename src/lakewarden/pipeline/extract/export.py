@@ -1,4 +1,4 @@
-"""The files of an export while it is written: a file for each kind, a line for each record."""
+"""The files of an export while it is written: one file per kind, one line per record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.pipeline.storage.location import Location
 
 @dataclass
 class Export:
-    """A folder that only its owner can look into: replies of catalogs may hold secrets."""
+    """A folder that only its owner can read: replies of catalogs may contain secrets."""
 
     folder: Location
     counts: Counter[str] = field(default_factory=Counter)
@@ -33,16 +33,16 @@ class Export:
         self._stack.close()
 
     def reply(self, kind: str, path: str, reply: Any) -> None:
-        """Keeps a reply beside the path that was asked."""
+        """Writes a reply with the path of its request."""
         self.record(kind, {"path": path, "reply": reply})
 
     def replies(self, kind: str, replies: Iterable[tuple[str, Any]]) -> None:
-        """Keeps many."""
+        """Writes several replies."""
         for path, reply in replies:
             self.reply(kind, path, reply)
 
     def record(self, kind: str, record: object) -> None:
-        """Keeps one record."""
+        """Writes one record."""
         if kind not in self._open:
             file = self.folder / f"{kind}.jsonl"
             self._open[kind] = self._stack.enter_context(file.open("w", encoding="utf-8"))
@@ -50,5 +50,5 @@ class Export:
         self.counts[kind] += 1
 
     def note(self, text: str) -> None:
-        """Something that the API of the system cannot show, whoever asks."""
+        """Notes something that the API of the system shows to no caller."""
         self.notes.append(text)

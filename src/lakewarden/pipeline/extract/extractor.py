@@ -1,4 +1,4 @@
-"""How a running system is read: what a system has for it."""
+"""The interface by which a system's module reads a running system."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lakewarden.pipeline.extract.original import Original
 class Extractor:
     """Reads a running system over its own API into files, which its source then reads.
 
-    `extract` copies what the system shows, and asks about the principals, where the system tells
-    about single ones only. `files` is the kind of source that reads the copies.
-    `read_principals` reads a file of principals to ask about (text, and where it is); None: the
-    system lists all there are. `takes_identity`: whether replies of the identity provider add
-    who is in which group, which the system does not know itself.
+    `extract` copies everything that the system shows. For a system that only describes single
+    principals, it queries each one. `files` is the kind of source that reads the copies.
+    `read_principals` reads a file of principals to query (its text and place); None: the system
+    lists all of them. `takes_identity`: whether replies of the identity provider add the group
+    memberships, which the system does not know itself.
     """
 
     extract: Callable[[Original, Export, Iterable[Principal]], None]

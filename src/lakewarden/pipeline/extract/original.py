@@ -1,9 +1,9 @@
-"""A running system that is only read: polite, bounded, and exact about what it did not show.
+"""Read-only access to a running system: rate-limited, bounded, and exact about missing answers.
 
-No redirect is followed and no proxy is used: the credential goes to the server that was named.
-What the server refuses for good (403, 404 and the like) is written down by its path; what it
-cannot answer just now is asked again, and at last ends the walk: a hole is no export. Answers are
-bounded in length and in time, however slowly they come.
+No redirect is followed and no proxy is used: the credential is only sent to the configured server.
+A path that the server refuses permanently (403, 404 and the like) is recorded. A temporary failure
+is retried, and finally ends the walk: an export must have no holes. Responses are bounded in size
+and in time, however slowly they arrive.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     import httpx
 
 TRIES: Final = 6
-"""How often a request is made before the server counts as unavailable."""
+"""How often a request is tried before the server counts as unavailable."""
 
 LARGEST: Final = 64 * 1024 * 1024
-"""How long an answer may be."""
+"""The largest size of a response, in bytes."""
 
 AT_ONCE: Final = 4
-"""How many requests are under way at once."""
+"""How many requests are sent concurrently."""
 
 LONGEST_ANSWER: Final = 600.0
-"""Seconds that one answer may take from its first byte to its last."""
+"""Seconds that one response may take from its first byte to its last."""
 
 MOST: Final = 2_000_000
 """How many requests one walk makes at most."""
 
 ABSENT: Final = frozenset({404, 405, 410, 501})
-"""Statuses of what is not there or not served; any other withheld path may hide something."""
+"""Statuses of resources that do not exist or are not served; other withheld paths may hide some."""
 
 _AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _WITHHELD: Final = ABSENT | {400, 403}
@@ -54,7 +54,7 @@ _WINDOW: Final = 64
 
 
 class Withheld(NamedTuple):
-    """A path that the original did not answer with what was asked: its status, and its words."""
+    """A path whose content the system did not return: its status, and its message."""
 
     path: str
     status: int
@@ -63,14 +63,14 @@ class Withheld(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Who asks: a bearer token, or a name with a password; without either nobody."""
+    """The caller's credential: a bearer token, or a name with a password; neither: anonymous."""
 
     token: str | None = None
     user: str | None = None
     password: str = ""
 
     def header(self) -> dict[str, str]:
-        """The header that says it."""
+        """The authorization header."""
         if self.token is not None:
             return {"Authorization": f"Bearer {self.token}"}
         if self.user is None:
@@ -83,12 +83,12 @@ NOBODY: Final = Credential()
 
 
 def unheard(requests: int, path: str) -> None:
-    """A progress that nobody sees."""
+    """A progress that shows nothing."""
 
 
 @dataclass
 class Original:
-    """A system at an address; `tell` hears how many requests were made, and the newest path."""
+    """A system at an address; `tell` receives the number of requests and the latest path."""
 
     address: str
     credential: Credential = NOBODY
@@ -117,7 +117,7 @@ class Original:
         return httpx.Client(
             headers={
                 "Accept": "application/json",
-                # Other encodings shrink so much that a piece of one would be past all bounds.
+                # Other encodings compress so strongly that one chunk could exceed all bounds.
                 "Accept-Encoding": "gzip",
                 **self.credential.header(),
             },
@@ -135,17 +135,17 @@ class Original:
         self._client.close()
 
     def get(self, path: str, unserved: Container[int] = ()) -> Any:
-        """The JSON that answers a path, or None where it is withheld, which is written down.
+        """The JSON response for a path, or None if it is withheld, which is recorded.
 
-        A status in `unserved` says that there is nothing of the kind, and is not written down.
-        Raises `BadInput` where the credential is refused, for a redirect, and for what is no
-        strict JSON, `LimitExceeded` for too much, and `Unavailable` where there is no answer
-        after some tries.
+        A status in `unserved` says that there are no resources of this kind, and is not recorded.
+        Raises `BadInput` for a rejected credential, a redirect, and a response that is not strict
+        JSON; `LimitExceeded` for too much data; and `Unavailable` if there is no response after
+        several tries.
         """
         return self._answer(path, None, unserved)
 
     def post(self, path: str, body: object, unserved: Container[int] = ()) -> Any:
-        """As `get`, for a question that has a body; nothing is changed by it."""
+        """Like `get`, for a query that has a body; it changes nothing."""
         return self._answer(path, json.dumps(body).encode(), unserved)
 
     def _answer(self, path: str, content: bytes | None, unserved: Container[int]) -> Any:
@@ -164,19 +164,19 @@ class Original:
         raise Unavailable(f"{self.address}{path}: unexpected answer {status}")
 
     def always(self, name: str, value: str) -> None:
-        """Sends this header with every request from now on."""
+        """Sends this header with every further request."""
         self._client.headers[name] = value
 
     def note(self, path: str, status: int, why: str) -> None:
-        """Writes down what was not shown."""
+        """Records a withheld path."""
         self.withheld.append(Withheld(path, status, why))
 
     def not_shown(self) -> list[str]:
-        """What was not shown, a line each, for a report."""
+        """The withheld paths, one line each, for a report."""
         return [f"{one.path} ({one.status}): {one.why}" for one in sorted(self.withheld)]
 
     def each(self, paths: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """The answers to many paths, in their order, a few at once; the withheld are left out."""
+        """The responses for many paths, in order, a few concurrently; without withheld ones."""
         rest = iter(paths)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             while window := list(islice(rest, _WINDOW)):
@@ -207,7 +207,7 @@ class Original:
         raise Unavailable(f"{self.address}{path}: {escaped(problem)}, {TRIES} times")
 
     def _attempt(self, path: str, content: bytes | None) -> tuple[int, bytes, float]:
-        """Status and body, and how long the server says to wait (0: it does not say)."""
+        """Status and body, and the `Retry-After` seconds (0: not given)."""
         method, headers = ("GET", {}) if content is None else ("POST", _WITH_BODY)
         address = self.address + path
         with self._client.stream(method, address, content=content, headers=headers) as reply:
@@ -220,7 +220,7 @@ _WITH_BODY: Final = {"Content-Type": "application/json"}
 
 
 def _whole(reply: httpx.Response, path: str) -> bytes:
-    """All of a body, within its bounds. Raises `LimitExceeded` and `Unavailable`."""
+    """The whole body, within its bounds. Raises `LimitExceeded` and `Unavailable`."""
     encoding = reply.headers.get("content-encoding", "").lower()
     if encoding not in ("", "identity", "gzip"):
         raise Unavailable(f"{path}: an answer in an encoding that was not asked for")
@@ -238,7 +238,7 @@ def _whole(reply: httpx.Response, path: str) -> bytes:
 
 
 def _json(body: bytes, path: str) -> Any:
-    """The value of a body. Raises `BadInput` for what is no strict JSON."""
+    """The value of a body. Raises `BadInput` unless it is strict JSON."""
     try:
         value = parse(body.decode("utf-8"), path)
     except UnicodeDecodeError:
@@ -249,14 +249,14 @@ def _json(body: bytes, path: str) -> Any:
 
 
 def segment(name: str, where: str) -> str:
-    """A name as one part of a path. Raises `BadInput` for one that would lead elsewhere."""
+    """A name as one path segment. Raises `BadInput` for one that would lead elsewhere."""
     if name in ("", ".", ".."):
         raise BadInput(f"`{name}` is no name that a path can have", where=where)
     return quote(name, safe="")
 
 
 def _message(body: bytes) -> str:
-    """What a refusal says, in short."""
+    """The message of an error response, shortened."""
     text = body.decode("utf-8", "replace")
     try:
         message = parse(text, "")

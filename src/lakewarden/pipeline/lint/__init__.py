@@ -1,1 +1,1 @@
-"""The policy advisor over an index: the same rules, whatever the number of entities."""
+"""The policy advisor over an index: the same rules, for any number of entities."""

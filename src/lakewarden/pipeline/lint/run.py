@@ -1,8 +1,8 @@
-"""The job that looks for what is odd in the policy of an index.
+"""The job that reports problems in the policy of an index.
 
-read      the index is whole; the directory that it was made of, for the rows set aside
-ask       every rule, until each name that one asked for was looked up
-publish   the version counts
+read      check the index; read the rows set aside in the directory that it was made from
+ask       evaluate every rule, until all names that it needs were looked up
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def lint_index(
     origin: Location | None = None,
     progress: Progress = silent,
 ) -> Result:
-    """What the rules find in the realm of an index: what `lint` finds in the whole realm.
+    """The findings in the realm of an index: the same as those of `lint` in the whole realm.
 
-    `origin` is the directory that the index was made of; the rows that were set aside there
-    are looked at, too. Raises `BadInput` for a damaged index and for another directory,
-    `Conflict` when another process works on `out`.
+    `origin` is the directory that the index was made from; its quarantined rows are checked, too.
+    Raises `BadInput` for a damaged index and for another directory, `Conflict` if another process
+    works on `out`.
     """
     index = open_index(source, spark=spark)
     aside = [] if origin is None else directory.set_aside(origin, _checked(origin, index))
@@ -67,7 +67,7 @@ def lint_index(
 
 @dataclass
 class _Linting:
-    """What the stages share: the rules that are asked of an index."""
+    """What the stages share: the rules to evaluate on an index."""
 
     job: Job
     index: Index
@@ -98,7 +98,7 @@ STAGES: Final = (
 
 
 def _checked(origin: Location, index: Index) -> directory_manifest.Manifest:
-    """The manifest of the directory, if the index was made of that one."""
+    """The manifest of the directory, after a check that the index was made from it."""
     manifest = directory_manifest.read_manifest(origin)
     stated = (index.folder / STATEMENTS).read_text("utf-8")
     if index.manifest.inputs[0].sha256 != sha256_of(manifest.text() + stated):
@@ -146,9 +146,9 @@ def findings_of(
     register: Register,
     look_up: Callable[[], None],
 ) -> tuple[Finding, ...]:
-    """What the rules find: each is asked until every name that it asked for is known.
+    """The findings of the rules; each rule is repeated until all names that it needs are known.
 
-    `look_up` finds what the register has noted, all at once.
+    `look_up` looks up all names that the register has noted, at once.
     """
     all_findings: list[Finding] = []
     waiting = list(rules)

@@ -1,8 +1,8 @@
-"""An index as the rules see a realm: all in numbers, with names that are looked up when asked.
+"""An index in the form in which rules see a realm: as numbers, with names looked up on demand.
 
-The entities of each scope come from the index, where the kernel matched them block by block;
-types, places, owners and relations come as columns of numbers. Ten million entities take some
-hundred megabytes.
+The entities of each scope come from the index, where the kernel matched them block by block. Types,
+places, owners and relations come as columns of numbers. Ten million entities take some hundred
+megabytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.edges import Edges
@@ -46,14 +46,14 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """A realm without its names: the `snapshot` notes in `register` which ones it is asked for."""
+    """A realm without its names: `snapshot` notes in `register` the names that it needs."""
 
     snapshot: Snapshot
     register: Register
     entities: DataFrame
 
     def look_up(self) -> None:
-        """Finds all that was asked for."""
+        """Looks up all noted names and entities."""
         spark, register = self.entities.sparkSession, self.register
         named_entities: list[tuple[int, Entity]] = []
         if register.missing_ids:
@@ -75,7 +75,7 @@ def _named(rows: DataFrame) -> list[tuple[int, Entity]]:
 
 
 def skeleton(index: Index, spark: SparkSession) -> Skeleton:
-    """The skeleton of an index. Raises `BadInput` where its scopes are of other statements."""
+    """The skeleton of an index. Raises `BadInput` if its scopes belong to other statements."""
     context = task_context_of(index)
     table = prepared(context).table
     if scopes_digest(table) != index.manifest.facts["scopes"]:
@@ -148,7 +148,7 @@ def _owners(own: DataFrame, index: Index, count: int) -> Edges:
 
 
 def _attributes(own: DataFrame) -> dict[int, dict[str, tuple[str, ...]]]:
-    """What rules look at: what views read."""
+    """The attributes that rules read: those for what views read."""
     rows = own.where((F.col("what") == ATTRIBUTE) & (F.col("s") == READS))
     ids, names, values = (c.to_pylist() for c in rows.select("id", "s", "t").toArrow().columns)
     return attributes_of(zip(ids, names, values, strict=True))
@@ -171,13 +171,13 @@ def _columns(frame: DataFrame) -> list[Ints]:
 
 
 UNKNOWN = ""
-"""Stands for a name that was not looked up yet."""
+"""Stands for a name that has not been looked up yet."""
 
 
 class Register:
-    """What was looked up so far, and what is to be looked up next.
+    """The names that were looked up, and those to look up next.
 
-    `misses` counts how often something was asked for that is not known yet.
+    `misses` counts the lookups of names that are not known yet.
     """
 
     def __init__(self) -> None:
@@ -196,14 +196,14 @@ class Register:
         return UNKNOWN if name is None else name
 
     def id(self, entity: Entity) -> int | None:
-        """The id of the entity, stored or only mentioned."""
+        """The id of the entity, stored or only named."""
         if entity not in self.ids:
             self.misses += 1
             self.missing_entities.add(entity)
         return self.ids.get(entity)
 
     def learn(self, rows: Iterable[tuple[int, Entity]]) -> None:
-        """Takes what was found; what was asked for and is not among it is nowhere."""
+        """Adds lookup results; requested entities without a result are recorded as missing."""
         for id, entity in rows:
             self.names[id] = entity.name
             self.ids[entity] = id
@@ -214,7 +214,7 @@ class Register:
 
 
 class Names(list[str]):
-    """Stands where a tree keeps the names of all entities, by id."""
+    """Replaces a tree's list of the names of all entities, by id."""
 
     def __init__(self, register: Register, count: int) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class Names(list[str]):
 
 
 class Ids(dict[str, int]):
-    """Stands where a tree keeps the ids of all entities of a type, by name."""
+    """Replaces a tree's ids of all entities of a type, by name."""
 
     def __init__(self, register: Register, type: str) -> None:
         super().__init__()
@@ -243,6 +243,6 @@ class Ids(dict[str, int]):
         self._type = type
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The id of the name, or None: there is no such entity, or nobody looked yet."""
+        """The id of the name; None if there is no such entity, or it was not looked up yet."""
         id = self._register.id(Entity(self._type, name))
         return default if id is None else id

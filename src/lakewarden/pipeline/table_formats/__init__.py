@@ -1,5 +1,5 @@
-"""A version of Parquet files, committed also as tables of Iceberg, of Delta, or of DuckDB.
+"""Commits a version of Parquet files also as tables of Iceberg, of Delta, or of DuckDB.
 
-The version and its manifest stay the source of truth. What is here follows them, and the next run
-repairs what a run that was cut short did not commit.
+The version and its manifest stay the source of truth. The tables follow them, and the next run
+repairs what an interrupted run did not commit.
 """

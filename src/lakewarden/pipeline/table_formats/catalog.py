@@ -1,9 +1,9 @@
-"""Catalogs of Iceberg: where their properties come from, and what is said when one fails.
+"""Catalogs of Iceberg: the source of their properties, and the translation of their errors.
 
 A catalog is a TOML file of pyiceberg's properties (`type = "rest"` or `"sql"`, `uri`, `warehouse`,
-`credential` …), or a name of pyiceberg's own configuration (`PYICEBERG_CATALOG__NAME__URI`). In
-the file a value `env:NAME` is that of an environment variable, and `name` is the catalog's name,
-by which SQL catalogs tell their tables apart. No message shows a secret.
+`credential` …), or a name in pyiceberg's own configuration (`PYICEBERG_CATALOG__NAME__URI`). In the
+file, a value `env:NAME` refers to an environment variable, and `name` is the catalog's name, by
+which SQL catalogs distinguish their tables. Messages contain no secrets.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 FOLDER: Final = "iceberg"
-"""Where the catalog is that a folder of versions has of its own."""
+"""The folder of the catalog that a folder of versions has of its own."""
 
 NAME: Final = "lakewarden"
-"""The name of a catalog that has no other."""
+"""The default name of a catalog."""
 
 LIBRARY: Final = ("pyiceberg.catalog.sql", "iceberg")
-"""What commits, and the extra that brings it."""
+"""The library that commits, and the extra that installs it."""
 
 _FILE_IO: Final = "lakewarden.pipeline.table_formats.store_file_io.StoreFileIO"
 _ENVIRONMENT: Final = "env:"
 _OPEN: Final = ("type", "uri", "warehouse", "prefix", "scope", "py-io-impl")
-"""Properties that are no secrets, but for a password in an address."""
+"""Properties that are not secret, except for a password in an address."""
 
 
 @contextmanager
 def open_catalog(name: str | None, out: Location) -> Iterator[Catalog]:
     """The catalog of this name or file; None: one on SQLite, in the folder `out`.
 
-    Raises `BadInput` for a name or file that says nothing, and without one for a folder that is not
-    on this machine, `Unavailable` when the catalog fails, in the block too, `Conflict` when
-    somebody else changed a table meanwhile.
+    Raises `BadInput` for an unknown name or an incomplete file and, without a name, for a folder
+    that is not local; `Unavailable` if the catalog fails, also within the block; `Conflict` if
+    another writer changed a table meanwhile.
     """
     need(*LIBRARY)
     check_named(name, out)
@@ -60,7 +60,7 @@ def open_catalog(name: str | None, out: Location) -> Iterator[Catalog]:
 
 
 def check_named(name: str | None, out: Location) -> None:
-    """Raises `BadInput` where a folder has no catalog of its own, and none is named."""
+    """Raises `BadInput` if a folder has no catalog of its own, and none is named."""
     if name is None and isinstance(out, RemotePath):
         message = "a folder on an object store has no catalog of its own; name one"
         raise BadInput(message, where="--table-catalog")
@@ -81,7 +81,7 @@ def _is_file(name: str) -> bool:
 
 
 def properties_of(name: str) -> dict[str, str]:
-    """The properties of a catalog. Raises `BadInput` with the key that is wrong."""
+    """The properties of a catalog. Raises `BadInput` with the invalid key."""
     if not _is_file(name):
         from pyiceberg.utils.config import Config
 
@@ -107,7 +107,7 @@ def properties_of(name: str) -> dict[str, str]:
 
 @contextmanager
 def translated_errors(properties: Mapping[str, str]) -> Iterator[None]:
-    """Turns what goes wrong with a catalog into our errors, without any secret."""
+    """Translates errors of a catalog into our own, without any secret."""
     from pyarrow import ArrowException
     from pyiceberg import exceptions
     from requests import RequestException
@@ -120,7 +120,7 @@ def translated_errors(properties: Mapping[str, str]) -> Iterator[None]:
     )
     try:
         with catch_warnings():
-            # What is deprecated is told with the address.
+            # Deprecation warnings would show the address.
             simplefilter("ignore", DeprecationWarning)
             yield
     except WardenError:

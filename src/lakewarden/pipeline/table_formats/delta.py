@@ -1,9 +1,9 @@
 """Tables of Delta: `OUT/delta/TABLE`, whose files are links to those of the versions.
 
-A table of Delta holds its files below its own folder, so they are linked there; where there are no
-links, the file system or the object store copies them. No row is read or written. One commit for
-each table and version: it removes the files of the version before and adds the new ones, and its
-transaction identifier (`lakewarden`, N) tells that the version is committed, whatever others
+A Delta table holds its files below its own folder, so they are linked there; without support for
+links, the file system or the object store copies them. No row is read or written. Each table gets
+one commit per version: it removes the files of the previous version and adds the new ones. Its
+transaction identifier (`lakewarden`, N) marks the version as committed, whatever other writers
 commit.
 """
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "delta"
 LIBRARY: Final = ("deltalake", "delta")
-"""What commits, and the extra that brings it."""
+"""The library that commits, and the extra that installs it."""
 
 APPLICATION: Final = "lakewarden"
 _PATIENCE: Final = {"timeout": "30s", "max_retries": "5", "retry_timeout": "60s"}
-"""How long a store is asked; by itself the client tries for minutes."""
+"""How long a request to a store is retried; the client's default is minutes."""
 
 _ARROWS: Final = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
 def commit_delta(version: Version) -> list[str]:
-    """Commits a version; the tables that got one. Raises `Unavailable`, and `Conflict`."""
+    """Commits a version; returns the tables with a commit. Raises `Unavailable`, and `Conflict`."""
     need(*LIBRARY)
     from deltalake.exceptions import CommitFailedError, DeltaError
 
@@ -71,7 +71,7 @@ def _commit_table(name: str, version: Version) -> bool:
     actions = [_added(file, place, version.number) for file in files]
     properties = CommitProperties(
         custom_metadata=version.properties(),
-        # On top of what others changed meanwhile nothing is tried: it might be a newer version.
+        # No retry on top of another writer's change: that might be a newer version.
         max_commit_retries=0,
         app_transactions=[Transaction(APPLICATION, version.number)],
     )
@@ -93,19 +93,19 @@ def _commit_table(name: str, version: Version) -> bool:
 
 
 def storage_options(place: Location) -> dict[str, str] | None:
-    """What delta-rs has to be told of a store beside the usual variables, which it reads itself."""
+    """Options that delta-rs needs for a store in addition to the variables that it reads itself."""
     if not isinstance(place, RemotePath):
         return None
     return {**_PATIENCE, "allow_http": str(is_plain(place.root)).lower()}
 
 
 def reason_of(error: Exception, place: Location) -> str:
-    """What delta-rs says of an error, in a line, and without the addresses of requests."""
+    """The message of a delta-rs error in one line, without the addresses of requests."""
     return without_addresses(" ".join(_ARROWS.sub("", str(error)).split()), str(place))
 
 
 def _added(file: Location, place: Location, number: int) -> AddAction:
-    """A file of the version as one of the table."""
+    """A file of the version as a file of the table."""
     from deltalake.transaction import AddAction
 
     path = f"{number}/{file.name}"
@@ -115,7 +115,7 @@ def _added(file: Location, place: Location, number: int) -> AddAction:
 
 
 def _link(file: Location, target: Location) -> None:
-    """Links a file in one step, whatever a run that was cut short left there."""
+    """Links a file atomically; replaces a link left by an interrupted run."""
     if isinstance(file, RemotePath) or isinstance(target, RemotePath):
         copy_file(file, target)
         return
@@ -126,6 +126,6 @@ def _link(file: Location, target: Location) -> None:
     new.unlink(missing_ok=True)
     try:
         os.link(file, new)
-    except OSError:  # a file system that has no links
+    except OSError:  # a file system without links
         shutil.copyfile(file, new)
     new.replace(target)

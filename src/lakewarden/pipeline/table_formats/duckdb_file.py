@@ -1,10 +1,10 @@
-"""One file of DuckDB with the tables of a version: `OUT/duckdb/KIND.duckdb`.
+"""One DuckDB file with the tables of a version: `OUT/duckdb/KIND.duckdb`.
 
-The file holds the newest version only and is replaced in one step. DuckDB copies the rows from
-Parquet itself, with a bounded memory. The file of an export has its views, too.
+The file holds only the newest version and is replaced atomically. DuckDB copies the rows from
+Parquet itself, with bounded memory. The file of an export also contains its views.
 
-For an object store it is made on this machine, and put on the condition that nobody else has put
-one meanwhile. `OUT/duckdb/KIND.json` tells then which version that object holds.
+For an object store, the file is made locally, and put on the condition that no other writer has put
+one meanwhile. `OUT/duckdb/KIND.json` then records which version that object holds.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "duckdb"
 LIBRARY: Final = ("duckdb", "analyst")
-"""What commits, and the extra that brings it."""
+"""The library that commits, and the extra that installs it."""
 
 ABOUT: Final = "lakewarden"
-"""The table that says which version the file holds."""
+"""The table that records which version the file holds."""
 
 _VIEWS: Final = "views.sql"
 
 
 def commit_duckdb(version: Version) -> list[str]:
-    """Writes the file unless it holds the version; the tables written. Raises `Unavailable`."""
+    """Writes the file unless it is current; returns the tables written. Raises `Unavailable`."""
     need(*LIBRARY)
     import duckdb
 
@@ -72,7 +72,7 @@ def _put(file: RemotePath, version: Version) -> bool:
         made = Path(folder) / file.name
         _make(made, version)
         with made.open("rb") as stream:
-            # It is sent from the file, and never in memory as a whole.
+            # Sent from the file, without loading all of it into memory.
             content = mmap(stream.fileno(), 0, access=ACCESS_READ)
         put = file.store.put_if(file.key, content, tag)
     about.write_text(_about(version, put), "utf-8")
@@ -94,7 +94,7 @@ def _read(file: RemotePath) -> str | None:
 
 
 def _about(version: Version, tag: Tag) -> str:
-    """Of which content of the object it is told: when somebody else put one, nothing is."""
+    """The record of a version for one content of the object; it is void if another one is put."""
     told = {**version.properties(), "tag": tag.e_tag}
     return json.dumps(told, indent=2, sort_keys=True) + "\n"
 
@@ -107,7 +107,7 @@ def _make(file: Path, version: Version) -> None:
 
 
 def _digest_in(file: Path) -> str | None:
-    """The digest of the version in a file; None where it is not one of ours, or damaged."""
+    """The digest of the version in a file; None if the file is not one of ours, or damaged."""
     import duckdb
 
     try:

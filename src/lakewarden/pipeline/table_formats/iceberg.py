@@ -1,9 +1,9 @@
 """Tables of Iceberg over the Parquet files of a version, which stay where they are.
 
-One transaction of the catalog for each table: its schema, a snapshot in which the files of the
-version replace those of before, and the tag `version-N`. Only the footers of the files are read.
-Tags tell what was committed: another writer's snapshots, such as those of a compaction, change
-nothing of that.
+Each table gets one transaction of the catalog: its schema, a snapshot in which the files of the
+version replace the previous ones, and the tag `version-N`. Only the footers of the files are read.
+The tags record what was committed; snapshots of other writers, such as those of a compaction, do
+not affect them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ PRODUCT: Final = "lakewarden.product"
 _TAG: Final = "version-"
 _RETRIES: Final = "commit.retry.num-retries"
 _NAMES: Final = "schema.name-mapping.default"
-# The files are those of the product: nobody who drops the table, or expires its snapshots, may
-# remove them.
+# The files belong to the product: dropping the table, or expiring its snapshots, must not remove
+# them.
 _OURS: Final = {"gc.enabled": "false", "format-version": "2"}
 
 
@@ -37,10 +37,10 @@ def tag_of(number: int) -> str:
 
 
 def commit_iceberg(catalog: Catalog, namespace: str, version: Version) -> list[str]:
-    """Commits a version to the tables of a namespace; the tables that got a snapshot.
+    """Commits a version to the tables of a namespace; returns the tables with a new snapshot.
 
-    Raises `BadInput` when a table of that name belongs to somebody else. What pyiceberg raises is
-    for the caller, see `translated_errors`.
+    Raises `BadInput` if a table of that name has another owner. Exceptions of pyiceberg are left to
+    the caller, see `translated_errors`.
     """
     catalog.create_namespace_if_not_exists(namespace)
     return [name for name in version.tables if _commit_table(catalog, namespace, name, version)]
@@ -63,7 +63,7 @@ def _commit_table(catalog: Catalog, namespace: str, name: str, version: Version)
     is_new = not _is_committed(table, version)
     if is_new:
         version.check_counts()
-        # In memory only: a commit on top of what others changed meanwhile might undo a newer one.
+        # In memory only: a retry on top of another writer's change might undo a newer version.
         table.metadata.properties[_RETRIES] = "0"
         with table.transaction() as transaction:
             _replace(transaction, version, name)
@@ -86,14 +86,14 @@ def _is_committed(table: Table, version: Version) -> bool:
 
 
 def _replace(transaction: Transaction, version: Version, name: str) -> None:
-    """The files of the version instead of those of the newest snapshot; its tag."""
+    """Replaces the files of the newest snapshot by those of the version; adds its tag."""
     from pyiceberg.io.pyarrow import parquet_file_to_data_file
     from pyiceberg.table.update.snapshot import ManageSnapshots
 
     files = version.files(name)
     schema = schema_of(files)
-    # A column that is no longer written stays, and is null: files have no ids of columns, so the
-    # same name under a new id would be null in earlier versions.
+    # A column that is no longer written stays, as null: files have no column ids, so the same name
+    # under a new id would be null in earlier versions.
     with transaction.update_schema() as update:
         update.union_by_name(schema)
     names = transaction.table_metadata.schema().name_mapping.model_dump_json()

@@ -1,4 +1,4 @@
-"""The libraries that commit tables of a format, which are extras."""
+"""The optional libraries that commit tables of a format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lakewarden.kernel.errors import not_installed
 
 
 def need(library: str, extra: str, where: str = "--table-format") -> None:
-    """Raises `Unavailable`, which names the option `where`, unless an extra's library is there."""
+    """Raises `Unavailable`, which names the option `where`, if an extra's library is missing."""
     try:
         import_module(library)
     except ImportError:

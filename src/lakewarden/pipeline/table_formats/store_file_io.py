@@ -1,9 +1,9 @@
-"""How pyiceberg reads and writes files on object stores: as all of the pipeline does.
+"""File access of pyiceberg on object stores, through the pipeline's own stores.
 
-So credentials come from the stores' usual environment variables, for every store alike. A catalog
-that tells how its files are reached (`s3.access-key-id`, `gcs.…`, `adls.…`), in its own
-properties or with a table, is followed instead, by what pyiceberg has for it. pyiceberg makes it by
-its name, which is the property `py-io-impl` of a catalog.
+Credentials therefore come from the usual environment variables of each store. If a catalog
+configures file access (`s3.access-key-id`, `gcs.…`, `adls.…`), in its own properties or with a
+table, pyiceberg's own implementation is used instead. pyiceberg loads this class by its name, which
+is the property `py-io-impl` of a catalog.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lakewarden.pipeline.storage.object_store import SCHEMES
 from lakewarden.pipeline.storage.remote_path import RemotePath, remote_path
 
 _TOLD: Final = ("s3.", "gcs.", "adls.", "hdfs.", "client.")
-"""What begins the names of properties that tell how files are reached."""
+"""Prefixes of properties that configure file access."""
 
 
 class StoreFileIO(FileIO):
     """Files of tables by their addresses, read and written by the pipeline's own stores.
 
-    `properties` are those of a catalog or a table. What a store refuses is `Unavailable`.
+    `properties` are those of a catalog or a table. Any refusal of a store raises `Unavailable`.
     """
 
     def __init__(self, properties: Properties = EMPTY_DICT) -> None:
@@ -33,17 +33,17 @@ class StoreFileIO(FileIO):
         self._is_told = any(name.startswith(_TOLD) for name in properties)
 
     def new_input(self, location: str) -> InputFile:
-        """A file to be read."""
+        """A file for reading."""
         place = self._place(location)
         return self._other(location).new_input(location) if place is None else _Input(place)
 
     def new_output(self, location: str) -> OutputFile:
-        """A file to be written."""
+        """A file for writing."""
         place = self._place(location)
         return self._other(location).new_output(location) if place is None else _Output(place)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Deletes a file. Raises `FileNotFoundError` where there is none."""
+        """Deletes a file. Raises `FileNotFoundError` if it is missing."""
         address = location if isinstance(location, str) else location.location
         place = self._place(address)
         if place is None:

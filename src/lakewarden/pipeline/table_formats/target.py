@@ -1,4 +1,4 @@
-"""Where the tables of a folder of versions are committed beside the Parquet files."""
+"""The formats in which the tables of a folder of versions are committed, beside Parquet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TableFormat = Literal["parquet", "iceberg", "delta", "duckdb"]
 
 
 class Committed(NamedTuple):
-    """The version whose tables are committed, and which of them were not before."""
+    """The version whose tables are committed, and the tables that this run committed."""
 
     version: int
     tables: tuple[str, ...]
@@ -41,7 +41,7 @@ class Target:
     namespace: str | None = None
 
     def check(self) -> None:
-        """Raises `BadInput` for what does not go together, `Unavailable` for a missing library."""
+        """Raises `BadInput` for contradictory options, `Unavailable` for a missing library."""
         if self.format != "iceberg":
             for option, value in (("catalog", self.catalog), ("namespace", self.namespace)):
                 if value is not None:
@@ -56,14 +56,14 @@ class Target:
             need(*duckdb_file.LIBRARY)
 
     def commit(self, out: Location) -> Committed | None:
-        """Commits the version that counts, unless it is; None where there is nothing to do.
+        """Commits the current version if needed; None if there is nothing to commit.
 
-        An object store has no lock: there each commit of a table is on the condition that nobody
-        changed the table since the version was seen to count.
+        An object store has no lock: each commit of a table there requires that no other writer
+        changed the table since the version was seen to be current.
 
-        Raises `BadInput` for a folder that cannot have the format, `Conflict` when another process
-        works on the folder or changed a table, `Unavailable` when tables cannot be written; the
-        version itself counts all the same.
+        Raises `BadInput` for a folder that cannot have the format; `Conflict` if another process
+        works on the folder or changed a table; `Unavailable` if tables cannot be written. The
+        version itself stays current in each case.
         """
         if self.format == "parquet":
             return None

@@ -1,4 +1,4 @@
-"""The version of a folder that counts, as what commits its tables needs it."""
+"""The current version of a folder, with the data needed to commit its tables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lakewarden.pipeline.storage.location import Location, uri_of
 from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 
 DIRECTORY = "directory"
-"""The kind of an ingested directory, whose manifest names none."""
+"""The kind of an ingested directory, whose manifest has no kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version: its number, the revision of the realm where it has one, and its tables.
+    """A version: its number, the revision of the realm if it has one, and its tables.
 
     `digest` is the SHA-256 of the manifest, which holds the digests of the content.
     """
@@ -35,16 +35,16 @@ class Version:
 
     @property
     def folder(self) -> Location:
-        """Where its files are."""
+        """The folder of its files."""
         return self.out / VERSIONS / str(self.number)
 
     @property
     def product(self) -> str:
-        """Identifies the folder of versions: two of them never share a table."""
+        """Identifies the folder of versions: two folders never share a table."""
         return uri_of(self.out)
 
     def properties(self) -> dict[str, str]:
-        """What every snapshot says of the version."""
+        """The properties of every snapshot of the version."""
         properties = {
             "lakewarden.kind": self.kind,
             "lakewarden.version": str(self.number),
@@ -55,9 +55,9 @@ class Version:
         return properties
 
     def check_counts(self) -> None:
-        """Raises `Conflict` when another version counts by now.
+        """Raises `Conflict` if another version is current by now.
 
-        INVARIANT: what commits a table on an object store, where no lock is held, asks this after
+        INVARIANT: on an object store, where no lock is held, a commit of a table calls this after
         it has read the state of the table, and commits on the condition of that state. A newer
         version changes the state only after the manifest, so an older one never replaces it.
         """
@@ -65,7 +65,7 @@ class Version:
             raise Conflict(f"another process wrote to `{self.out}`; try again")
 
     def files(self, table: str) -> list[Location]:
-        """The Parquet files of a table. Raises `BadInput` when there are none."""
+        """The Parquet files of a table. Raises `BadInput` if there are none."""
         files = parquet_files(self.folder / table)
         if not files:
             raise BadInput("has no Parquet files", where=str(self.folder / table))
@@ -73,9 +73,9 @@ class Version:
 
 
 def newest_version(out: Location) -> Version | None:
-    """The version that the manifest of a folder names; None where there is no manifest yet.
+    """The version that the manifest of a folder names; None if there is no manifest yet.
 
-    Raises `BadInput` for a manifest that cannot be read.
+    Raises `BadInput` for an unreadable manifest.
     """
     file = out / MANIFEST
     try:
@@ -92,7 +92,7 @@ def newest_version(out: Location) -> Version | None:
             number=int(data["version"]),
             revision=None if revision is None else int(revision),
             digest=_digest(text),
-            # A directory of links has one table, and its manifest does not name it.
+            # A directory of links has one table, which its manifest does not list.
             tables=(LINKS,) if kind == LINKS else tuple(sorted(data["tables"])),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -104,6 +104,6 @@ def _digest(manifest: bytes) -> str:
 
 
 def schema_of(files: list[Location]) -> pa.Schema:
-    """The columns of a table, without what its writers say of themselves."""
+    """The columns of a table, without the metadata of its writers."""
     schema = parquet.schema_of(files[0])
     return pa.schema([pa.field(field.name, field.type) for field in schema])

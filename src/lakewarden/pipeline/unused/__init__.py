@@ -1,1 +1,1 @@
-"""What is granted and not used: access logs against an index, and a proposal of less."""
+"""Grants without use: compares access logs with an index, and proposes narrower statements."""

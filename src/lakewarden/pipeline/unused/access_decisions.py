@@ -1,4 +1,4 @@
-"""Accesses and the blocks of their entities, brought together: what tasks say of them."""
+"""Joins accesses with the blocks of their entities, and evaluates them in tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Both = Callable[[pa.Table, pa.Table], pa.Table]
 
 
 def decided(blocks: DataFrame, accesses: DataFrame, context: TaskContext, pieces: int) -> DataFrame:
-    """What is said of accesses that were allowed; the columns are `SAID`."""
+    """The evaluation of accesses that were allowed; the columns are `SAID`."""
 
     def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
         ways = Ways(_judged(rows, context), context.now, pieces)
@@ -35,7 +35,7 @@ def decided(blocks: DataFrame, accesses: DataFrame, context: TaskContext, pieces
 
 
 def lost(blocks: DataFrame, accesses: DataFrame, context: TaskContext) -> DataFrame:
-    """Of accesses, those that the estate does not allow; the columns are `LOST`."""
+    """The accesses that the estate does not allow; the columns are `LOST`."""
 
     def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
         judged = _judged(rows, context)
@@ -54,8 +54,8 @@ def lost(blocks: DataFrame, accesses: DataFrame, context: TaskContext) -> DataFr
 
 
 def _together(blocks: DataFrame, accesses: DataFrame, judge: Both, schema: str) -> DataFrame:
-    """Each block that is concerned, with its accesses."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    """Each affected block, with its accesses."""
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     concerned = F.broadcast(accesses.select("block").distinct())
     own = blocks.join(concerned, "block", "left_semi").groupBy("block")

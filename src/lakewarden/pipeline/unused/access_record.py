@@ -1,7 +1,7 @@
-"""What a log says: somebody did something on something, on a day; and lines that say nothing.
+"""The records of a log: who accessed what, how, and on which day; and unreadable lines.
 
-A line of a log is read into touches, one for each thing that it is about. What cannot be read
-is a `Refused` with its reason, and is set aside; what is no access at all gives neither.
+A line of a log is parsed into touches, one for each accessed object. A line that cannot be parsed
+gives a `Refused` with the reason, and is set aside; a line that is no access gives neither.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 
 BAD_LINE: Final = "bad line"
-"""A line that is not of the form of its kind of log."""
+"""A line that does not have the form of its kind of log."""
 
 _SECONDS_END: Final = 1e11
-"""A larger number counts milliseconds: in seconds it would lie behind the year 5000."""
+"""A larger number counts milliseconds: as seconds it would be after the year 5000."""
 
 _DATE: Final = re.compile("[0-9]{8}")
-"""A date of ISO 8601 without hyphens: as seconds it would lie before 1974."""
+"""An ISO 8601 date without hyphens: as seconds it would be before 1974."""
 
 _YEARS: Final = range(2000, 2100)
 
@@ -41,7 +41,7 @@ class Touch(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A line, or a part of it, that cannot be read."""
+    """A line, or a part of it, that cannot be parsed."""
 
     place: str
     line: str
@@ -49,10 +49,10 @@ class Refused(NamedTuple):
 
 
 def day_of(value: object) -> str:
-    """The day, UTC, of a moment: ISO 8601 text (UTC where it has no offset), or a number.
+    """The UTC day of a moment: ISO 8601 text (UTC if it has no offset), or a number.
 
     Eight digits are a date. Other numbers are seconds since the epoch, large ones milliseconds.
-    Raises `BadInput`, also before 2000 and behind 2099: there what was read is no moment.
+    Raises `BadInput`, also for moments before 2000 and after 2099, which cannot be real ones.
 
     >>> day_of("2024-03-01T00:30:00+02:00"), day_of(1709251200), day_of("1709251200000")
     ('2024-02-29', '2024-03-01', '2024-03-01')
@@ -69,7 +69,7 @@ def day_of(value: object) -> str:
 
 
 def _moment(value: object) -> datetime | None:
-    """A moment of UTC; None where there is none, and the errors of those who read one."""
+    """A moment in UTC; None if there is none; the parsers' exceptions pass through."""
     text = value.strip() if isinstance(value, str) else str(value)
     number = _number(text) if isinstance(value, (str, int, float)) else None
     if number is not None and not _DATE.fullmatch(text):
@@ -89,7 +89,7 @@ def _number(text: str) -> float | None:
 
 
 def count_of(value: object) -> int:
-    """How often: a whole number above 0. Raises `BadInput`."""
+    """A number of accesses: a whole number above 0. Raises `BadInput`."""
     try:
         number = int(value) if isinstance(value, (str, int)) else 0
     except ValueError:
@@ -100,9 +100,9 @@ def count_of(value: object) -> int:
 
 
 def text_of(record: Mapping[str, object], path: str) -> str:
-    """The text at a path of keys joined by dots; a key that has dots itself comes first.
+    """The text at a path of keys joined by dots; a key that contains the dots itself comes first.
 
-    Raises `BadInput` where there is none, or an empty one.
+    Raises `BadInput` if the text is missing or empty.
     """
     value = value_at(record, path)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":
@@ -111,7 +111,7 @@ def text_of(record: Mapping[str, object], path: str) -> str:
 
 
 def value_at(record: Mapping[str, object], path: str) -> object:
-    """What is at a path of keys joined by dots, or None."""
+    """The value at a path of keys joined by dots, or None."""
     if path in record:
         return record[path]
     value: object = record

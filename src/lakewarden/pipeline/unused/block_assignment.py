@@ -1,10 +1,10 @@
-"""Accesses with the blocks in which they are judged, and what concerns nothing that is known."""
+"""Assigns accesses to the blocks that judge them; sets aside those of unknown entities."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.index.block import ENTITY
@@ -17,14 +17,14 @@ ACCESSES: Final = (
     "number long, block int, principal int, operation string, type string, name string,"
     " allowed boolean, first string, last string, n long, recent long, logs array<string>"
 )
-"""What was done, each once. `recent` counts since the window began, `n` at all."""
+"""The distinct accesses. `recent` is their number since the window began, `n` in total."""
 
 QUARANTINE: Final = "log string, place string, reason string, detail string, line string, n long"
-"""What was set aside, with the rows that it stands for."""
+"""The rows that were set aside, with the number of rows that each represents."""
 
 
 class Placed(NamedTuple):
-    """Accesses, and what is set aside."""
+    """The accesses, and the rows that were set aside."""
 
     accesses: DataFrame
     quarantine: DataFrame
@@ -39,8 +39,8 @@ def own_entities(blocks: DataFrame, bits: int) -> DataFrame:
 def placed(rows: DataFrame, blocks: DataFrame, bits: int, model: Model, since: str) -> Placed:
     """The rows (`lakewarden.pipeline.unused.normalized_access.READ_ROWS`), placed and counted.
 
-    An entity that is not stored is judged by its name, where the model does that, in the block
-    of the nearest that its name spells above it.
+    If the model judges an entity that is not stored by its name, it is assigned to the block of its
+    nearest known ancestor according to the name.
     """
     good = rows.where("reason is null")
     entities = own_entities(blocks, bits)
@@ -58,14 +58,14 @@ def placed(rows: DataFrame, blocks: DataFrame, bits: int, model: Model, since: s
 
 
 def _is_judged(model: Model) -> Column:
-    """Whether names of the type that are not stored are judged by what they say."""
+    """Whether the model judges names of the type that are not stored."""
     judged = [type for type in model.types if model.judged(type)]
     listed = F.col("type").isin(judged) if judged else F.lit(False)
     return listed | ~F.col("type").isin(list(model.types)) if model.open_types else listed
 
 
 def _nearest(names: DataFrame, entities: DataFrame) -> DataFrame:
-    """The id of the nearest known entity that each name spells above itself."""
+    """By name: the id of its nearest known ancestor according to the name."""
     above = names.select("type", "name", F.posexplode("above").alias("step", "other"))
     others = entities.selectExpr("type as other_type", "name as other_name", "id as other_id")
     spelled = (F.col("other.type") == F.col("other_type")) & (

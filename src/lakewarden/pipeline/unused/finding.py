@@ -1,4 +1,4 @@
-"""What was found: statements, privileges and memberships that were not used, and broad ones."""
+"""The findings: statements, privileges and memberships without use, and broad ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ USES: Final = pa.schema(
         ("last_used", _TEXT),
     ]
 )
-"""What was used: a privilege of a statement by way of a principal."""
+"""The uses: of a privilege of a statement through a principal."""
 
 UNUSED_STATEMENTS: Final = pa.schema(
     [
@@ -48,10 +48,10 @@ UNUSED_STATEMENTS: Final = pa.schema(
         *(("last_used", _TEXT), ("kept", _TEXT)),
     ]
 )
-"""ALLOWs in force of which nothing was used. `entities` and `users`: how many they are for.
+"""ALLOWs in force without any use. `entities` and `users`: how many they apply to.
 
-`spare`: accesses could go through it, and all of them could go another way that takes less.
-`last_used` is the last day on which any could. `kept` says why nothing is proposed.
+`spare`: accesses could use it, but all of them could use another way that needs less. `last_used`
+is the last day on which any could. `kept` is the reason why nothing is proposed.
 """
 
 UNUSED_PRIVILEGES: Final = pa.schema(
@@ -60,7 +60,7 @@ UNUSED_PRIVILEGES: Final = pa.schema(
         *(("spare", pa.bool_()), ("last_used", _TEXT), ("kept", _TEXT)),
     ]
 )
-"""Of statements that were used otherwise: a privilege that was not, by way of a principal."""
+"""For statements with other uses: a privilege without use, by principal."""
 
 OVER_BROAD: Final = pa.schema(
     [
@@ -69,13 +69,14 @@ OVER_BROAD: Final = pa.schema(
         ("kept", _TEXT),
     ]
 )
-"""Privileges of statements that reach far more than was touched, or far more users than used it.
+"""Privileges that reach far more entities than were touched, or far more users than used them.
 
-`entities` lie in the scope, `touched` of them were needed; `users` have it, `active` used it.
+`entities` lie in the scope, and accesses needed `touched` of them; `users` have it, `active` used
+it.
 """
 
 UNUSED_MEMBERSHIPS: Final = pa.schema([("member", _TEXT), ("of", _TEXT), ("may_widen", pa.bool_())])
-"""Memberships that no access needed. `may_widen`: taking it away could also allow something."""
+"""Memberships that no access needed. `may_widen`: removing one could also allow more."""
 
 SCHEMAS: Final[Mapping[str, pa.Schema]] = {
     "uses": USES,
@@ -86,20 +87,20 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
 }
 
 FEW: Final = 10
-"""What reaches fewer entities, or users, than this is not broad."""
+"""A privilege that reaches fewer entities, or users, is not broad."""
 
 Rows = list[tuple[object, ...]]
 
 
 Uses = dict[str, dict[tuple[str, int], Use]]
-"""By statement; by privilege and principal."""
+"""Uses by statement, then by privilege and principal."""
 
 
 class UsageTotals(NamedTuple):
-    """What the blocks say together.
+    """The totals over all blocks.
 
-    `uses` are those of the ways that count, `spare` those of all ways; `acted` are pairs of a
-    user and what it acted as.
+    `uses` are those of the chosen ways, `spare` those of all ways; `acted` are pairs of a user and
+    a principal that the user acted as.
     """
 
     uses: Uses
@@ -107,18 +108,18 @@ class UsageTotals(NamedTuple):
     acted: frozenset[tuple[int, int]]
 
     def anchors(self) -> set[Entity]:
-        """Entities that statements could be anchored at instead; all of them are stored."""
+        """The stored entities that could be narrower anchors of statements."""
         uses = (use for of in self.uses.values() for use in of.values())
         levels = (level for use in uses for level in use.narrower.levels)
         return {entity for level in levels for entity in level or ()}
 
 
 Sizes = Callable[[Statement, str], int]
-"""How many entities a privilege of a statement is for."""
+"""The number of entities that a privilege of a statement applies to."""
 
 
 def sizes_of(grants: Table, by_scope: Mapping[int, int]) -> Sizes:
-    """The sizes, from how many entities lie in each scope."""
+    """The sizes, from the number of entities in each scope."""
 
     def size(statement: Statement, privilege: str) -> int:
         reach = grants.model.privilege(privilege).reach
@@ -130,7 +131,7 @@ def sizes_of(grants: Table, by_scope: Mapping[int, int]) -> Sizes:
 def together(
     rows: Sequence[Mapping[str, Any]], grants: Table, pieces: int, sizes: Sizes
 ) -> UsageTotals:
-    """The rows of `lakewarden.pipeline.unused.statement_paths.SAID` of all blocks."""
+    """Merges the rows of `lakewarden.pipeline.unused.statement_paths.SAID` of all blocks."""
     used = [row for row in rows if row["what"] == USED]
     acted = ((row["access"], row["principal"]) for row in rows if row["what"] == ACTED)
     counts: Counter[Cell] = Counter()
@@ -164,17 +165,17 @@ def _cell(row: Mapping[str, Any]) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Rows by table, and what is proposed."""
+    """Rows by table, and the proposed changes."""
 
     tables: Mapping[str, Rows]
     changes: tuple[Change, ...]
 
 
 class Finder:
-    """Compares what is stated with what was used.
+    """Compares statements with their uses.
 
-    `sizes` say how many entities a privilege of a statement is for; broad is what of which at
-    most `share` was used.
+    `sizes` are the numbers of entities that a privilege of a statement applies to. A privilege is
+    broad if at most `share` of them was used.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Finder:
         self._share = share
 
     def find(self, totals: UsageTotals) -> Findings:
-        """Everything that was found, in the order of the statements' ids."""
+        """All findings, in the order of the statements' ids."""
         tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
         changes = []
         for statement in self._stated():
@@ -214,7 +215,7 @@ class Finder:
         return Findings(tables, tuple(changes))
 
     def _stated(self) -> Iterator[Statement]:
-        """The ALLOWs in force, but for those that memberships imply."""
+        """The ALLOWs in force, except those that memberships imply."""
         for id, statement in sorted(self._grants.statements.items()):
             is_stated = statement.effect is Effect.ALLOW and not is_implied(statement)
             if is_stated and self._grants.in_force(id):
@@ -293,7 +294,7 @@ class Finder:
         return all >= FEW and some <= all * self._share
 
     def _memberships(self, acted: frozenset[tuple[int, int]]) -> Rows:
-        """The memberships that lie on no way from a user to what it acted as."""
+        """The memberships that are on no path from a user to a principal that the user acted as."""
         memberships = self._acting
         users: dict[int, set[int]] = {}
         for user, principal in acted:
@@ -305,7 +306,7 @@ class Finder:
         in_some_group = reached(groups, memberships.members)
         for principal, of in users.items():
             to = set(memberships.acting_as(principal))
-            if memberships.ids[ANY_GROUP] in to:  # by being in any group at all
+            if memberships.ids[ANY_GROUP] in to:  # through membership in any group
                 to |= in_some_group
             for user in of:
                 needed.update(self._ways_to(user, to))
@@ -314,14 +315,15 @@ class Finder:
             needed |= {(m, g) for m, g in edges if memberships.principals[g].kind == GROUP}
         left = sorted(edges - needed | memberships.inert)
         widening = self._widening({g for _, g in left})
-        # Where a cycle, or too long a way, is broken up, memberships begin to be followed.
+        # If a removal breaks a cycle or shortens a path that is too long, ignored memberships take
+        # effect.
         unsettled = memberships.inert if not memberships.beyond else set(left)
         return [
             (self._name(m), self._name(g), g in widening or (m, g) in unsettled) for m, g in left
         ]
 
     def _ways_to(self, user: int, to: set[int]) -> Iterator[tuple[int, int]]:
-        """The memberships between a user and any of `to`."""
+        """The memberships on paths from a user to any of `to`."""
         memberships = self._acting
         for m in memberships.acts_as(memberships.principals[user]):
             for g in memberships.of.get(m, ()):
@@ -329,12 +331,12 @@ class Finder:
                     yield m, g
 
     def _scopes_look_at_groups(self) -> bool:
-        """Whether who is in a group says what a statement is about."""
+        """Whether the scope of any statement depends on group memberships."""
         fields = {f.name for f in self._model.fields.values() if f.origin == ("groups",)}
         return any(_looks_at(statement, fields) for statement in self._grants.statements.values())
 
     def _above(self, id: int) -> set[int]:
-        """The principal, and everything that it acts as."""
+        """The principal, and all principals that it acts as."""
         memberships = self._acting
         ancestors: set[int] = set(reached([id], memberships.of))
         if any(memberships.principals[ancestor].kind == GROUP for ancestor in ancestors):
@@ -342,7 +344,7 @@ class Finder:
         return ancestors
 
     def _widening(self, groups: set[int]) -> set[int]:
-        """Those for which a DENY names what they act as."""
+        """The groups for which a DENY names a principal that they act as."""
         statements = self._grants.statements.values()
         denied = {
             self._acting.ids[p]

@@ -1,14 +1,15 @@
-"""How an access is allowed, as a formula over what statements give; and the way that counts.
+"""How an access is allowed, as a formula over privileges of statements; and the chosen way.
 
-The kernel's explanation has a truth for each node of the rule. What holds becomes a formula:
+The kernel's explanation has a truth value for each node of the rule. A node that holds becomes a
+formula:
 
-    null                            holds by itself: an owner, an administrator, no requirement
-    [statement, word, principal]    a privilege of a statement, by way of a principal: a *cell*
+    null                            holds without a statement: an owner, an administrator, no rule
+    [statement, word, principal]    a privilege of a statement, through a principal: a *cell*
     {"all": […]}, {"any": […]}      all of these, any of these
 
-Of several ways the one counts that takes the least: the weakest privileges (those that the
-fewest operations ask for), then the smallest scopes, then what most accesses could go through.
-So who may also change a table, and only reads it, does so by the privilege to read.
+Of several ways, the one that needs least is chosen: the weakest privileges (those that the fewest
+operations require), then the smallest scopes, then what most accesses could use. So a user who may
+change a table, but only reads it, is counted as using the privilege to read.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ Cell = tuple[str, str, int]
 """A statement, one of its privileges, and one of its principals."""
 
 Formula = Mapping[str, "list[Formula]"] | Cell | None
-"""See above; as JSON has it, a cell is a list."""
+"""See the module docstring; in JSON a cell is a list."""
 
 GrantingCells = Callable[[Step], Iterable[Cell]]
-"""The cells that give the privilege that a node asks for."""
+"""The cells that give the privilege that a node requires."""
 
 ALL: Final = "all"
 ANY: Final = "any"
@@ -67,7 +68,7 @@ def _inner(model: Model, node: Node, step: Step, granting: GrantingCells) -> lis
 
 
 def pairs(model: Model, node: Node, step: Step) -> Iterator[tuple[Node, Step]]:
-    """The nodes inside one, each with its explanation."""
+    """The child nodes, each with its explanation."""
     match node:
         case And(parts) | Or(parts):
             yield from zip(parts, step.steps, strict=True)
@@ -81,7 +82,7 @@ def pairs(model: Model, node: Node, step: Step) -> Iterator[tuple[Node, Step]]:
 
 
 def _joined(connective: str, parts: Iterable[Formula]) -> Formula:
-    """All or any of the parts; what is said twice once, and no more than is needed."""
+    """All or any of the parts, simplified and without duplicates."""
     formulas = list(parts)
     if connective == ANY and None in formulas:
         return None
@@ -106,7 +107,7 @@ def cells(tree: Formula) -> Iterator[Cell]:
 
 
 def least(tree: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
-    """The cells of the way that takes the least."""
+    """The cells of the way that needs least."""
     if tree is None:
         return frozenset()
     if not isinstance(tree, Mapping):
@@ -123,7 +124,7 @@ def _sum(way: Iterable[Cell], cost: Callable[[Cell], Cost]) -> tuple[int, ...]:
 
 
 def weights(model: Model) -> dict[str, int]:
-    """How many operations ask for each privilege."""
+    """The number of operations that require each privilege."""
     counts = dict.fromkeys(model.privileges, 0)
     for operation in model.operations.values():
         named = {name for rule in operation.rules.values() for name in _named(rule)}

@@ -1,20 +1,20 @@
-"""The kinds of logs: which shapes each has, read line by line into touches.
+"""The kinds of logs, with the formats of each; parses them line by line into touches.
 
 usage   our own counts: a table with the columns day, realm, user, operation, type, name and
-        count, as Parquet or CSV; rows of other realms are passed over
+        count, as Parquet or CSV; rows of other realms are skipped
 spark   an event log of Spark (not rolled, or one folder of a rolled one): JSON lines. The user
         is that of `SparkListenerApplicationStart`; of each `SparkListenerSQLExecutionStart` the
         nodes of `sparkPlanInfo` are read: `Scan FORMAT CATALOG.SCHEMA.TABLE` and `BatchScan
-        CATALOG.SCHEMA.TABLE` are reads, and what `InsertIntoHadoopFsRelationCommand` and
-        `InsertIntoHiveTable` name in backticks is written. Before Spark 3.4 names have no catalog.
-        It may be packed with zstd, as Spark 4 does by default.
-        Files that are read by their path name no table; they are no access. The log has no
+        CATALOG.SCHEMA.TABLE` are reads; names in backticks in `InsertIntoHadoopFsRelationCommand`
+        and `InsertIntoHiveTable` are writes. Before Spark 3.4 names have no catalog.
+        It may be compressed with zstd, as by default in Spark 4.
+        Files that are read by their path name no table, so they are no access. The log has no
         outcome: a query that was planned counts as allowed
-trino   completed queries as JSON lines: who is `context.user` or `query.user`; what was read are
+trino   completed queries as JSON lines: the user is `context.user` or `query.user`. Reads are
         the `inputs` (below `ioMetadata` or at the top) with `catalogName` or `catalog`,
-        `schema` and `table`, what was written the `output`. Failed queries (`failureInfo`, or
-        `queryState` FAILED below `metadata`) are denied where the error is `PERMISSION_DENIED`,
-        and else no access
+        `schema` and `table`; the write is the `output`. Failed queries (`failureInfo`, or
+        `queryState` FAILED below `metadata`) are denied if the error is `PERMISSION_DENIED`,
+        and otherwise no access
 snowflake, bigquery, postgresql, ranger    see `warehouse_logs`
 openlineage    see `openlineage_log`
 csv     a header and rows, read by the columns that a mapping names
@@ -80,7 +80,7 @@ SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     RANGER: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
     OPENLINEAGE: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
 }
-"""Which files of a folder are read, by kind of log."""
+"""The files of a folder that are read, by kind of log."""
 
 USAGE_COLUMNS: Final = pa.schema(
     [
@@ -96,14 +96,14 @@ _SCAN_OF_SCHEMA: Final = re.compile(r"Scan \S+ ([^\s.]+)\.([^\s.]+)\s*")
 _INSERT: Final = re.compile(r"Execute InsertInto(?:HadoopFsRelationCommand|HiveTable)\b")
 _WRITTEN: Final = re.compile(r"(?:`([^`]+)`\.)?`([^`]+)`\.`([^`]+)`")
 _SPARK_CATALOG: Final = "spark_catalog"
-"""The catalog of tables that Spark before 3.4 calls by schema and table alone."""
+"""The catalog of tables that Spark before 3.4 names by schema and table only."""
 
 _DENIED: Final = "PERMISSION_DENIED"
 _PARTS: Final = ("catalog", "schema", "table")
 
 
 def read(kind: str, files: Sequence[File], mappings: Mappings, realm: str) -> Read:
-    """What the files of one log say together, in order. Raises `BadInput` for a damaged file."""
+    """The records of the files of one log, in order. Raises `BadInput` for a damaged file."""
     for file in files:
         if kind == USAGE:
             yield from _usage(file, realm)
@@ -179,7 +179,7 @@ def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
 
 
 def _check_realm(file: File, type: pa.DataType) -> None:
-    """Refuses what equals no realm, whatever it holds: its rows would all be passed over."""
+    """Rejects a column that cannot hold a realm: all its rows would be skipped."""
     if pa.types.is_dictionary(type):
         type = type.value_type
     if not (pa.types.is_string(type) or pa.types.is_large_string(type)):
@@ -193,7 +193,7 @@ def _check_columns(file: File, expected: set[str], present: Container[object]) -
         raise BadInput(f"has no column `{missing[0]}`", where=str(file.path))
 
 
-# what a mapping describes
+# logs described by a mapping
 
 
 def _mapped(file: File, kind: str, columns: Columns) -> Read:
@@ -227,18 +227,18 @@ def _touch(place: str, record: Mapping[str, object], columns: Columns) -> Iterat
 
 
 class _Spark:
-    """Reads the lines of one application: the user comes in a line of its own."""
+    """Parses the lines of one application: the user comes in a separate line."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._user = ""
 
     def of(self, place: str, line: str) -> Iterator[Touch]:
-        # COST: most lines of an event log are about tasks; they are not parsed.
+        # COST: most lines of an event log concern tasks and are not parsed.
         if _STARTED not in line and _PLANNED not in line:
             return
         event = json_object(place, line)
-        # A query may have any word in its text.
+        # The text of a query may contain any word.
         kind = str(event.get("Event", "")).rpartition(".")[2]
         if kind == _STARTED:
             self._user = text_of(event, "User")
@@ -256,7 +256,7 @@ class _Spark:
 
 
 def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
-    """What the nodes of a plan read and write: operation, and catalog, schema and table."""
+    """The reads and writes of a plan: operation, and catalog, schema and table."""
     accesses: set[tuple[str, tuple[str, ...]]] = set()
     todo = [plan]
     while todo:
@@ -278,7 +278,7 @@ def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
 
 
 class _Trino:
-    """Reads completed queries."""
+    """Parses completed queries."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -310,7 +310,7 @@ def _io(event: Mapping[str, object], key: str) -> object:
 
 
 def _error(event: Mapping[str, object]) -> str:
-    """The name of the error: `failureInfo.errorCode.name`, or `errorCode` where that is a text."""
+    """The name of the error: `failureInfo.errorCode.name`, or `errorCode` if that is a text."""
     code = value_at(event, "failureInfo.errorCode")
     return str(code.get("name")) if isinstance(code, Mapping) else str(code)
 
@@ -322,7 +322,7 @@ def _parts(table: object) -> Mapping[str, object]:
 
 
 Count = tuple[str, str, str, Entity, int]
-"""Day, user, operation, entity and count, as a store exports them."""
+"""Day, user, operation, entity and count, as exported by a store."""
 
 _ROWS: Final = 50_000
 

@@ -1,4 +1,4 @@
-"""The lines of logs: opened, numbered, and read one by one; a bad one is set aside alone."""
+"""The lines of logs: opened, numbered, and parsed one by one; a bad one is set aside alone."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lakewarden.pipeline.unused.access_record import Refused, Touch
 Read = Iterator[Touch | Refused]
 
 ZSTD: Final = (".zstd", ".zst")
-"""Endings of files that are packed with zstd, also before that of a file under way."""
+"""Suffixes of files compressed with zstd, also before that of an unfinished file."""
 
 _DAMAGED: Final = (EOFError, csv.Error, zlib.error)
-"""What is raised for a file that is cut, or whose bytes were changed."""
+"""Exceptions for a file that is truncated or corrupted."""
 
 
 def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
-    """What a line says, or why it cannot be read."""
+    """The touches of a line, or the reason why it cannot be parsed."""
     try:
         yield from list(read_line(place, line))
     except BadInput as error:
@@ -37,7 +37,7 @@ def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Tou
 
 @contextmanager
 def opened(file: File) -> Iterator[IO[str]]:
-    """A file of text, which may be packed. Bytes that are no UTF-8 are kept as surrogates."""
+    """A text file, decompressed if needed. Bytes that are not UTF-8 are kept as surrogates."""
     with ExitStack() as stack:
         raw: Any = stack.enter_context(file.path.open("rb"))
         if file.path.suffix == ".gz":
@@ -50,7 +50,7 @@ def opened(file: File) -> Iterator[IO[str]]:
 
 
 def lines(file: File) -> Iterator[tuple[str, str]]:
-    """The lines that hold anything, each with its place."""
+    """The non-empty lines, each with its place."""
     try:
         with opened(file) as stream:
             for number, line in enumerate(stream, 1):
@@ -61,7 +61,7 @@ def lines(file: File) -> Iterator[tuple[str, str]]:
 
 
 def json_object(place: str, line: str) -> Mapping[str, object]:
-    """The object that a line is. Raises `BadInput`."""
+    """The JSON object of a line. Raises `BadInput`."""
     if not line.isascii() and any("\ud800" <= c <= "\udfff" for c in line):
         raise BadInput("expected UTF-8", where=place)
     value = parse(line, place)
@@ -71,7 +71,7 @@ def json_object(place: str, line: str) -> Mapping[str, object]:
 
 
 def cells(file: File) -> Iterator[tuple[str, list[str]]]:
-    """The rows of CSV that hold anything, each with its place; `BadInput` for a damaged file."""
+    """The non-empty rows of a CSV file, each with its place; `BadInput` for a damaged file."""
     try:
         with opened(file) as stream:
             limit_cells()
@@ -84,7 +84,7 @@ def cells(file: File) -> Iterator[tuple[str, list[str]]]:
 
 
 def records(file: File) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The rows of a file of CSV with a header. Raises `BadInput` for a damaged file."""
+    """The rows of a CSV file with a header. Raises `BadInput` for a damaged file."""
     header: list[str] | None = None
     for place, row in cells(file):
         if header is None:

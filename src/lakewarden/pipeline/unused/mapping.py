@@ -1,4 +1,4 @@
-"""How the words of a log become ours: which column says what, and how names are put together.
+"""Maps the terms of a log to ours: the meaning of columns, and how names are composed.
 
 A mapping file is TOML with a table for each kind of log that needs one. For `csv` and `json`:
 
@@ -9,15 +9,15 @@ A mapping file is TOML with a table for each kind of log that needs one. For `cs
     time = "at"                                # ISO 8601, or seconds or milliseconds
     count = "n"                                # optional: how often; 1
     outcome = "status"                         # optional: without it everything was allowed
-    allowed = ["OK"]                           # the outcomes that mean so
+    allowed = ["OK"]                           # the outcomes that mean allowed
 
-    [csv.operations]                           # optional: their words for our operations
-    SELECT = "table.load"                      # or privileges; other words are taken as ours
+    [csv.operations]                           # optional: the log's words for our operations
+    SELECT = "table.load"                      # or privileges; other words are used unchanged
 
-For `spark`, `trino`, `snowflake`, `bigquery`, `postgresql`, `ranger` and `openlineage`, all of it
-optional: `principal` over `{user}`, `entity` over `{catalog}`, `{schema}` and `{table}`, `read` and
-`write`: the operations that these mean. Views are called as tables are, and loaded. `principal` of
-`openlineage` is over any path of an event; without braces it is as whom the jobs run.
+For `spark`, `trino`, `snowflake`, `bigquery`, `postgresql`, `ranger` and `openlineage`, all keys
+are optional: `principal` over `{user}`; `entity` over `{catalog}`, `{schema}` and `{table}`; `read`
+and `write`, the operations for these accesses. Views are named and read like tables. `principal` of
+`openlineage` is over any path of an event; without braces it is the principal that the jobs run as.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OF_TABLES: Final = (SPARK, TRINO, SNOWFLAKE, BIGQUERY, POSTGRESQL, RANGER, OPENL
 """Logs of engines and warehouses, which name catalog, schema and table."""
 
 _SPARKS_USER: Final = "{run.facets.spark_applicationDetails.userName}"
-"""Who ran a job, by OpenLineage's events of Spark."""
+"""The user who ran a job, in OpenLineage's events of Spark."""
 
 _HOLE: Final = re.compile(r"\{([^{}]+)\}")
 _TABLE: Final = "table"
@@ -61,7 +61,7 @@ _PARTS: Final = frozenset({"catalog", "schema", "table"})
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that is made of a record: `holes` are filled with what it has there.
+    """A text composed from a record: `holes` are replaced by the record's values.
 
     >>> Text("{a}.{b.c}").of({"a": "x", "b": {"c": "y"}})
     'x.y'
@@ -71,22 +71,22 @@ class Text:
 
     @staticmethod
     def read(spelled: str) -> Text:
-        """A template as it is; a word without braces names a column."""
+        """Reads a template; a word without braces names a column."""
         return Text(spelled if _HOLE.search(spelled) else f"{{{spelled}}}")
 
     @property
     def holes(self) -> frozenset[str]:
-        """The columns that it is made of."""
+        """The columns that it uses."""
         return frozenset(_HOLE.findall(self.template))
 
     def of(self, record: Mapping[str, object]) -> str:
-        """The text. Raises `BadInput` for a column that is not there, or empty."""
+        """The text. Raises `BadInput` for a missing or empty column."""
         return _HOLE.sub(lambda hole: text_of(record, hole[1]), self.template)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the records of a csv or json log say what; `count` and `outcome` may be empty."""
+    """The columns of a csv or json log; `count` and `outcome` may be empty."""
 
     principal: Text
     operation: str
@@ -100,9 +100,9 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the tables of an engine are in the realm, and what reading and writing one means.
+    """The entities of an engine's tables in the realm, and the operations of reads and writes.
 
-    `view` and `read_view` are the same for views, where the log tells them from tables.
+    `view` and `read_view` are the same for views, if the log distinguishes them from tables.
     """
 
     principal: Text
@@ -115,7 +115,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Mappings:
-    """The mappings of one file; none of a kind where it says nothing of it."""
+    """The mappings of one file; kinds without a table in the file are missing."""
 
     columns: Mapping[str, Columns]
     tables: Mapping[str, Tables]
@@ -126,9 +126,9 @@ def read_mappings(
 ) -> Mappings:
     """The mappings for logs of these kinds.
 
-    `containers` are the realm's membership containers: with exactly one of them, the tables
-    of engines are its tables unless the file says otherwise. Raises `BadInput` for a malformed
-    file, and where a kind needs what it does not say.
+    `containers` are the realm's membership containers: if there is exactly one, the tables of
+    engines belong to it unless the file says otherwise. Raises `BadInput` for a malformed file, and
+    if a required key is missing.
     """
     where = "--mapping" if file is None else str(file)
     section = Section({} if file is None else _parsed(file), where)
@@ -217,7 +217,7 @@ def _principal(section: Section, kind: str) -> Text:
 
 
 def _default(system: System, containers: Sequence[str]) -> str | None:
-    """What a table of an engine is called where the file does not say so."""
+    """The default template for the entity of an engine's table."""
     if len(containers) != 1 or _TABLE not in system.model.types:
         return None
     return f"{_TABLE}:{containers[0]}:{{catalog}}.{{schema}}.{{table}}"

@@ -1,4 +1,4 @@
-"""Narrower anchors: on what a statement could be instead and still reach what was done."""
+"""Narrower anchors: entities that could replace a statement's scope and still cover its uses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lakewarden.kernel.statement import Anything, Matching, On, Scope, Statement
 from lakewarden.pipeline.index.task_context import CompiledBlock
 
 Chain = tuple[Entity, ...]
-"""Where a statement could be anchored in place of where it is, the widest first."""
+"""Possible narrower anchors of a statement, the widest first."""
 
 
 @dataclass(slots=True)
 class Narrower:
-    """The narrower anchors that would do, level by level, each level narrower than the one before.
+    """The sufficient narrower anchors by level; each level is narrower than the one before.
 
-    A level is None where there are more than `limit`; without any level the anchor that there
-    is has to stay.
+    A level is None if it has more than `limit` anchors; without any level, the present anchor has
+    to stay.
     """
 
     limit: int
@@ -32,13 +32,13 @@ class Narrower:
     last: list[Chain] = field(default_factory=list)
 
     def add(self, chain: Chain) -> None:
-        """What one place would do with."""
+        """Adds the possible anchors for one place."""
         if not chain:
             self.stays = True
         self.join([{entity} for entity in chain])
 
     def join(self, levels: Iterable[set[Entity] | None]) -> None:
-        """What other places would do with."""
+        """Adds the possible anchors for other places."""
         others = list(levels)
         if self.stays or not others:
             return
@@ -53,18 +53,18 @@ class Narrower:
         return None if len(both) > self.limit else both
 
     def text(self) -> str:
-        """As it travels."""
+        """The serialized form."""
         levels = [None if level is None else sorted(level) for level in self.levels]
         return json.dumps([] if self.stays else levels)
 
     def take(self, text: str) -> None:
-        """Takes in what `text` says of other places."""
+        """Adds the anchors for other places from `text`."""
         levels = json.loads(text)
         self.stays = self.stays or not levels
         self.join(None if level is None else {Entity(*e) for e in level} for level in levels)
 
     def narrowest(self, limit: int | None = None) -> frozenset[Entity] | None:
-        """The anchors of the narrowest level that has at most so many; None: the one there is."""
+        """The anchors of the narrowest level with at most `limit`; None: the present anchor."""
         if self.stays:
             return None
         few = self.limit if limit is None else limit
@@ -77,7 +77,7 @@ def _at(levels: list[set[Entity] | None], place: int) -> set[Entity] | None:
 
 
 NAMES: Final = 100
-"""How many names a criterion lists at most that takes the place of a wider one."""
+"""The most names in a criterion that replaces a wider one."""
 
 
 def named_by(model: Model) -> str | None:
@@ -86,20 +86,20 @@ def named_by(model: Model) -> str | None:
 
 
 def is_by_name(scope: Scope, model: Model) -> bool:
-    """Whether a narrower scope is the same with the names of some entities besides."""
+    """Whether a narrower scope is the same scope with an additional criterion on names."""
     return not isinstance(scope, (On, Matching)) and named_by(model) is not None
 
 
 def anchor_limit(scope: Scope, model: Model, pieces: int) -> int:
-    """How many narrower anchors may take the place of a scope."""
+    """How many narrower anchors may replace a scope."""
     return NAMES if is_by_name(scope, model) else pieces
 
 
 def chain(judged: CompiledBlock, statement: Statement, privilege: str, place: int) -> Chain:
     """Narrower anchors for a word of a statement that still reach a stored place.
 
-    Empty where the statement has to stay as wide as it is: none is narrower, or a narrower one
-    would reach what the wide one does not (a privilege that also reaches upwards).
+    Empty if the statement cannot be narrowed: there is no narrower anchor, or a narrower one would
+    reach more than the wide one (a privilege that also reaches upwards).
     """
     snapshot, scope = judged.snapshot, statement.scope
     model, tree = snapshot.model, snapshot.coded.tree
@@ -119,7 +119,7 @@ def chain(judged: CompiledBlock, statement: Statement, privilege: str, place: in
 
 
 def _between(judged: CompiledBlock, place: int, top: int, on: frozenset[str]) -> Chain:
-    """What lies from below `top` (-1: all) down to the place and may be granted on."""
+    """The path from below `top` (-1: everything) to the place, of entities that grants may name."""
     tree = judged.snapshot.coded.tree
     chain: list[Entity] = []
     for at in (place, *tree.ancestors(place)):
@@ -132,7 +132,7 @@ def _between(judged: CompiledBlock, place: int, top: int, on: frozenset[str]) ->
 
 
 def _is_within(judged: CompiledBlock, place: int, scope: Scope, reaches: set[Reach]) -> bool:
-    """Whether a statement on the place alone reaches it, and nothing but what `scope` reaches."""
+    """Whether a statement on the place alone reaches it, and reaches no more than `scope`."""
     block = judged.snapshot.block
     own = On(judged.snapshot.coded.tree.entity(place))
     wide = match(block, [Reaching(scope, Reach.EXACTLY), *(normal(scope, r) for r in reaches)])

@@ -1,6 +1,6 @@
-"""Touches in the realm's own words: principals by number, operations and entities as declared.
+"""Touches in the realm's own terms: principals by number, operations and entities as declared.
 
-What is not known goes to quarantine with its reason; rows in = rows out + quarantined.
+Unknown names go to quarantine with a reason; rows in = rows out + quarantined.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ UNKNOWN_OPERATION: Final = "unknown operation"
 UNKNOWN_ENTITY: Final = "unknown entity"
 BAD_NAME: Final = "bad name"
 DAMAGED: Final = "damaged"
-"""A file of which the rest cannot be read; no run goes on with that."""
+"""A file whose rest cannot be read; it ends the run."""
 
 READ_ROWS: Final = (
     "log string, principal int, operation string, type string, name string,"
     " above array<struct<type: string, name: string>>, day string, n long, allowed boolean,"
     " reason string, detail string, place string, line string"
 )
-"""A touch (`reason` is null), or what is set aside. `above`: what the name spells above the entity,
-nearest first, where it is judged by its name."""
+"""A touch (`reason` is null), or a row that is set aside. `above`: the ancestors according to the
+name, nearest first, if the entity is judged by its name."""
 
 _ARROW: Final = pa.schema(
     [
@@ -60,7 +60,7 @@ _NUMBER: Final = re.compile(r"events_(\d+)_")
 
 
 class Unit(NamedTuple):
-    """Files of one log that are read together by one task."""
+    """Files of one log that one task reads together."""
 
     kind: str
     log: str
@@ -68,7 +68,7 @@ class Unit(NamedTuple):
 
 
 def units(kind: str, log: str, files: Sequence[File]) -> list[Unit]:
-    """Each file by itself, but those of a rolled event log of Spark together and in order."""
+    """One unit per file, but one per rolled event log of Spark, with its files in order."""
     if kind != SPARK:
         return [Unit(kind, log, (file,)) for file in files]
     all_units = []
@@ -138,7 +138,7 @@ def _aside(log: str, refused: Refused, reason: str) -> Row:
 
 
 class NameResolver:
-    """What the words of touches are in a realm; what was looked up is remembered."""
+    """Resolves the names of touches in a realm; caches the lookups."""
 
     def __init__(self, system: System, memberships: Memberships) -> None:
         self._system = system
@@ -147,7 +147,7 @@ class NameResolver:
         self._operations: dict[str, str | None] = {}
 
     def row(self, log: str, entry: Touch | Refused) -> Row:
-        """The cells of a touch, or of what is set aside."""
+        """The cells of a touch, or of a row that is set aside."""
         if isinstance(entry, Refused):
             return _aside(log, entry, BAD_LINE)
         text = f"{entry.who} {entry.act} {entry.on}"
@@ -169,7 +169,7 @@ class NameResolver:
         return (log, *cells, entry.day, entry.times, entry.allowed, None, None, entry.place, None)
 
     def _principal(self, text: str) -> int | str:
-        """Its number, or why it has none."""
+        """The number of a principal, or the reason why it has none."""
         principal = self._principals.get(text)
         if principal is None:
             principal = self._principals[text] = self._looked_up(text)
@@ -205,7 +205,7 @@ class NameResolver:
         return entity
 
     def _above(self, entity: Entity) -> list[dict[str, str]]:
-        """What the name spells above the entity, where it is judged without being stored."""
+        """The ancestors according to the name, if the entity is judged without being stored."""
         parents: list[dict[str, str]] = []
         at = entity
         if entity != NO_RESOURCE and self._system.model.judged(entity.type):

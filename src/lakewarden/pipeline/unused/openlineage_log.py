@@ -1,13 +1,13 @@
-"""Run events of OpenLineage, as Spark, Airflow and dbt send them, read into touches.
+"""Run events of OpenLineage from Spark, Airflow and dbt, parsed into touches.
 
-A run that is COMPLETE read its `inputs` and wrote its `outputs`, at `eventTime`. Of other runs it
-is not known how far they came, so they are no access. A dataset is the first of its `symlinks` of
-the type TABLE, or itself: `catalog.schema.table`, or `schema.table` where the mapping names the
-catalog. Names with a `/` are files, which are no tables.
+A run that is COMPLETE has read its `inputs` and written its `outputs`, at `eventTime`. For other
+runs it is unknown how far they came, so they are no access. A dataset is named by the first of its
+`symlinks` of the type TABLE, or by itself: `catalog.schema.table`, or `schema.table` if the mapping
+names the catalog. Names with a `/` are files, not tables.
 
-Events have no standard for who ran a job. Spark's name `userName`; for others the mapping says
-where the event has it, or as whom the jobs run. Facets about ownership say who answers for a job
-or a dataset, not who ran it, and are not read.
+Events have no standard field for the user who ran a job. Spark's have `userName`; for others, the
+mapping names the path in the event, or the principal that the jobs run as. Ownership facets say who
+is responsible for a job or a dataset, not who ran it, and are ignored.
 
 SOURCE: OpenLineage specification, OpenLineage.json, RunEvent; SymlinksDatasetFacet.json; its Spark
 integration, SparkApplicationDetailsFacet.

@@ -1,4 +1,4 @@
-"""A proposal as a policy file: the form that `lakewarden plan` takes, and what it comes to."""
+"""A proposal as a policy file: the form that `lakewarden plan` accepts, and its effect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tables(changes: Iterable[Change]) -> list[dict[str, object]]:
 
 
 def text(realm: str, changes: Sequence[Change], since: str) -> str:
-    """The file."""
+    """The text of the file."""
     return "".join(_lines(realm, changes, since))
 
 
@@ -72,7 +72,7 @@ def read(
 
 
 def applied(stated: Iterable[Statement], changed: Iterable[Statement]) -> tuple[Statement, ...]:
-    """What is stated once the proposal is applied."""
+    """The statements after the proposal is applied."""
     by_id = {statement.id: statement for statement in stated}
     by_id.update((statement.id, statement) for statement in changed)
     return tuple(by_id.values())
@@ -84,7 +84,7 @@ _KEYS: Final = ("on", "matching", "where")
 
 
 def scope_text(statement: Statement) -> str:
-    """The scope as a statement file has it: `on …`, `matching …`, `where …` or `anything`.
+    """The scope as in a statement file: `on …`, `matching …`, `where …` or `anything`.
 
     >>> from lakewarden.kernel.entity import Entity
     >>> from lakewarden.kernel.statement import Effect, On
@@ -101,7 +101,7 @@ def scope_text(statement: Statement) -> str:
 
 
 def actor_texts(statement: Statement) -> list[str]:
-    """To whom, as a statement file has it."""
+    """The recipients as in a statement file."""
     to = write_statement(statement)["to"]
     assert isinstance(to, list)  # noqa: S101 — INVARIANT: a list of texts
     return to

@@ -1,11 +1,11 @@
-"""Statements with less in them that still allow whatever was done: a proposal for `plan`.
+"""Narrower statements that still allow everything that was done: a proposal for `plan`.
 
-A statement is only ever made narrower: it loses principals, privileges, or what lies outside of
-narrower anchors; a DENY is left alone. Rules grow with what is allowed, so nothing new can be
-allowed by that. What is used stays, cell by cell, so everything that was done still is allowed.
+A statement is only ever narrowed: it loses principals, privileges, or entities outside of narrower
+anchors; a DENY stays unchanged. Rules are monotonic in what is allowed, so narrowing allows nothing
+new. Every used cell is kept, so everything that was done is still allowed.
 
-One that was not used at all is made inactive: that takes it out of force, can be seen, and can
-be undone.
+A statement without any use is made inactive: it is out of force, but visible, and the change can be
+undone.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from lakewarden.pipeline.unused.statement_paths import OWNERS
 from lakewarden.service.statements import MAX_ID
 
 FIXED: Final = "fixed"
-"""Nobody may change it: a default statement that is built in, or one that is implied."""
+"""It cannot be changed: a built-in default statement, or an implied one."""
 
 UNSAYABLE: Final = "not expressible"
-"""It, or what would be left of it, is nothing that a policy file may hold."""
+"""A policy file cannot express the statement, or its remainder."""
 
 Words = frozenset[str]
 People = frozenset[int]
 Scopes = Mapping[str, tuple[Scope, ...]]
-"""By privilege, on what."""
+"""The scopes of each privilege."""
 
 
 class StatementPart(NamedTuple):
-    """Some words of a statement, for some of its principals, on a scope of their own."""
+    """Some words of a statement, for some of its principals, with a scope of their own."""
 
     scope: Scope
     privileges: Words
@@ -57,7 +57,7 @@ class StatementPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What was used of the word of a statement by way of one principal since the window began."""
+    """The uses of a statement's word through one principal since the window began."""
 
     privilege: str
     principal: int
@@ -66,7 +66,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a statement becomes: one or more narrower ones, or itself made inactive."""
+    """The replacement of a statement: one or more narrower ones, or itself made inactive."""
 
     was: Statement
     now: tuple[Statement, ...]
@@ -76,8 +76,8 @@ class Change:
 class Proposer:
     """Makes proposals for the statements of one realm.
 
-    `taken_ids` are the ids in use; `pieces` is how many statements may take the place of one;
-    `stored` says whether an entity is.
+    `taken_ids` are the ids in use; `pieces` is how many statements may replace one; `stored` are
+    the stored entities.
     """
 
     model: Model
@@ -88,13 +88,13 @@ class Proposer:
     pieces: int
 
     def reason_to_keep(self, statement: Statement) -> str | None:
-        """Why the statement cannot be changed, or None."""
+        """The reason why the statement cannot be changed, or None."""
         if statement.id in self.model.immutable_ids or is_implied(statement):
             return FIXED
         return None if self._is_sayable(statement) else UNSAYABLE
 
     def change(self, statement: Statement, used: Iterable[Used]) -> Change | None:
-        """What is left of an ALLOW in force, of which `used` was used; None: nothing changes."""
+        """The remainder of an ALLOW in force, with the uses `used`; None: nothing changes."""
         cells = list(used)
         if statement.effect is not Effect.ALLOW or self.reason_to_keep(statement) is not None:
             return None
@@ -109,7 +109,7 @@ class Proposer:
     def _ways(
         self, statement: Statement, cells: list[Used]
     ) -> Iterator[tuple[Mapping[Words, People], Scopes]]:
-        """What could be left, the narrower first: who has what, and on what scopes."""
+        """The possible remainders, narrower ones first: the words by principals, and scopes."""
         exact, together = _groups(cells), _together(cells)
         for most_anchors in range(self.pieces, 0, -1):
             scopes = self.scopes(statement, cells, most_anchors)
@@ -127,9 +127,9 @@ class Proposer:
     def scopes(
         self, statement: Statement, cells: Iterable[Used], most_anchors: int | None = None
     ) -> Scopes:
-        """By word, the scopes that do for what was used of it: its own, or narrower ones.
+        """By word, the scopes that suffice for its uses: the statement's own, or narrower ones.
 
-        At most so many in place of one, by default as many as statements may be.
+        At most `most_anchors` replace one; by default as many as statements may.
         """
         limit = anchor_limit(statement.scope, self.model, self.pieces)
         narrowers: dict[str, Narrower] = {}
@@ -151,7 +151,7 @@ class Proposer:
             yield scope
         elif is_by_name(scope, self.model):
             field = named_by(self.model)
-            assert field is not None  # noqa: S101 — INVARIANT: only then by name
+            assert field is not None  # noqa: S101 — INVARIANT: `is_by_name` requires it
             names = tuple(sorted({entity.name for entity in anchors}))
             criteria = scope.criteria if isinstance(scope, Where) else ()
             yield Where((*criteria, Criterion(field, Condition.EQUALS, names)))
@@ -181,7 +181,7 @@ class Proposer:
         return self.model.judged(entity.type) or entity in self.stored
 
     def _is_sayable(self, statement: Statement) -> bool:
-        """Whether a policy file can hold exactly this, and `plan` takes it."""
+        """Whether a policy file can express exactly this, and `plan` accepts it."""
         scope = statement.scope
         if isinstance(scope, On) and not self._may_be_named(scope.entity):
             return False
@@ -197,7 +197,7 @@ class Proposer:
 
 
 def _groups(cells: Iterable[Used]) -> dict[Words, People]:
-    """The principals by the words that were used by way of them."""
+    """The principals by the words that were used through them."""
     privileges: dict[int, set[str]] = {}
     for cell in cells:
         privileges.setdefault(cell.principal, set()).add(cell.privilege)
@@ -209,7 +209,7 @@ def _groups(cells: Iterable[Used]) -> dict[Words, People]:
 
 
 def _together(cells: Iterable[Used]) -> dict[Words, People]:
-    """All words that were used, for all by way of whom anything was."""
+    """All used words, for all principals through whom any was used."""
     of = list(cells)
     return {frozenset(cell.privilege for cell in of): frozenset(cell.principal for cell in of)}
 
@@ -217,7 +217,7 @@ def _together(cells: Iterable[Used]) -> dict[Words, People]:
 def _parts(
     groups: Mapping[Words, People], scopes: Mapping[str, tuple[Scope, ...]]
 ) -> list[StatementPart]:
-    """What there is to say: for each scope and group of principals the words, most words first."""
+    """The parts: for each scope and group of principals the words; those with most words first."""
     privileges: dict[tuple[Scope, People], set[str]] = {}
     for of_group, people in groups.items():
         for privilege in of_group:

@@ -1,11 +1,11 @@
-"""The job that finds what is granted and not used, stage by stage.
+"""The job that finds grants without use, stage by stage.
 
-read      the logs in the realm's own words, line by line
-place     each access once, with the block of its entity; what is not known is set aside
-judge     through which statements each access is allowed
-propose   what was not used, what is broad, and statements with less in them
-verify    with these every access is allowed still
-publish   the version counts
+read      the logs in the realm's own terms, line by line
+place     assign each access to the block of its entity; set aside unknown ones
+judge     find the statements through which each access is allowed
+propose   unused and broad statements, and narrower replacements
+verify    check that the replacements still allow every access
+publish   make the version the current one
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _DAY: Final = "%Y-%m-%d"
 
 
 class Log(NamedTuple):
-    """A log to read: its kind, its file or folder, and what it is called (default: its path)."""
+    """A log to read: its kind, its file or folder, and its name (default: its path)."""
 
     kind: str
     path: Location
@@ -64,7 +64,7 @@ class Log(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnusedCriteria:
-    """What is asked: days without use, statements that may replace one, the share that is broad."""
+    """The criteria: days without use, statements that may replace one, the share that is broad."""
 
     days: int
     pieces: int = 5
@@ -72,7 +72,7 @@ class UnusedCriteria:
     now: float | None = None
 
     def since(self) -> str:
-        """The first day that counts. Raises `BadInput` for what cannot be asked."""
+        """The first day that counts. Raises `BadInput` for invalid criteria."""
         if not 0 < self.days <= 36_500:
             raise BadInput("expected 1 to 36,500 days", where="--days")
         if not 0 < self.pieces <= 100:
@@ -84,7 +84,7 @@ class UnusedCriteria:
 
 
 def is_anything_unused(manifest: Manifest) -> bool:
-    """Whether anything was not used, or broad."""
+    """Whether anything is unused or broad."""
     names = ("unused_statements", "unused_privileges", "over_broad", "unused_memberships")
     return any(manifest.tables[name].rows for name in names)
 
@@ -99,10 +99,10 @@ def find_unused(
     mapping: Location | None = None,
     progress: Progress = silent,
 ) -> Result:
-    """Compares what an index says is granted with what logs say was done.
+    """Compares the grants of an index with the accesses in logs.
 
-    Raises `BadInput` for a damaged index or log and for a malformed mapping, `Conflict` when
-    another process works on `out`; `out` then holds what it held.
+    Raises `BadInput` for a damaged index or log and for a malformed mapping; `Conflict` if another
+    process works on `out`. `out` is then unchanged.
     """
     since = criteria.since()
     index = open_index(source, spark=spark)
@@ -143,7 +143,7 @@ def _log_inputs(log_units: Iterable[Unit]) -> Iterator[Input]:
 
 @dataclass(frozen=True, slots=True)
 class _Comparing:
-    """What the stages share: what is asked of which index and logs."""
+    """What the stages share: the criteria, the index and the logs."""
 
     job: Job
     index: Index
@@ -153,14 +153,14 @@ class _Comparing:
     since: str
 
     def facts(self) -> dict[str, Any]:
-        """What readers have to know beside the tables."""
+        """Further values that readers need beside the tables."""
         text = (self.job.version_folder / PROPOSAL).read_text("utf-8")
         changes = self.job.counts("propose")["changes"]
         own = {"since": self.since, "changes": changes, "proposal": sha256_of(text)}
         return {**own, "realm": self.index.realm}
 
     def report(self) -> dict[str, Any]:
-        """How many touches came and went."""
+        """The numbers of touches that were read, kept and set aside."""
         read, placed = self.job.counts("read"), self.job.counts("place")
         counts = {"in": read["rows"], "out": placed["rows"], "quarantined": placed["quarantined"]}
         return {"touches": counts, **currency(self.index.manifest.facts)}
@@ -190,7 +190,7 @@ class _Comparing:
 
     @property
     def _accesses(self) -> DataFrame:
-        """What was done, as far as it was allowed."""
+        """The accesses, including those that the log says were denied."""
         folder = self.job.folder("place") / "accesses"
         return parquet_output.read(self.job.spark, folder, ACCESSES)
 
@@ -251,15 +251,15 @@ class _Comparing:
         return {Entity(*cells) for cells in zip(*columns, strict=True)}
 
     def _sizes(self) -> dict[int, int]:
-        """How many entities lie in each scope."""
+        """The number of entities in each scope."""
         folder = read_from(self.index.folder / MATCHES)
         sums = self.job.spark.read.parquet(folder).groupBy("scope").sum("n").toArrow()
         scopes, sizes = (column.to_pylist() for column in sums.columns)
         return dict(zip(scopes, sizes, strict=True))
 
     def verify(self, folder: Location) -> Counts:
-        """Fails where the proposal would take away what was done."""
-        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+        """Raises if the proposal would remove access that was used."""
+        from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
         denied = self._decisions.where("what = 'denied'").select(F.col("access").alias("number"))
         allowed = self._accesses.where("allowed").join(denied, "number", "left_anti")
@@ -277,7 +277,7 @@ class _Comparing:
 
     def _shown(self, accesses: DataFrame) -> DataFrame:
         """The accesses for people: by name, and whether each is allowed now."""
-        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+        from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
         people = self.context.memberships.principals
         table = pa.table(
@@ -324,7 +324,7 @@ STAGES: Final = (
 
 
 def _rows(folder: Location) -> list[dict[str, Any]]:
-    """What was said of accesses that are allowed; of ways, which are long, each text once."""
+    """The rows for allowed accesses; the texts of ways, which are long, are loaded once each."""
     is_allowed = pc.field("what") != "denied"
     allowed = read_table(folder, read_dictionary=["way"], filters=is_allowed).unify_dictionaries()
     ways = pc.cast(allowed.column("way"), pa.dictionary(pa.int32(), pa.string())).combine_chunks()

@@ -1,13 +1,13 @@
-"""Through which statements an access is allowed, and what of them it takes: said by the kernel.
+"""The statements through which an access is allowed, from the kernel's explanation.
 
-An access is explained in the block of its entity. Every statement that gives a privilege of
-which a node of the rule holds, below nodes that hold, lies on some way to the decision:
+An access is explained in the block of its entity. If a node of the rule holds, and all nodes above
+it hold, then every statement that gives its privilege is on some way to the decision:
 
-- by the privileges of the statement that give the one that the rule asks for,
-- by the principals of the statement that the asker acts as (or by ownership of the entity),
-- at the entity about which the rule asks.
+- by the privileges of the statement that give the one that the rule requires,
+- by the principals of the statement that the caller acts as (or by ownership of the entity),
+- at the entity that the rule is about.
 
-Which of the ways counts is decided later, over all blocks: `lakewarden.pipeline.unused.formula`.
+The chosen way is decided later, over all blocks: `lakewarden.pipeline.unused.formula`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from lakewarden.pipeline.unused.formula import Cell, formula, pairs
 from lakewarden.pipeline.unused.narrower_scopes import Chain, Narrower, anchor_limit, chain
 
 OWNERS: Final = -1
-"""In place of a principal: whoever owns the resource."""
+"""In place of a principal: the owners of the resource."""
 
 DENIED: Final = "denied"
 USED: Final = "used"
@@ -46,14 +46,14 @@ SAID: Final = (
     "what string, access long, way string, statement string, word string, principal int, n long,"
     " last string, bits binary, users binary, narrower string"
 )
-"""What is said of accesses, of three kinds:
+"""The results for accesses, of three kinds:
 
     denied   `access` is not allowed (any more)
-    used     by accesses that are allowed alike (`way`: the formula) the `word` of the
-             `statement` was used by way of `principal`: `n` times since the window began, at the
-             entities `bits`, by `users`; `last` is the last day at all; `narrower`: see
+    used     accesses that are allowed by the same `way` (the formula) used the `word` of the
+             `statement` through `principal`: `n` times since the window began, at the
+             entities `bits`, by `users`; `last` is the last day in total; `narrower`: see
              `lakewarden.pipeline.unused.narrower_scopes.Narrower`
-    acted    `principal` is something that the user `access` acted as
+    acted    the user `access` acted as `principal`
 """
 
 _ARROW: Final = pa.schema(
@@ -67,7 +67,7 @@ _ARROW: Final = pa.schema(
 
 
 class Access(NamedTuple):
-    """Something that was done: `n` times since the window began, and last on the day `last`."""
+    """An access: `n` times since the window began, and last on the day `last`."""
 
     number: int
     principal: int
@@ -79,7 +79,7 @@ class Access(NamedTuple):
 
 @dataclass(slots=True)
 class Use:
-    """What was used of a privilege of a statement by way of a principal."""
+    """The uses of a statement's privilege through a principal."""
 
     narrower: Narrower
     n: int = 0
@@ -88,7 +88,7 @@ class Use:
     users: BitMap = field(default_factory=BitMap)
 
     def join(self, row: Mapping[str, Any]) -> None:
-        """Takes in what another block, or another way, says."""
+        """Adds the uses of another block, or another way."""
         self.last = max(self.last, row["last"])
         if row["n"]:
             self.n += row["n"]
@@ -98,14 +98,14 @@ class Use:
 
 
 class _Way(NamedTuple):
-    """How an access is allowed: the formula, and its cells with the entities asked about."""
+    """How an access is allowed: the formula, and its cells with the entities they are about."""
 
     text: str
     cells: tuple[tuple[Cell, Entity], ...]
 
 
 class Ways:
-    """What the accesses in one block take. `pieces`: how many anchors may replace one."""
+    """The ways of the accesses in one block. `pieces`: how many anchors may replace one."""
 
     def __init__(self, judged: CompiledBlock, now: float, pieces: int) -> None:
         self._judged = judged
@@ -139,7 +139,7 @@ class Ways:
             self._use(access, way.text, cell, at)
 
     def _key(self, access: Access, subject: Subject) -> object | None:
-        """Distinguishes accesses that different statements allow; None: nothing does.
+        """A key for accesses with the same way; None: the access must be explained on its own.
 
         COST: accesses of one role set to entities of one class are explained once.
         """
@@ -157,7 +157,7 @@ class Ways:
         return access.operation, access.entity.type, subject.key, number
 
     def _explained(self, access: Access, request: Request, subject: Subject) -> tuple[_Way, bool]:
-        """The way of an access, and whether others of its key go the same."""
+        """The way of an access, and whether other accesses with its key have the same way."""
         explained = explain(self._matrix, request).rule
         if explained is None:
             return _Way("null", ()), False
@@ -185,7 +185,7 @@ class Ways:
         for id in statements:
             statement = snapshot.table.statements[id]
             people = {ids[p] for p in statement.principals} & subject.allow
-            if not people:  # then it was by ownership: nothing else gives it
+            if not people:  # then ownership gives it: there is no other way
                 people.add(OWNERS)
             for privilege_name in self._words_for(statement, privilege):
                 yield from ((id, privilege_name, principal) for principal in people)
@@ -230,9 +230,9 @@ class Ways:
         use.narrower.add(self._chains[key])
 
     def _act(self, access: Access, subject: Subject, node: Node, step: Step) -> bool:
-        """Notes what the user acted as where no statement says it: owners, administrators, itself.
+        """Records what the user acted as without a statement: an owner, administrator, or itself.
 
-        Whether the decision depends on that.
+        Returns whether the decision depends on that.
         """
         model = self._judged.snapshot.model
         is_personal = isinstance(node, (IsSelf, Owner, ServiceAdmin))
@@ -246,7 +246,7 @@ class Ways:
         return is_personal or any(inner)
 
     def _as(self, subject: Subject, node: Node, step: Step) -> Iterator[int]:
-        """Beyond principals of statements, what somebody acts as in a node that holds."""
+        """The principals that the user acts as in a node that holds, beyond those of statements."""
         coded = self._judged.snapshot.coded
         if isinstance(node, ServiceAdmin):
             yield coded.memberships.ids[SERVICE_ADMINS]
@@ -262,7 +262,7 @@ class Ways:
             yield from (owner for owner, _ in coded.owners.of(at) if owner in subject.deny)
 
     def batch(self) -> pa.RecordBatch:
-        """What is said of them all; the columns are `SAID`."""
+        """The results for all accesses; the columns are `SAID`."""
         rows: list[tuple[object, ...]] = [(DENIED, number, *[None] * 9) for number in self._denied]
         for (way, cell), use in sorted(self._uses.items()):
             sets = (canonical(use.places), canonical(use.users))

@@ -1,9 +1,9 @@
-"""Logs of warehouses and databases, read into touches.
+"""Logs of warehouses and databases, parsed into touches.
 
 snowflake    ACCOUNT_USAGE.ACCESS_HISTORY as CSV or JSON lines: the tables and views in
              `direct_objects_accessed` are read, tables in `objects_modified` written, by
-             `user_name` at `query_start_time`. Queries that failed are not in it. A file of
-             QUERY_HISTORY is refused: it has texts of queries, and no objects
+             `user_name` at `query_start_time`. Failed queries are not in it. A file of
+             QUERY_HISTORY is rejected: it has query texts and no objects
 bigquery     Cloud Audit Logs as JSON lines: an entry whose `protoPayload.metadata` has
              `tableDataRead` reads the table of `resourceName`, one with `tableDataChange` writes
              it, by `authenticationInfo.principalEmail` at `timestamp`; denied where `status.code`
@@ -61,7 +61,7 @@ def _touch(
 
 
 def _fields(text: str, delimiter: str) -> Sequence[str]:
-    """The fields of one line; quotes are around those that have the delimiter."""
+    """The fields of one line; fields that contain the delimiter are quoted."""
     try:
         return next(csv.reader([text], delimiter=delimiter), ())
     except csv.Error as error:
@@ -91,7 +91,7 @@ def _snowflake_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
 
 
 def _check_history(names: str, place: str) -> None:
-    """Refuses what has the text of a query in place of the objects that it touched."""
+    """Rejects a file that has query texts in place of accessed objects."""
     words = names.lower()
     if "query_text" in words and "direct_objects_accessed" not in words:
         message = "is of QUERY_HISTORY, which names no objects; export ACCESS_HISTORY"
@@ -120,7 +120,7 @@ def _snowflake_row(
 def _snowflake_objects(
     record: Mapping[str, object], column: str, place: str
 ) -> Mapping[str, set[tuple[str, ...]]]:
-    """The names of tables and views in a list of objects, which in CSV is a text."""
+    """The names of tables and views in a list of objects, which is a text in CSV."""
     if column not in record:
         raise BadInput(f"expected the column `{column}` of ACCESS_HISTORY")
     value = record[column]
@@ -139,7 +139,7 @@ def _snowflake_objects(
 
 
 def _snowflake_name(text: str) -> tuple[str, ...]:
-    """The parts of a name; quotes are around parts that have dots or small letters."""
+    """The parts of a name; parts with dots or lower-case letters are quoted."""
     parts = _fields(text, ".")
     if len(parts) != len(_PARTS):
         raise BadInput(f"expected database, schema and table in `{text}`")

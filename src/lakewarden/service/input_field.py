@@ -1,4 +1,4 @@
-"""Names of fields in errors: what is wrong with the words of a question says where they stood."""
+"""Field names in errors: an error about a part of a question names the field."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 
 @contextmanager
 def in_field(where: str) -> Iterator[None]:
-    """Errors of the input that are raised inside are `BadInput` of this field.
+    """Turns input errors that are raised inside into `BadInput` of this field.
 
-    One that names its own place keeps it.
+    An error that names its own place keeps it.
     """
     try:
         yield

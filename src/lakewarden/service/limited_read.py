@@ -1,4 +1,4 @@
-"""Whether a principal may read a table, and what the read has to keep to, in SQL."""
+"""Whether a principal may read a table, and the limits of the read in SQL."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from lakewarden.service.switched_off import lies_in_off
 
 @dataclass(frozen=True, slots=True)
 class LimitedRead:
-    """A read of a table by one principal, at one moment.
+    """A read of a table by one principal, at one time.
 
-    `operation` is what reading requires; `missing` the privileges that a denied read lacks.
-    `filters` hold together. `masks` have the SQL to show instead of a column's values, by column,
-    or None for its values. Both are empty unless `may_read`.
+    `operation` is the operation that reading requires; `missing` are the privileges that a denied
+    read lacks. All `filters` apply together. `masks` contain, by column, the SQL to show instead of
+    its values, or None for its values. Both are empty unless `may_read`.
     """
 
     may_read: bool
@@ -36,7 +36,7 @@ class LimitedRead:
 def engine_read(
     realm: RealmState, request: Request, engine: str, columns: Mapping[str, str]
 ) -> LimitedRead:
-    """As `limited_read`, for an engine that asks: it reads nothing of what is switched off."""
+    """Like `limited_read`, for an engine's own request: it reads nothing that is switched off."""
     if lies_in_off(realm, request.target):
         return LimitedRead(False, effective_read(realm.matrix, request).operation)
     return limited_read(realm, request, engine, columns)
@@ -48,16 +48,16 @@ def limited_read(
     engine: str,
     columns: Mapping[str, str],
 ) -> LimitedRead:
-    """How the request's target may be read with an engine.
+    """How an engine may read the request's target.
 
-    It may not be read where a DENY closes one of the columns. One that the realm cannot name could
-    be any, and has the masks of the table.
+    The target may not be read if a DENY closes one of the columns. A column that the realm cannot
+    name could be any column, so it gets the masks of the table.
 
     Args:
-        realm: The realm that the target is in.
-        request: Who asks, and about what; its operation does not matter.
+        realm: The realm of the target.
+        request: The asker and the target; its operation does not matter.
         engine: The engine whose SQL is written.
-        columns: The columns that there are where the rows are, with the types they have there.
+        columns: The columns in the storage of the rows, with their types there.
 
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
@@ -84,7 +84,7 @@ def limited_read(
 
 
 def _missing(matrix: Matrix, request: Request, operation: str) -> tuple[str, ...]:
-    """The privileges of a shortest way to be allowed; none where nothing would help."""
+    """The privileges of a shortest way to be allowed; empty if no privileges would help."""
     if not operation:
         return ()
     try:

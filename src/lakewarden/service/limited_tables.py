@@ -1,4 +1,4 @@
-"""The tables on which a row filter or a column mask may bind somebody."""
+"""The tables on which a row filter or a column mask may apply to some user."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lakewarden.kernel.statement import OBLIGING, Effect, Matching, On, Where
 
 
 def touched(later: Snapshot, now: Snapshot) -> BitMap:
-    """The tables on which a filter or a mask of `later` may bind; given two, of those it has more.
+    """The tables on which filters or masks of `later` may apply; only those not in another `now`.
 
-    A mask by wildcards may bind columns that are not stored, so that it touches every table.
+    A mask by wildcards may apply to columns that are not stored, so it touches every table.
     """
     known = (
         set()
@@ -42,9 +42,9 @@ def touched(later: Snapshot, now: Snapshot) -> BitMap:
 
 
 def _holding(snapshot: Snapshot, anchor: Entity) -> Iterator[int]:
-    """What may hold the columns of an anchor: what it lies in, and what has the name of that.
+    """The possible containers of an anchor's columns: its ancestors, and entities of the same name.
 
-    A column of a view is named like one of a table.
+    The columns of a view are named like those of a table.
     """
     coded = snapshot.coded
     id = coded.tree.find(anchor)

@@ -1,7 +1,7 @@
 """A link: two entities, usually of different realms, that are the same asset.
 
-Links have no direction, and what is linked over others is linked, too: the assets fall into
-classes. A link says nothing about access; it says which questions belong together.
+Links have no direction, and they are transitive: the assets form classes. A link says nothing about
+access; it says which questions belong together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 
 MAX_CLASS: Final = 64
-"""Entities that may stand for one asset at most."""
+"""The most entities that may be one asset."""
 
 
 class Asset(NamedTuple):
@@ -35,7 +35,7 @@ class Link(NamedTuple):
 
 
 def link(first: Asset, second: Asset) -> Link:
-    """The link between the two, whichever is named first; raises `BadInput` for one and itself.
+    """The link between the two, in either order; raises `BadInput` for an asset and itself.
 
     >>> a, b = Asset("cdap", Entity("dataset", "x.y")), Asset("lake", Entity("table", "l:c.x.y"))
     >>> link(a, b) == link(b, a) == Link(a, b)
@@ -48,20 +48,20 @@ def link(first: Asset, second: Asset) -> Link:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """All links: by entity, what it is linked to and who keeps the link (empty: people)."""
+    """All links: by entity, the linked entities and the keeper of each link (empty: people)."""
 
     ends: Mapping[Asset, Mapping[Asset, str]] = field(default_factory=dict)
 
     @staticmethod
     def of(rows: Iterable[tuple[Link, str]]) -> Links:
-        """The links that were stored, each with its keeper."""
+        """The stored links, each with its keeper."""
         changes = LinkChanges(Links())
         for pair, keeper in rows:
             changes.put(pair, keeper)
         return changes.links()
 
     def keeper(self, of: Link) -> str | None:
-        """Who keeps the link; None where there is none."""
+        """The keeper of the link; None if there is no such link."""
         return self.ends.get(of.one, {}).get(of.other)
 
     def all(self) -> Iterator[tuple[Link, str]]:
@@ -72,10 +72,10 @@ class Links:
                     yield Link(asset, other), keeper
 
     def same(self, asset: Asset, realms: Container[str] | None = None) -> tuple[Asset, ...]:
-        """The asset and all that are linked to it over others, in order.
+        """The asset and all entities linked to it, directly or indirectly, sorted.
 
-        With `realms`, nothing outside of these is looked at: the answer is the same whatever
-        links lead there, also where two of these realms meet only over another.
+        With `realms`, no other realms are considered: links to other realms do not change the
+        answer, even if two of these realms are linked only through another one.
         """
         reached, todo = {asset}, [asset]
         while todo:
@@ -87,7 +87,7 @@ class Links:
 
 
 class LinkChanges:
-    """Links while they change. What is not touched is shared with the links of before."""
+    """A set of changes to links. Unchanged parts are shared with the previous links."""
 
     def __init__(self, before: Links) -> None:
         self._before = before
@@ -95,11 +95,11 @@ class LinkChanges:
         self._own: dict[Asset, dict[Asset, str]] = {}
 
     def links(self) -> Links:
-        """The links as they are now."""
+        """The current links."""
         return self._before if self._ends is None else Links(self._ends)
 
     def put(self, new: Link, keeper: str) -> None:
-        """Stores the link; its keeper is this one from now on."""
+        """Stores the link; it now has this keeper."""
         for at, to in (new, new[::-1]):
             self._at(at)[to] = keeper
 
@@ -116,7 +116,7 @@ class LinkChanges:
             self.drop(link(asset, other))
 
     def rename_asset(self, old: Asset, new: Asset) -> None:
-        """Gives the links of an entity to its new name."""
+        """Moves the links of an entity to its new name."""
         for other, keeper in list(self._now().get(old, {}).items()):
             self.drop(link(old, other))
             self.put(link(new, other), keeper)
@@ -130,9 +130,9 @@ class LinkChanges:
         return self._before.ends if self._ends is None else self._ends
 
     def _at(self, asset: Asset) -> dict[Asset, str]:
-        """What the asset is linked to, to be changed."""
+        """The linked entities of an asset, in a mutable copy."""
         if self._ends is None:
-            # COST: a look at every linked entity, once for a write that changes links.
+            # COST: one pass over all linked entities for each write that changes links.
             self._ends = dict(self._before.ends)
         if asset not in self._own:
             self._own[asset] = dict(self._ends.get(asset, {}))

@@ -15,9 +15,9 @@
     lake = "table:lake:hive.tmp.x"
 
 `{table}` stands for one part of a name: anything without `.`, `,`, `:`, `/` and parentheses;
-`{path...}` for one part or several: anything without commas and parentheses. `{{` and `}}` are
-the braces themselves. Each pattern of a rule has the same variables, each once; entities for
-which these stand for the same texts are one asset.
+`{path...}` for one or more parts: anything without commas and parentheses. `{{` and `}}` are
+literal braces. Each pattern of a rule has the same variables, each once; entities with equal values
+of the variables are one asset.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _TOKEN: Final = re.compile(r"\{\{|\}\}|\{(\w+)(\.\.\.)?\}|[{}]")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern for names of one type; `variables` in the order of their groups.
+    """A pattern for names of one type; `variables` are in the order of their groups.
 
-    `body` is a regular expression that Python and Java read alike, for the whole name.
+    `body` is a regular expression for the whole name, with the same meaning in Python and Java.
     """
 
     type: str
@@ -67,7 +67,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Entities of these realms that fit with equal variables are one asset."""
+    """Entities of these realms that match with equal variables are one asset."""
 
     name: str
     realms: Mapping[str, Pattern]
@@ -75,13 +75,13 @@ class Rule:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables in one order for all realms."""
+        """The variables, in the same order for all realms."""
         return tuple(sorted(next(iter(self.realms.values())).variables))
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of a file; `never` are the links that are not made."""
+    """The rules of a file; `never` are the links that must not be made."""
 
     keeper: str
     rules: tuple[Rule, ...]
@@ -89,7 +89,7 @@ class Rules:
 
     @property
     def realms(self) -> tuple[str, ...]:
-        """All realms that a rule names."""
+        """All realms that the rules name."""
         return tuple(sorted({name for rule in self.rules for name in rule.realms}))
 
     def types(self, realm: str) -> tuple[str, ...]:
@@ -99,20 +99,20 @@ class Rules:
 
 
 class RuledLink(NamedTuple):
-    """A link, and the first rule by name that makes it."""
+    """A link, and the first rule by name that creates it."""
 
     link: Link
     rule: str
 
 
 def links_of(rules: Rules, assets: Iterable[Asset]) -> list[RuledLink]:
-    """The links that rules make among some entities, in order; what is not clear is no link.
+    """The links that rules create among some entities, sorted; ambiguous links are skipped.
 
-    Not clear is a key that two entities of a realm have, an entity that would be linked to two of
-    a realm, and links by which, followed on, two entities of a realm or two that are kept apart
-    would be one asset.
+    Ambiguous are a key that two entities of a realm have, an entity that would be linked to two
+    entities of a realm, and links that, taken together, would make one asset of two entities of a
+    realm, or of two excepted entities.
 
-    COST: in memory. For large realms `lakewarden pipeline link` finds the same in Spark.
+    COST: in memory. For large realms `lakewarden pipeline link` finds the same links in Spark.
     """
     by_pair: dict[Link, str] = {}
     for rule in rules.rules:
@@ -137,7 +137,7 @@ def links_of(rules: Rules, assets: Iterable[Asset]) -> list[RuledLink]:
 
 
 def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[str, list[Asset]]]:
-    """The entities that fit the rule by key and realm."""
+    """The entities that match the rule, by key and realm."""
     fitting: dict[tuple[str, ...], dict[str, list[Asset]]] = {}
     for asset in assets:
         shape = rule.realms.get(asset.realm)
@@ -152,7 +152,7 @@ def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[
 
 
 def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
-    """Whether a set of linked entities has at most one of each realm, and no exception."""
+    """Whether a set of linked entities has at most one per realm, and contains no exception."""
     realms = {asset.realm for asset in same}
     if len(realms) != len(same):
         return False
@@ -189,7 +189,7 @@ def pattern(text: str) -> Pattern:
 
 
 def read_rules(section: Section) -> Rules:
-    """The rules in a file's table. Raises `BadInput` with file, field and expectation."""
+    """The rules in a file's table. Raises `BadInput` with file, field and expected value."""
     keeper = section.text("keeper")
     check_text(keeper, f"{section.where}: the keeper")
     if len(keeper) > MAX_KEEPER:

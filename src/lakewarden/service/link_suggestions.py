@@ -1,9 +1,9 @@
-"""Suggested links, and the name rules that would make them.
+"""Suggested links, and the name rules that would create them.
 
-Names of two realms are compared by their last two parts (`sales.orders`, `sales/orders`). What
-stands around these is a frame, such as `lake:hive.` and nothing, or `urn:li:dataset:(…,` and
-`,PROD)`. Two frames that have parts in common are a rule, as files of rules have them; what it
-links is what `lakewarden pipeline link` would link by it.
+Names of two realms are compared by their last two parts (`sales.orders`, `sales/orders`). The text
+around these parts is a frame, such as `lake:hive.` and nothing, or `urn:li:dataset:(…,` and
+`,PROD)`. Two frames with common parts form a rule in the form of rule files; it suggests the links
+that `lakewarden pipeline link` would create with it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from lakewarden.service.links import common_directory
 from lakewarden.service.state import State
 
 MOST_ENTITIES: Final = 200_000
-"""Of one realm; of more, a job in Spark finds the links."""
+"""The most entities of one realm; for more, a job in Spark finds the links."""
 
 FEWEST: Final = 2
-"""Pairs that a rule makes at least: one alone may be chance."""
+"""The fewest pairs of a rule: a single one may be chance."""
 
 _MOST_FRAMES: Final = 20
-"""Frames of one realm around the same parts; a name like `a.b` in more of them says nothing."""
+"""The most frames of a realm around the same parts; a name like `a.b` in more says nothing."""
 
 _NAME: Final = re.compile(
     r"(?P<before>.*?)(?P<one>[^.,:/()]+)(?P<between>[./])(?P<two>[^.,:/()]+)(?P<after>(?:[,)].*)?)",
@@ -49,7 +49,7 @@ class _Frame(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The pattern, as a file of rules has it."""
+        """The pattern, in the form of a rule file."""
         before, after = (
             text.replace("{", "{{").replace("}", "}}") for text in (self.before, self.after)
         )
@@ -58,12 +58,12 @@ class _Frame(NamedTuple):
 
 _Parts = tuple[str, str]
 _Framed = Mapping[_Parts, Mapping[_Frame, list[Asset]]]
-"""The entities of a realm by their last two parts in lower case, and by what stands around them."""
+"""The entities of a realm by their last two parts in lower case, and by the frame around them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestedRule:
-    """A rule by its name, its patterns as a file has them by realm, and how many pairs it makes."""
+    """A rule: its name, its patterns by realm in the form of files, and its number of pairs."""
 
     name: str
     patterns: Mapping[str, str]
@@ -73,9 +73,9 @@ class SuggestedRule:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Links in order, each with the name of its rule; and the rules, the one with most pairs first.
+    """Links, each with the name of its rule; and the rules, those with most pairs first.
 
-    No entity stands in two of the links.
+    Each entity is in at most one of the links.
     """
 
     links: tuple[tuple[Link, str], ...]
@@ -85,9 +85,10 @@ class Suggestions:
 def suggestions(
     state: State, actor: Actor, realm: str, other: str, now: float
 ) -> Suggestions | Denied:
-    """Suggests links of two realms, to callers who may link there and see the links.
+    """Suggests links of two realms, to callers who may create and see links there.
 
-    Raises `Unknown` and `BadInput` for realms that never meet, `LimitExceeded` for large ones.
+    Raises `Unknown` and `BadInput` for realms that can never be linked, `LimitExceeded` for large
+    ones.
     """
     for name in sorted({realm, other}):
         for operation in ("link.list", "link.put"):
@@ -124,7 +125,7 @@ def _both(realm: str, other: str) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def _free(state: State, realm: str, to: str) -> Iterator[Asset]:
-    """The entities of a realm that are not linked to any of the other."""
+    """The entities of a realm without a link to the other realm."""
     tree = state.realm(realm).matrix.snapshot.coded.tree
     if len(tree.stored) > MOST_ENTITIES:
         raise LimitExceeded(
@@ -149,7 +150,7 @@ def _framed(assets: Iterable[Asset]) -> dict[_Parts, dict[_Frame, list[Asset]]]:
 
 
 def _candidates(ones: _Framed, others: _Framed) -> list[tuple[_Frame, _Frame]]:
-    """Frames of both realms that have parts in common, those with the most first."""
+    """Frames of both realms with common parts, those with the most first."""
     counts: Counter[tuple[_Frame, _Frame]] = Counter()
     for parts in checked(ones.keys() & others.keys()):
         if max(len(ones[parts]), len(others[parts])) <= _MOST_FRAMES:
@@ -169,13 +170,13 @@ def _rules(name: str, patterns: Mapping[str, str]) -> Rules:
 
 
 def _links_of_rule(name: str, patterns: Mapping[str, str], assets: list[Asset]) -> list[Link]:
-    """The links that the rule makes, ignoring case."""
+    """The links that the rule creates, ignoring case."""
     rules = _rules(name, patterns)
     loose = replace(rules, rules=tuple(replace(rule, ignore_case=True) for rule in rules.rules))
     return [ruled.link for ruled in links_of(loose, assets)]
 
 
 def _joins_once(links: Links, new: Link) -> bool:
-    """Whether the class that the link makes would have one entity of each realm at most."""
+    """Whether the resulting class would have at most one entity of each realm."""
     realms = [end.realm for side in new for end in links.same(side)]
     return len(realms) == len(set(realms))

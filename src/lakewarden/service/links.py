@@ -1,8 +1,8 @@
-"""Links: added, removed and listed by people, and loaded from the pipeline.
+"""Links: added, removed and listed by users, and loaded from the pipeline.
 
-Whoever puts a link may change the realms of both its ends, which are of one directory: realms
-of different directories never meet. Every link has a keeper: nobody (the empty text) where
-people put it, else the rules that the pipeline worked by. A load changes only its own links.
+A link requires rights to change the realms of both its ends, which must have the same directory:
+realms of different directories are never linked. Every link has a keeper: nobody (the empty text)
+for links that users add, else the rules of the pipeline. A load changes only its own links.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 MAX_KEEPER: Final = 64
 
 Named = tuple[str, str]
-"""An end of a link as it is written: the realm, and the entity as its system writes it."""
+"""An end of a link as text: the realm, and the entity in its system's form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class LinkList:
 
 @dataclass(frozen=True, slots=True)
 class LinkLoadResult:
-    """What a load came to: how many links are new, and how many no longer among those loaded.
+    """The result of a load: the numbers of new links, and of links that are no longer loaded.
 
-    `left` are links that are there already and kept by others; they stay theirs.
+    `left` are existing links of other keepers, which keep them.
     """
 
     new: int
@@ -51,7 +51,7 @@ class LinkLoadResult:
 
 
 def asset(state: State, named: Named) -> Asset:
-    """The entity of a realm; raises `Unknown` and `BadInput` for what is not one."""
+    """The entity of a realm; raises `Unknown` and `BadInput` for an invalid one."""
     realm, text = named
     entity = state.realm(realm).system.entity(text)
     if entity == NO_RESOURCE or not entity.name:
@@ -64,8 +64,8 @@ def put(
 ) -> Link | Denied:
     """Links two entities; an existing link gets the new `keeper`.
 
-    Raises `Unknown` for what is not stored where names are not judged, `BadInput` for ends that
-    never meet, `LimitExceeded` where too many entities would be one asset.
+    Raises `Unknown` for an entity that is not stored unless its names are judged, `BadInput` for
+    ends that can never be linked, `LimitExceeded` if too many entities would be one asset.
     """
     refused = _refused(transaction, "link.put", first, second)
     if refused is not None:
@@ -115,7 +115,7 @@ def _directory(state: State, of: Link) -> str:
 
 
 def common_directory(state: State, *realms: str) -> str:
-    """The one directory of two realms; raises `Unknown`, and `BadInput` where they never meet."""
+    """The common directory of two realms; raises `Unknown`, and `BadInput` if there is none."""
     if CONTROL in realms:
         raise BadInput(f"the entities of the realm `{CONTROL}` are not assets")
     first, second = (state.realm(name).realm for name in realms)
@@ -135,7 +135,7 @@ def _check_there(realm_state: RealmState, end: Asset) -> None:
 
 
 def _check_size(links: Links, new: Iterable[Link]) -> None:
-    """Refuses new links by which too many entities would be one asset."""
+    """Refuses new links that would make one asset of too many entities."""
     sizes: dict[Asset, set[Asset]] = {}
     for pair in new:
         first, second = (sizes.get(end) or set(links.same(end)) for end in pair)
@@ -156,9 +156,9 @@ def load_links(
     *,
     prune: bool = False,
 ) -> LinkLoadResult | Denied:
-    """Makes the links those of the rows, as far as `keeper` keeps them; errors as `put`.
+    """Stores the rows as the links of `keeper`; raises the errors of `put`.
 
-    With `prune` those of this keeper that are in no row are taken away.
+    With `prune`, links of this keeper that are in no row are removed.
     """
     if not keeper:
         raise BadInput("loaded links require a keeper")
@@ -207,9 +207,9 @@ def _without(links: Links, removed: Iterable[Link]) -> Links:
 def listed(
     state: State, actor: Actor, now: float, realm: str | None = None, entity: str | None = None
 ) -> LinkList | Denied:
-    """The links that the caller may see: all, those of a realm, or those of an entity of it.
+    """The links that the caller may see: all, those of a realm, or those of one of its entities.
 
-    A no for a realm that the caller may not see, and where it may see none.
+    A denial for a realm that the caller may not see, or if the caller may see none.
     """
     if realm is not None:
         refused = control.denied_in(state, actor, "link.list", realm, now)
@@ -242,9 +242,9 @@ def listed(
 def left_out(
     state: State, actor: Actor, names: Iterable[str], now: float, directory: str | None = None
 ) -> tuple[str, ...]:
-    """The realms of a directory that are not among these, as far as the caller may know of them.
+    """The other realms of a directory, as far as the caller may know of them.
 
-    Which they are depends on no link and on nothing else that is stored in them.
+    The result does not depend on links or on other stored data of these realms.
     """
     home = actor.directory if directory is None else directory
     selected = set(names)

@@ -1,7 +1,8 @@
 """Lint of a stored realm, and dismissals of findings.
 
-A dismissal hides nothing: it is shown with its finding, whose reason and end it says. It belongs
-to a finding as it stands: when the rule says something else of the same, it counts no more.
+A dismissal hides nothing: it is shown with its finding, and states a reason and an end. It applies
+to one state of the finding: if the rule reports a different finding for the same subject, it no
+longer counts.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def linted(
     rules: Sequence[Rule],
     tried: Callable[[RealmState], LintContext] | None = None,
 ) -> tuple[Finding, ...] | Denied:
-    """The findings in a realm, or with `tried` in the realm with a draft, for who may read it.
+    """The findings in a realm, with the draft `tried` if given, for callers who may read it.
 
-    Raises `Unknown`, and what `tried` raises.
+    Raises `Unknown`, and the errors of `tried`.
     """
     refused = control.denied_in(state, actor, "realm.lint", realm, now)
     if refused is not None:
@@ -66,7 +67,7 @@ def lint_context(
     matrix: Matrix | None = None,
     lookups: Mapping[str, LookupTable] = MappingProxyType({}),
 ) -> LintContext:
-    """The realm as the rules see it, or another `matrix` of it, with further lookup tables."""
+    """The rules' context for the realm, or for another `matrix`, with additional lookup tables."""
     snapshot = (realm_state.matrix if matrix is None else matrix).snapshot
     return LintContext(snapshot, lookups=types_of({**realm_state.realm.lookups, **lookups}))
 
@@ -74,7 +75,7 @@ def lint_context(
 def dismissals(
     reading: Reading, realm: str, findings: Iterable[Finding], now: float
 ) -> dict[str, Dismissal]:
-    """By fingerprint, those of the findings that are dismissed now."""
+    """The dismissals that are in force for these findings, by fingerprint."""
     about = {_about(finding.fingerprint): finding.fingerprint for finding in findings}
     dismissed: dict[str, Dismissal] = {}
     for id, body in reading.documents(realm, list(about)).items():
@@ -90,7 +91,7 @@ def dismissals(
 def dismiss(
     transaction: WriteTransaction, realm: str, fingerprint: str, reason: str, until: float
 ) -> Denied | None:
-    """Dismisses a finding until a moment. Raises `BadInput` for one without reason or end."""
+    """Dismisses a finding until a time. Raises `BadInput` without a reason or an end."""
     refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
     if refused is not None:
         return refused
@@ -107,7 +108,7 @@ def dismiss(
 
 
 def undismiss(transaction: WriteTransaction, realm: str, fingerprint: str) -> Denied | None:
-    """Ends a dismissal, if there is one."""
+    """Ends a dismissal, if it exists."""
     refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
     if refused is not None:
         return refused
@@ -117,5 +118,5 @@ def undismiss(transaction: WriteTransaction, realm: str, fingerprint: str) -> De
 
 
 def _about(fingerprint: str) -> str:
-    """What the document of a dismissal is about. No statement's id begins like this."""
+    """The subject of a dismissal's document. No statement's id begins like this."""
     return f"{IMPLIED_ID}dismissed:{fingerprint}"

@@ -15,11 +15,11 @@ from lakewarden.service.past_realm import PastRealm
 from lakewarden.service.ports import Reading
 
 MAX_STATES: Final = 32
-"""How many earlier revisions are compiled and linted for one `first_seen`."""
+"""The most earlier revisions that are compiled and linted for one `first_seen`."""
 
 
 class FirstSeen(NamedTuple):
-    """The revision that brought a finding, and its time (seconds since the epoch) if known."""
+    """The revision that introduced a finding, and its time (seconds since the epoch) if known."""
 
     revision: int
     at: float | None
@@ -33,9 +33,9 @@ def new_since(
     rules: Sequence[Rule],
     now: float,
 ) -> tuple[Finding, ...]:
-    """The findings that the realm as of `revision` did not have, both judged at the moment `now`.
+    """The findings that the realm at `revision` did not have; both are judged at the time `now`.
 
-    Raises `BadInput` for a revision that does not exist, and what `PastRealm.read` raises.
+    Raises `BadInput` for a revision that does not exist, and the errors of `PastRealm.read`.
     """
     if not 0 <= revision <= reading.revision:
         raise BadInput(f"expected a revision from 0 to {reading.revision}", where="since")
@@ -47,10 +47,11 @@ def new_since(
 def first_seen(
     reading: Reading, realm: str, findings: Iterable[Finding], rules: Sequence[Rule], now: float
 ) -> dict[str, FirstSeen]:
-    """By fingerprint: the revision that has the finding while the one before it has not.
+    """By fingerprint: the revision that has the finding while the one before does not.
 
-    A finding that came, went and came again may name either. One that is not found within
-    `MAX_STATES` compiled revisions is left out. Raises what `PastRealm.read` raises.
+    For a finding that disappeared and recurred, it may be either revision. A finding that is not
+    located within `MAX_STATES` compiled revisions is omitted. Raises the errors of
+    `PastRealm.read`.
     """
     fingerprints = frozenset(finding.fingerprint for finding in findings)
     past = PastRealm.read(reading, realm)
@@ -71,10 +72,10 @@ def first_seen(
 def _bisect(
     names: frozenset[str], length: int, present_at: Callable[[int], frozenset[str]]
 ) -> dict[str, int]:
-    """By name, an index at which it is present and before which it is not.
+    """By name, an index at which it is present, and absent just before.
 
-    Every name is present at the last index. Each round halves the largest group of names, so
-    that the limit on states leaves out as few as possible.
+    Every name is present at the last index. Each round halves the largest group of names, so the
+    limit on states omits as few as possible.
     """
     first: dict[str, int] = {}
     groups = [(names, -1, length - 1)]

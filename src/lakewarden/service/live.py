@@ -1,9 +1,9 @@
 """Live catalogs: external databases whose schemas and tables are read on demand.
 
-A database is asked only where the operator listed its host. The name is resolved once, and the
-address found is the one that is used; an address of this machine, of the local link or of a
-cloud's metadata service is refused unless it is itself what the operator listed. Options in an
-address are ignored: the driver gets none of them.
+A database is queried only if the operator listed its host. The name is resolved once, and the
+resulting address is used; an address of this machine, of the local link or of a cloud's metadata
+service is refused unless the operator listed it literally. Options in the catalog's address are
+ignored: the driver gets none of them.
 SOURCE: security reference, R-58.
 """
 
@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 PORTS: Final = {"mysql": 3306, "postgresql": 5432}
-"""The engines that are known, and where they usually listen."""
+"""The supported engines, and their default ports."""
 
 _PREFIX: Final = "jdbc:"
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?")
@@ -31,7 +31,7 @@ _METADATA: Final = frozenset({"169.254.169.254", "fd00:ec2::254", "100.100.100.2
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A database: engine, host by name, and how to log in."""
+    """A database: engine, host by name, and login."""
 
     engine: str
     host: str
@@ -42,7 +42,7 @@ class Source:
 
 
 class LiveColumn(NamedTuple):
-    """A column as its database has it; `type` is the database's own word, in lower case."""
+    """A column in its database; `type` is the database's own type name, in lower case."""
 
     name: str
     type: str
@@ -52,7 +52,7 @@ class LiveColumn(NamedTuple):
 
 
 class LiveTable(NamedTuple):
-    """A table as its database has it."""
+    """A table in its database."""
 
     columns: Sequence[LiveColumn]
     comment: str | None = None
@@ -61,24 +61,24 @@ class LiveTable(NamedTuple):
 class Live(Protocol):
     """Reads databases. Every method may raise `Unavailable`, without details.
 
-    `address` is where the source's host was found: `address_of`.
+    `address` is the resolved address of the source's host: `address_of`.
     """
 
     def schemas(self, source: Source, address: str) -> Sequence[str]:
-        """The schemas (in MySQL: databases), those of the system not loaded."""
+        """The schemas (in MySQL: databases), without system schemas."""
         ...
 
     def tables(self, source: Source, address: str, schema: str) -> Sequence[str]:
-        """The tables of a schema; none where there is no such schema."""
+        """The tables of a schema; empty if it does not exist."""
         ...
 
     def table(self, source: Source, address: str, schema: str, name: str) -> LiveTable | None:
-        """One table; None where there is none."""
+        """One table; None if it does not exist."""
         ...
 
 
 def source_of(url: str, user: str = "", password: str = "") -> Source:
-    """The database that a JDBC URL names; raises `BadInput`, which does not repeat the URL.
+    """The database in a JDBC URL; raises `BadInput`, which does not quote the URL.
 
     >>> source_of("jdbc:mysql://db.example/shop?useSSL=false", "app")
     Source(engine='mysql', host='db.example', port=3306, database='shop', user='app')
@@ -103,7 +103,7 @@ def source_of(url: str, user: str = "", password: str = "") -> Source:
 
 
 def is_listed(source: Source, hosts: Collection[str]) -> bool:
-    """Whether the operator listed the host, or the host with this very port.
+    """Whether the operator listed the host, or the host with this exact port.
 
     >>> is_listed(source_of("jdbc:mysql://db:3307"), ["db:3306"])
     False
@@ -114,10 +114,10 @@ def is_listed(source: Source, hosts: Collection[str]) -> bool:
 
 
 def address_of(source: Source, hosts: Collection[str]) -> str:
-    """The address behind a listed host, to be used from now on.
+    """The address of a listed host, to be used from now on.
 
-    Raises `Unavailable` for a host that is not listed, that has no address, or one of whose
-    addresses may not be contacted.
+    Raises `Unavailable` for a host that is not listed, that has no address, or that has an address
+    which must not be contacted.
     """
     if not is_listed(source, hosts):
         raise Unavailable("the host of the catalog is not allowed")

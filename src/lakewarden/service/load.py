@@ -1,8 +1,8 @@
-"""An ingested directory into a realm: what differs becomes one revision, or none at all.
+"""Loads an ingested directory into a realm: the differences become one revision, or none at all.
 
-What is stored and not in the directory is counted, and dropped only on request. Kept in any case
-are what others keep (statements with a mark), what the system ships, and who the configuration
-says are administrators. Documents of entities that stay are left as they are.
+Stored rows that are not in the directory are counted, and dropped only on request. Always kept are
+statements of other keepers (with a mark), shipped statements, and administrators from the
+configuration. Documents of remaining entities are unchanged.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Row = TypeVar("Row")
 
 
 class Count(NamedTuple):
-    """How many rows of one table are new, changed, and no longer in the directory."""
+    """The numbers of rows of one table that are new, changed, and no longer in the directory."""
 
     new: int = 0
     changed: int = 0
@@ -66,9 +66,9 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoadDifference:
-    """What lies between what is stored and what is wanted: effects in order, and counts.
+    """The difference between the stored and the loaded rows: effects in order, and counts.
 
-    `left` are the ids of statements that differ and are left alone, because others keep them.
+    `left` are the ids of statements that differ but belong to other keepers.
     """
 
     effects: tuple[Effect, ...]
@@ -78,7 +78,7 @@ class LoadDifference:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What a load came to; without any effect the revision is that of before."""
+    """The result of a load; without any effect the revision is the previous one."""
 
     gap: LoadDifference
     pruned: bool
@@ -86,7 +86,7 @@ class LoadResult:
 
 
 class QuarantinedRow(NamedTuple):
-    """A row that the pipeline rejected: of which table, why, in detail, and where it stood."""
+    """A row that the pipeline rejected: its table, the reason and details, and its place."""
 
     table: str
     reason: str
@@ -96,14 +96,14 @@ class QuarantinedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """The rows that the pipeline rejected: how many, the first of them, and the directory."""
+    """The rows that the pipeline rejected: their number, the first ones, and the directory."""
 
     total: int = 0
     first: Sequence[QuarantinedRow] = ()
     directory: str = ""
 
     def recorded(self) -> dict[str, object]:
-        """As the audit trail keeps it: no more than `MAX_QUARANTINED` rows, long cells cut."""
+        """The form in the audit trail: at most `MAX_QUARANTINED` rows, long cells cut."""
         rows = [
             dict(zip(row._fields, (_cut(cell) for cell in row), strict=True))
             for row in self.first[:MAX_QUARANTINED]
@@ -112,7 +112,7 @@ class Quarantine:
 
 
 MAX_QUARANTINED: Final = 20
-"""Rejected rows that are kept of a load, for people to see; the directory has them all."""
+"""The most rejected rows that are recorded of a load, for users; the directory has them all."""
 
 _MAX_CELL: Final = 200
 
@@ -126,7 +126,7 @@ class _ConcurrentChange(Exception):
 
 
 LOADING: Final = "realm.import"
-"""The operation that a load is."""
+"""The operation of a load."""
 
 
 def load_rows(
@@ -139,12 +139,12 @@ def load_rows(
     prune: bool = False,
     quarantine: Quarantine | None = None,
 ) -> LoadResult | Denied:
-    """Makes the realm hold the rows, as one revision; with `prune` nothing beside them.
+    """Makes the realm contain the rows, as one revision; with `prune` nothing else.
 
-    The audit trail keeps what the pipeline had rejected (`quarantine`; None: not known). How the
-    realm is enforced is its own matter, whatever the directory says. Raises `Unknown` for a realm
-    that is not there, `BadInput` when the rows are of another model or of other settings than the
-    realm, or do not hold together.
+    The audit trail records the rows that the pipeline rejected (`quarantine`; None: unknown). The
+    load does not change how the realm is enforced, regardless of the directory. Raises `Unknown`
+    for a realm that does not exist, `BadInput` if the rows are of another model or of other
+    settings than the realm, or are inconsistent.
     """
     with collection_paused():
         _check_whole(facts, system)
@@ -184,7 +184,7 @@ def _loaded(
         except Conflict:
             if first:
                 raise
-            continue  # what came meanwhile is not in what the rows were compared with
+            continue  # the comparison did not include the concurrent changes
         if isinstance(difference, Denied):
             return difference
         return LoadResult(difference, prune, service.state.revision)
@@ -232,21 +232,21 @@ def _load_once(
 
 
 def _check_statements(effects: Iterable[Effect]) -> None:
-    """Refuses statements that nobody may put into a realm."""
+    """Refuses statements that must not be put into any realm."""
     for effect in effects:
         if isinstance(effect, StatementAdded):
             check_storable(effect.statement, f"statement `{effect.statement.id}`")
 
 
 _RIGHTS: Final = frozenset({"membership", "statement"})
-"""The kinds of effects by which rights come and go."""
+"""The kinds of effects that change rights."""
 
 
 def _check_unchanged(transaction: WriteTransaction, realm: Realm, start: int) -> None:
-    """Raises `_ConcurrentChange` where what was read or decided on is not so any more.
+    """Raises `_ConcurrentChange` if the data that was read or decided on has changed.
 
-    The rows of the realm were read at the revision `start`. The rest was known before: the realm
-    itself, who belongs to what in its directory, the rights of whoever loads, and the token.
+    The rows of the realm were read at the revision `start`. Known before that are the realm itself,
+    the memberships in its directory, the rights of the loading caller, and the token.
     """
     actor, known = transaction.actor, transaction.state.revision
     if transaction.store.revision == known:
@@ -263,21 +263,21 @@ def _check_unchanged(transaction: WriteTransaction, realm: Realm, start: int) ->
 
 
 def _check_whole(facts: Facts, system: System) -> None:
-    """Refuses rows that could not be compiled: once stored, they would stop every start."""
+    """Refuses rows that cannot be compiled: once stored, they would block every start."""
     check_nesting(None, code(facts, system.model, system.spelling))
 
 
 def _check_together(
     transaction: WriteTransaction, realm_state: RealmState, stored: Facts, facts: Facts
 ) -> None:
-    """Refuses rows that would close a circle, or nest too deep, only with those that stay."""
+    """Refuses rows that form a circle or nest too deeply only together with the remaining rows."""
     places = {**dict(stored.entities), **dict(facts.entities)}
     shared = transaction.state.people.get(realm_state.realm.directory, People()).spelled(
         realm_state.system
     )
     others = {*stored.memberships, *shared.memberships}
     if len(places) == len(facts.entities) and others <= set(facts.memberships):
-        return  # looked at already
+        return  # already checked
     together = Facts(
         entities=[EntityRow(entity, parent) for entity, parent in places.items()],
         memberships=[*others, *facts.memberships],
@@ -304,7 +304,7 @@ def _check_alike(realm: Realm, stored: Model, loaded: Model) -> None:
 def _marked_statements(
     transaction: WriteTransaction, realm: str
 ) -> Callable[[Collection[str]], frozenset[str]]:
-    """Which of some statements others keep."""
+    """The statements, among the given ones, that other keepers maintain."""
 
     def with_mark(ids: Collection[str]) -> frozenset[str]:
         documents = transaction.store.documents(realm, sorted(ids))
@@ -314,7 +314,7 @@ def _marked_statements(
 
 
 def _administrators(transaction: WriteTransaction, system: System) -> frozenset[Principal]:
-    """Who administers lakewarden, as the realm's system spells them."""
+    """The administrators of lakewarden, in the spelling of the realm's system."""
     if CONTROL not in transaction.state.realms:
         return frozenset()
     return frozenset(
@@ -331,11 +331,11 @@ def load_difference(
     kept_by_others: Callable[[Collection[str]], frozenset[str]] = lambda _: frozenset(),
     administrators: Collection[Principal] = (),
 ) -> LoadDifference:
-    """The effects that lead from the stored rows to the loaded ones, with `prune` exactly there.
+    """The effects that lead from the stored rows to the loaded ones; exactly to them with `prune`.
 
-    `kept_by_others` gives the statements that others keep. `administrators` of lakewarden stay in
-    the roles that a system ships: no directory knows that they got them when the store was made.
-    In the order of the effects, none refers to a row that a later one adds or removes.
+    `kept_by_others` returns the statements of other keepers. `administrators` of lakewarden stay in
+    shipped roles: no directory knows that they got these when the store was created. In their
+    order, no effect refers to a row that a later one adds or removes.
     """
     return _DifferenceBuilder(
         stored, loaded, model, prune, kept_by_others, frozenset(administrators)
@@ -367,7 +367,7 @@ class _DifferenceBuilder:
         return LoadDifference((*self.removed, *places, *self.added), self.counts, left_alone)
 
     def _entities(self) -> list[Effect]:
-        # COST: of a million rows nearly all are the same; objects are made of the others only.
+        # COST: of a million rows nearly all are equal; objects are created only for the others.
         stored, loaded = map(EntityColumns.of, (self.stored.entities, self.loaded.entities))
         common = set(stored.cells()) & set(loaded.cells()) if stored else set()
         old, changed = dict(stored.beside(common)), dict(loaded.beside(common))
@@ -438,11 +438,11 @@ class _DifferenceBuilder:
         return tuple(sorted(left_alone))
 
     def _falls(self, statement: Statement) -> bool:
-        """Whether a statement is dropped with the entity that is its scope."""
+        """Whether a statement is dropped together with the entity that is its scope."""
         return self.model.binds_identity and statement.falls_with(self.dropped)
 
     def _again(self) -> None:
-        """Puts back what a drop takes along, and the wanted rows hold on to by name."""
+        """Restores rows that a drop removes, but the loaded rows still refer to by name."""
         if not self.dropped or not self.model.binds_identity:
             return
         old = {s.id: s for s in self.stored.statements}
@@ -467,13 +467,13 @@ def _values_by_attribute(rows: Iterable[AttributeRow]) -> dict[tuple[Entity, str
 def _parents_first(
     entities: Sequence[Entity], parents: Mapping[Entity, Entity | None]
 ) -> list[Entity]:
-    """The entities, each behind all that it lies in."""
+    """The entities, each after all its ancestors."""
     depths: dict[Entity, int] = {}
     for entity in entities:
         chain: list[Entity] = []
         at: Entity | None = entity
         while at is not None and at not in depths:
-            depths[at] = -1  # so that a cycle ends here; the rows that make one are refused later
+            depths[at] = -1  # ends a cycle; its rows are refused later
             chain.append(at)
             at = parents.get(at)
         depth = -1 if at is None else depths[at]

@@ -1,7 +1,8 @@
-"""Lookup tables of a realm, with whose rows filters and masks compare.
+"""Lookup tables of a realm, whose rows filters and masks use.
 
-They are part of the realm's declaration. One that a filter or a mask uses stays, unless its removal
-is forced: then whatever uses it hides all rows, or the value, and lint says so.
+They are part of the realm's declaration. A table that a filter or a mask uses cannot be removed,
+unless forced: then each filter or mask that uses it hides all rows, or the value, and lint reports
+it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
 
 MAX_TABLES: Final = 100
-"""Lookup tables of one realm."""
+"""The most lookup tables of one realm."""
 
 MAX_CHARACTERS: Final = 1_000_000
-"""Characters of all values of a realm's lookup tables."""
+"""The most characters of all values in a realm's lookup tables."""
 
 
 def listed(
@@ -65,10 +66,10 @@ def put(
     *,
     force: bool = False,
 ) -> LookupTable | Denied:
-    """Declares a lookup table; it replaces the one of its name.
+    """Declares a lookup table; replaces the one with the same name.
 
-    Raises `BadInput` for a malformed one, `LimitExceeded` for too much of it, and unless it is
-    forced `Conflict` where a filter or a mask could no longer compare with it.
+    Raises `BadInput` for a malformed table, `LimitExceeded` for one that is too large, and unless
+    forced `Conflict` if a filter or a mask could no longer use it.
     """
     refused = control.refused_in(transaction, "lookup.put", realm, lookup=name)
     if refused is not None:
@@ -89,7 +90,7 @@ def remove(
 ) -> Denied | None:
     """Removes a lookup table, if it is declared.
 
-    Raises `Conflict` for one that a filter or a mask uses, unless it is forced.
+    Raises `Conflict` if a filter or a mask uses it, unless forced.
     """
     refused = control.refused_in(transaction, "lookup.remove", realm, lookup=name, force=force)
     if refused is not None:
@@ -103,7 +104,7 @@ def remove(
 
 
 def check_lookups(system: System, lookups: Mapping[str, LookupTable]) -> None:
-    """Refuses lookup tables that are too many, or in a system without rows and columns.
+    """Refuses too many lookup tables, and any in a system without rows and columns.
 
     Raises `BadInput`, `LimitExceeded`.
     """

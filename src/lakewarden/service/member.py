@@ -1,8 +1,9 @@
-"""Users and groups of a container (a Gravitino metalake): entering them, taking them out.
+"""Users and groups of a container (a Gravitino metalake): adds and removes them.
 
-A user or group is a principal of its directory. That a container knows it is an entity of its
-own, below the container; users of it are members of it besides. Taking one out takes out what
-it holds and owns there, and leaves the person, its credentials and other containers alone.
+A user or group is a principal of its directory. A container's record of it is a separate entity
+below the container; users with a record are also members of the container. Removal also removes
+what the principal holds and owns there, but not the person, its credentials or its records in other
+containers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def principal_of(state: RealmState, entity: Entity) -> Principal:
-    """The user, group or role that the entity also is. Raises `BadInput` where it is none."""
+    """The user, group or role that the entity also is. Raises `BadInput` if it is none."""
     kind = state.system.model.principal_kind(entity)
     if kind is None:
         raise BadInput(f"a `{entity.type}` is not a user, group or role")
@@ -35,7 +36,7 @@ def principal_of(state: RealmState, entity: Entity) -> Principal:
 
 
 def container_of(state: RealmState, entity: Entity) -> Entity:
-    """What the record of a user, group or role lies in. Raises `BadInput` at the top."""
+    """The container of a user, group or role record. Raises `BadInput` at the top level."""
     container = state.system.spelling.parent(entity)
     if container is None:
         raise BadInput(f"a `{entity.type}` has no parent")
@@ -54,9 +55,9 @@ def add(transaction: WriteTransaction, realm: str, record: Entity) -> None:
 
 
 def remove(transaction: WriteTransaction, realm: str, record: Entity) -> None:
-    """Takes the user or group out, with its roles and ownerships in the container.
+    """Removes the user or group, with its roles and ownerships in the container.
 
-    Raises `Unknown` where it is not there.
+    Raises `Unknown` if it is not there.
     """
     state = transaction.realm(realm)
     principal, container = principal_of(state, record), container_of(state, record)
@@ -71,7 +72,7 @@ def remove(transaction: WriteTransaction, realm: str, record: Entity) -> None:
 
 
 def roles_of(state: RealmState, principal: Principal, container: Entity) -> list[Entity]:
-    """The roles of the container that the principal itself was given, by name."""
+    """The roles of the container that are assigned to the principal itself, by name."""
     return sorted(
         role
         for row in _memberships(state, principal, container)
@@ -94,12 +95,12 @@ def _memberships(
 
 
 def _role(principal: Principal) -> Entity | None:
-    """The entity that a role also is."""
+    """The entity of a role."""
     return Entity(ROLE, principal.name) if principal.kind == ROLE else None
 
 
 def is_elsewhere(state: RealmState, principal: Principal, records: Container[Entity]) -> bool:
-    """Whether the realm has a record of the principal that is none of these."""
+    """Whether the realm has other records of the principal than these."""
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
     ids = snapshot.entities_of([principal]) & tree.stored

@@ -1,9 +1,9 @@
 """Upgrades a realm to another version of its custom model.
 
-What is stored stays, as far as the new edition knows it. What it does not know is orphaned: a
-statement that it cannot read, an entity of a type that is gone or may no longer lie where it
-lies, a relation or owner that it does not declare. An upgrade that would orphan anything is
-refused, unless it is told to drop that.
+Stored data stays, as far as the new edition supports it. Unsupported data is orphaned: a statement
+that the new edition cannot parse, an entity whose type is gone or whose parent is no longer
+allowed, a relation or owner that it does not declare. An upgrade that would orphan anything is
+refused, unless told to drop it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from lakewarden.service.system import load_system
 from lakewarden.service.write_transaction import WriteTransaction
 
 MAX_ORPHANS = 100
-"""Of what is orphaned, so much is named; of all is told how much it is."""
+"""The most orphans that are named; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """Something stored that the new edition does not know: a statement, an entity and so on."""
+    """A stored object that the new edition does not support: a statement, an entity and so on."""
 
     kind: str
     name: str
@@ -67,10 +67,10 @@ class TermChanges:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What another edition of a realm's model changes, at a revision.
+    """The changes of another edition of a realm's model, at a revision.
 
-    `was` and `now` are the digests of both texts. `terms` by `types`, `privileges` and
-    `operations`. `orphans` are the first of what is orphaned, `orphaned` counts all by kind.
+    `was` and `now` are the digests of both texts. `terms` are by `types`, `privileges` and
+    `operations`. `orphans` are the first orphans, `orphaned` counts all by kind.
     """
 
     realm: str
@@ -84,11 +84,11 @@ class Upgrade:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the realm has this very text already."""
+        """Whether the realm already has exactly this text."""
         return self.was == self.now
 
     def table(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """The plan as JSON."""
         return {
             "realm": self.realm,
             "revision": self.revision,
@@ -103,7 +103,7 @@ class Upgrade:
 
 
 def read_upgrade(table: Mapping[str, Any]) -> Upgrade:
-    """The plan that `Upgrade.table` wrote."""
+    """The plan from the table that `Upgrade.table` returned."""
     terms = table["words"].items()
     return Upgrade(
         realm=table["realm"],
@@ -123,10 +123,10 @@ def read_upgrade(table: Mapping[str, Any]) -> Upgrade:
 def plan_upgrade(
     service: DecisionService, actor: Actor, name: str, text: ModelText
 ) -> Upgrade | Denied:
-    """What the realm's upgrade to the text would change now.
+    """What upgrading the realm to the text would change now.
 
-    Raises `Unknown` for a realm that is not there, `BadInput` for a text that is no edition of
-    its model, `Conflict` for a realm of a shipped one.
+    Raises `Unknown` for a realm that does not exist, `BadInput` for a text that is not an edition
+    of its model, `Conflict` for a realm with a shipped model.
     """
     state = service.catch_up()
     now = service.clock()
@@ -144,7 +144,7 @@ def apply_upgrade(
 ) -> Upgrade | Denied:
     """Upgrades the realm, as one revision; with `drop`, drops orphaned rows.
 
-    Raises `Conflict` for what would be orphaned without it, and as `plan_upgrade`.
+    Without it, raises `Conflict` for orphans; also raises the errors of `plan_upgrade`.
     """
 
     def upgrade(transaction: WriteTransaction) -> Upgrade | Denied:
@@ -175,7 +175,7 @@ def _refusal(upgrade: Upgrade) -> str:
 
 
 class _Step:
-    """A realm before and after: what no longer fits, and what is left."""
+    """A realm before and after: what no longer fits, and what remains."""
 
     def __init__(self, state: State, name: str, text: ModelText, reading: Reading) -> None:
         self.before = state.realm(name)
@@ -188,11 +188,11 @@ class _Step:
         self.dropping: list[Effect] = []
         dropped: list[Entity] = []
         self._left = self._fitting(dropped)
-        # What is below goes first, and what is about it before.
+        # Descendants are dropped first, and facts about entities before them.
         self.dropping += map(EntityDropped, reversed(dropped))
 
     def upgrade(self, now: float) -> Upgrade:
-        """What changes."""
+        """The changes."""
         counts: dict[str, int] = {}
         for orphan in self.orphans:
             counts[orphan.kind] = counts.get(orphan.kind, 0) + 1
@@ -230,7 +230,7 @@ class _Step:
         self.dropping += effects
 
     def _fitting(self, dropped: list[Entity]) -> Facts:
-        """What is left of the facts; notes what is not, and in order the entities."""
+        """The remaining facts; records the orphans, and the dropped entities in order."""
         facts, model = self._facts, self.system.model
         dropped += self._gone_entities()
         dropped_entities = set(dropped)
@@ -272,7 +272,7 @@ class _Step:
         )
 
     def _gone_entities(self) -> Iterable[Entity]:
-        """The entities that do not fit, what contains others before what it contains."""
+        """The entities that do not fit, containers before their contents."""
         dropped: dict[Entity, None] = {}
         for entity, parent in _downwards(self._facts):
             if parent in dropped:
@@ -288,7 +288,7 @@ class _Step:
         return dropped
 
     def _may_lie(self, entity: Entity, parent: Entity) -> bool:
-        """Whether the new edition, too, lets the entity lie where it lies."""
+        """Whether the new edition also allows the entity's parent."""
         old, new = self.before.system.model.types, self.system.model.types
         could = parent.type in old[entity.type].parents
         return not could or parent.type in new[entity.type].parents
@@ -316,7 +316,7 @@ class _Step:
 
 
 def _upgraded(before: RealmState, text: ModelText) -> Realm:
-    """What the realm is declared as afterwards. Raises `BadInput`, `Conflict` for no own model."""
+    """The realm's new declaration. Raises `BadInput`, and `Conflict` for a shipped model."""
     realm = before.realm
     if realm.text is None:
         message = f"realm `{realm.name}` has the shipped model `{realm.model}`"
@@ -326,7 +326,7 @@ def _upgraded(before: RealmState, text: ModelText) -> Realm:
 
 
 def _downwards(facts: Facts) -> Iterable[tuple[Entity, Entity | None]]:
-    """The entities, what contains others before what it contains."""
+    """The entities, containers before their contents."""
     parents = {row.entity: row.parent for row in facts.entities}
     depths: dict[Entity, int] = {}
     for entity in parents:

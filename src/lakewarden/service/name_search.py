@@ -1,7 +1,7 @@
-"""Names that hold a text: of entities, people, statements and operations, in every realm.
+"""Searches names of entities, people, statements and operations that contain a text, in all realms.
 
-Only what the caller may know of is found (`service.visible`); a realm in which the caller may
-ask nothing is left out and named. The best names come first: the text itself, then names that
+The results include only names that the caller may know (`service.visible`); realms without any
+right to ask are left out and named. The best matches come first: the text itself, then names that
 begin with it, then shorter ones.
 """
 
@@ -30,17 +30,17 @@ from lakewarden.service.statements import listed
 from lakewarden.service.visible import listing_denial, visible_ids
 
 KINDS: Final = ("entity", "user", "group", "role", "statement", "operation")
-"""What is searched, in the order of the answer among names that fit alike."""
+"""The searched kinds, in the order of equally good matches."""
 
 MAX_CHARACTERS: Final = 200
 MAX_RESULTS: Final = 100
 _EACH: Final = 4_096
-"""Entities between two looks whether anybody still waits."""
+"""The number of entities between two checks for cancellation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A name that fits. `container` is what it lies in, empty at the top."""
+    """A name that matches. `container` is its container, empty at the top level."""
 
     kind: str
     realm: str
@@ -59,7 +59,7 @@ class Hits:
     left_out: tuple[str, ...]
 
 
-def name_search(  # noqa: PLR0913 — the text, and what narrows it
+def name_search(  # noqa: PLR0913 — the text, and filters
     state: State,
     actor: Actor,
     text: str,
@@ -70,9 +70,9 @@ def name_search(  # noqa: PLR0913 — the text, and what narrows it
     types: Sequence[str] = (),
     size: int = 20,
 ) -> Hits:
-    """The names that hold the text, in any case. An empty text fits every name.
+    """The names that contain the text, ignoring case. An empty text matches every name.
 
-    `types`: of entities only those of these types; a type that a realm does not have fits none.
+    `types` restricts entities to these types; a type that a realm does not have matches none.
     """
     if len(text) > MAX_CHARACTERS:
         raise BadInput(f"expected at most {MAX_CHARACTERS} characters", where="q")
@@ -143,7 +143,7 @@ def _in_realm(
 def _of_types(
     state: State, actor: Actor, realm: str, now: float, types: Sequence[str]
 ) -> Iterable[int]:
-    """The entities that the caller may see, of the types or of all."""
+    """The entities that the caller may see, of these types or of all."""
     visible = visible_ids(state, actor, realm, now)
     if not types:
         return visible
@@ -191,15 +191,15 @@ def _entities(realm_state: RealmState, fragment: str, visible: Iterable[int]) ->
 
 
 def entity_text(entity: Entity) -> str:
-    """The entity as a question names it: its URN, or `type:name`."""
+    """The entity in the form of a question: its URN, or `type:name`."""
     return entity.name if entity.name.startswith("urn:li:") else f"{entity.type}:{entity.name}"
 
 
 _FOLDED: WeakKeyDictionary[Lineage, tuple[list[str], list[str]]] = WeakKeyDictionary()
-"""Names without case by numbering, with the list that they were made of."""
+"""Names without case by numbering, with the list that they were derived from."""
 
 
-# COST: folding 100,000 names takes 20 ms; they change with entities only.
+# COST: folding 100,000 names takes 20 ms; they only change with entities.
 def _folded(tree: Tree) -> list[str]:
     cached = _FOLDED.get(tree.lineage)
     if cached is None or cached[0] is not tree.names:

@@ -1,7 +1,7 @@
-"""What a write would nest in a circle, or too deep: refused before it is stored (R-17).
+"""Refuses a write that would create circular or too deep nesting, before it is stored (R-17).
 
-The kernel refuses single changes; this looks at many at once, and at rows that are brought in
-together. What is stored like that already is no reason to refuse anything.
+The kernel refuses single changes; this checks many changes at once, and rows that are loaded
+together. Nesting that is already stored is no reason to refuse a write.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lakewarden.kernel.principal import Principal
 
 
 def check_nesting(before: Coded | None, after: Coded) -> None:
-    """Raises `BadInput` for a new circle, `LimitExceeded` for new depth; cheap without either."""
+    """Raises `BadInput` for a new circle, `LimitExceeded` for new depth; cheap otherwise."""
     _refuse_circle("are below themselves", _looped(before), _looped(after))
     _refuse_circle("would be members of themselves", _inert(before), _inert(after))
     _refuse_depth("levels above", _deep(before), _deep(after))

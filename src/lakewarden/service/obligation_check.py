@@ -1,8 +1,7 @@
-"""Filters and masks before they are stored: what they say has to be in the expression language.
+"""Checks filters and masks before they are stored: they must be in the expression language.
 
-Columns are looked for where those of the table are stored, and their types where its document has
-them. Elsewhere the engine knows them: one that is asked about a column that does not exist denies
-the read.
+Columns are checked if those of the table are stored, and their types if its document contains them.
+Otherwise the engine knows them: an engine that is asked for a nonexistent column denies the read.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
 
 LOOKUP: Final = "lookup"
-"""What stands before the name of a lookup table."""
+"""The prefix of a lookup table's name."""
 
 
 def check_obligation(statement: Statement, where: str) -> None:
-    """Refuses a filter or a mask whose expression cannot be read. Raises `BadInput`.
+    """Refuses a filter or a mask whose expression cannot be parsed. Raises `BadInput`.
 
-    `where` is the place of the statement. An id must not be a URN: systems that keep policies
-    under their URNs would take it for a policy.
+    `where` is the place of the statement. An id must not be a URN: systems that store policies
+    under their URNs would treat the statement as a policy.
     """
     if not statement.obliges:
         return
@@ -55,10 +54,10 @@ def check_in_realm(
     where: str,
     reading: Reading | None = None,
 ) -> None:
-    """Refuses a filter or a mask that the realm's tables, or its engines, could not take.
+    """Refuses a filter or a mask that the realm's tables, or its engines, do not support.
 
     `lookups` are the types of the columns of each lookup table, `where` is the place of the
-    statement. Without `reading` the types of columns are not known. Raises `BadInput`.
+    statement. Without `reading` the types of columns are unknown. Raises `BadInput`.
     """
     if not statement.obliges:
         return
@@ -81,15 +80,16 @@ def check_types(
     columns: Sequence[ColumnType] = (),
     engines: Sequence[str] = (),
 ) -> None:
-    """Refuses a filter or a mask with a value of another type than is asked there.
+    """Refuses a filter or a mask with a value of the wrong type.
 
-    `lookups` are the types of the columns of each lookup table; one that is not declared is
-    refused, as is what one of the `engines` cannot say. `columns` are those of the table, where
-    they are known; others fit everywhere. `where` is the place of the statement. Raises `BadInput`.
+    `lookups` are the types of the columns of each lookup table; an undeclared one is refused, and
+    so is an expression that one of the `engines` cannot express. `columns` are those of the table,
+    as far as known; unknown ones have any type. `where` is the place of the statement. Raises
+    `BadInput`.
     """
     if not statement.obliges:
         return
-    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    # Imported here: the library that parses SQL loads slowly, and few processes need it.
     from lakewarden.expressions.checker import Table, check_expression
     from lakewarden.expressions.masks import check_mask, parse_mask
 
@@ -113,7 +113,7 @@ def check_types(
 
 
 def _masked_column(statement: Statement, columns: Sequence[ColumnType]) -> ColumnType | None:
-    """The column that a mask lies on, where its type is known."""
+    """The column that a mask is on, if its type is known."""
     if statement.effect is not Effect.MASK or not isinstance(statement.scope, On):
         return None
     entity = statement.scope.entity
@@ -126,14 +126,14 @@ def newly_broken(
     before: Mapping[str, Sequence[Type]],
     after: Mapping[str, Sequence[Type]],
 ) -> list[str]:
-    """The ids of those that can be evaluated with the lookup tables of before, and not of after."""
+    """The ids of statements that work with the lookup tables `before`, but not with `after`."""
     gone = {name for name, types in before.items() if after.get(name) != types}
     using = (one for one in statements if lookups_read(one) & gone)
     return sorted(one.id for one in using if _fits(one, before) and not _fits(one, after))
 
 
 def lookups_read(statement: Statement) -> frozenset[str]:
-    """The lookup tables that a filter or a mask reads; none where it cannot be read."""
+    """The lookup tables that a filter or a mask reads; empty if it cannot be parsed."""
     if not statement.obliges or LOOKUP not in statement.expression.lower():
         return frozenset()
     try:
@@ -152,7 +152,7 @@ def _fits(statement: Statement, lookups: Mapping[str, Sequence[Type]]) -> bool:
 
 
 def _table(statement: Statement, coded: Coded) -> int | None:
-    """The table that the statement lies on, or in; None where it lies on several, or on none."""
+    """The table of the statement's scope, or around it; None if there are several or none."""
     if not isinstance(statement.scope, On):
         return None
     at = (statement.scope.entity, *coded.ancestors(statement.scope.entity))
@@ -162,7 +162,7 @@ def _table(statement: Statement, coded: Coded) -> int | None:
 
 
 def _check_names(statement: Statement, coded: Coded, table: int, where: str) -> None:
-    """Refuses a filter or a mask that reads a column which a table with stored ones lacks."""
+    """Refuses a filter or a mask that reads a column missing in a table with stored columns."""
     for name in missing_columns(coded, table, columns_read(statement)):
         near = get_close_matches(name, stored_columns(coded, table), 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""

@@ -35,7 +35,7 @@ def owned_by(state: RealmState, owner: Principal, container: Entity) -> Iterator
 
 
 def set_owner(transaction: WriteTransaction, realm: str, entity: Entity, owner: Principal) -> None:
-    """Makes the principal the entity's only owner. Raises `Unknown` where it is not stored."""
+    """Makes the principal the entity's only owner. Raises `Unknown` if it is not stored."""
     new = OwnerRow(entity, owner)
     rows = owners_of(transaction.realm(realm), entity)
     removed = (OwnerChanged(row, False) for row in rows if row != new)

@@ -1,4 +1,4 @@
-"""Passwords: what a new one has to be like, and the port of what hashes them."""
+"""Passwords: the requirements for a new one, and the port for hashing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lakewarden.kernel.errors import BadInput
 
 SHORTEST: Final = 8
 LONGEST: Final = 256
-"""Characters of a new password."""
+"""The most characters of a new password."""
 
 _FEWEST: Final = 4
-"""How many different characters it has at least."""
+"""The fewest different characters of a password."""
 
 _COMMON: Final = frozenset(
-    (  # noqa: SIM905 — so many words are read more easily than as a list
+    (  # noqa: SIM905 — this many words are easier to read than a list
         """
     password passw0rd password1 password12 password123 password1234 p@ssw0rd p@ssword pa55word
     12345678 123456789 1234567890 0123456789 87654321 987654321 123123123 1q2w3e4r 1q2w3e4r5t
@@ -27,7 +27,7 @@ _COMMON: Final = frozenset(
     """
     ).split()
 )
-"""Those that are tried first."""
+"""The words that attackers try first."""
 
 
 class Hashing(Protocol):
@@ -40,17 +40,17 @@ class Hashing(Protocol):
     def verify(self, hashed: str | None, password: str) -> bool:
         """Whether the password is the one that was hashed. Raises `Unavailable`.
 
-        None: there is none; that takes the same work, and is never true.
+        None: there is no password; that takes the same time, and is never true.
         """
         ...
 
 
 def check_strength(password: str, *names: str) -> None:
-    """Refuses a new password that is easily guessed; raises `BadInput`, which does not repeat it.
+    """Refuses a new password that is easily guessed; raises `BadInput`, which does not quote it.
 
-    `names` are what the user is called: none of them may be it.
+    `names` are the user's names: the password must not be one of them.
 
-    SOURCE: NIST SP 800-63B, 5.1.1.2: a least length, no rules of composition, no known words.
+    SOURCE: NIST SP 800-63B, 5.1.1.2: a minimum length, no composition rules, no known words.
     """
     plain = prepared(password)
     if not SHORTEST <= len(plain) <= LONGEST:
@@ -63,5 +63,5 @@ def check_strength(password: str, *names: str) -> None:
 
 
 def prepared(password: str) -> str:
-    """The password in one form, however it was typed."""
+    """The password in a normal form, independent of how it was typed."""
     return unicodedata.normalize("NFKC", password)

@@ -1,4 +1,4 @@
-"""What stays allowed unless a realm is changed: for systems that are told once."""
+"""Access that lasts unless the realm is changed: for systems that receive it only once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lakewarden.kernel.statement import Effect, Statement
 
 
 def permanent_access(snapshot: Snapshot) -> Snapshot:
-    """The snapshot of what is allowed at every moment from now on, if nothing is changed.
+    """The snapshot of what is allowed from now on at all times, if nothing is changed.
 
-    ALLOWs that end are not in force there, and DENYs, filters and masks that are still to begin
-    are. Rules open with ALLOWs and close with the others, so that it never allows more.
+    It ignores ALLOWs that end, and includes DENYs, filters and masks that have not begun. ALLOWs
+    only add access and the others only remove it, so the snapshot never allows more.
     """
     statements = {
         id: _forever(statement, snapshot.table.moment)

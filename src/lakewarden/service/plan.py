@@ -1,9 +1,9 @@
-"""Policy as code: plans of the changes from a realm to policy files, and their application.
+"""Policy as code: plans the changes from a realm to policy files, and applies them.
 
-Whoever keeps files has a name, and what was applied from them bears it as a mark: statements in
-their documents, roles and memberships in a document of the keeper's own. What has no mark or
-another one is left alone. A plan names a revision; it is applied only while neither the realm nor
-its people have changed since, and only as it was shown.
+The keeper of the files has a name, and applied objects are marked with it: statements in their
+documents, roles and memberships in the keeper's own document. Objects with no mark or another one
+are left alone. A plan is for a revision; it is applied only while the realm and its people are
+unchanged since, and only as shown.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ from lakewarden.service.statements import MARK, stored
 from lakewarden.service.write_transaction import WriteTransaction
 
 KEEPER: Final = "policy"
-"""The name of the keeper when nobody says another one."""
+"""The default name of the keeper."""
 
 MAX_KEEPER: Final = 200
-"""How many characters a keeper's name has at most."""
+"""The most characters of a keeper's name."""
 
 _BESIDE: Final = frozenset({"document", "link", "secret", "token", "value"})
-"""Kinds of changes that no access depends on."""
+"""Kinds of changes that do not affect access."""
 
 
 class AppliedPlan(NamedTuple):
-    """What was done, and the revision that has it; of an empty plan, the one of before."""
+    """The applied plan, and its revision; for an empty plan, the previous revision."""
 
     plan: Plan
     revision: int
@@ -80,11 +80,11 @@ def plan(
     keeper: str = KEEPER,
     adopts: bool = False,
 ) -> Plan | Denied:
-    """What applying the files would change now.
+    """The changes that applying the files would make now.
 
-    `adopts`: statements, roles and memberships that bear no mark are taken over. Raises
-    `Unknown` for a realm that is not there, `BadInput` for a malformed file, `Conflict` for a
-    statement that somebody else keeps.
+    `adopts`: takes over statements, roles and memberships without a mark. Raises `Unknown` for a
+    realm that does not exist, `BadInput` for a malformed file, `Conflict` for a statement of
+    another keeper.
     """
     state = service.catch_up()
     now = service.clock()
@@ -102,7 +102,7 @@ def plan(
         return new_plan
 
 
-def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
+def apply_plan(  # noqa: PLR0913 — the plan, the realm and the caller
     service: DecisionService,
     actor: Actor,
     realm: str,
@@ -113,10 +113,10 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
     keeper: str = KEEPER,
     adopts: bool = False,
 ) -> AppliedPlan | Denied:
-    """Does what the plan of that revision and digest showed, and nothing else.
+    """Applies exactly the plan of that revision and digest.
 
-    Raises `Conflict` where the realm or its people have changed since, or where the files now
-    ask for something else than the plan showed; and as `plan`.
+    Raises `Conflict` if the realm or its people have changed since, or if the files now differ from
+    the plan; also raises the errors of `plan`.
     """
 
     def apply(transaction: WriteTransaction) -> AppliedPlan | Denied:
@@ -154,15 +154,15 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
 
 
 def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
-    """The effects, those before the first drop apart: what a drop takes along must be known."""
+    """The effects, split before the first drop, whose consequences depend on earlier effects."""
     first = next((i for i, e in enumerate(effects) if isinstance(e, EntityDropped)), len(effects))
     yield from filter(None, (effects[:first], effects[first:]))
 
 
 def is_changed_since(reading: Reading, realm: RealmState, revision: int) -> bool:
-    """Whether what decides in a realm, its people among it, has changed since a revision.
+    """Whether anything that affects a realm's decisions has changed since a revision.
 
-    So it has when that revision is not there yet, or too long ago to tell.
+    True also if that revision does not exist yet, or is too old to tell.
     """
     if revision > reading.revision:
         return True
@@ -184,7 +184,7 @@ def _planned(
     keeper: str,
     adopts: bool,
 ) -> tuple[Plan, Sequence[Effect]]:
-    """The plan, and the effects that it takes."""
+    """The plan, and its effects."""
     check_text(keeper, "the keeper's name")
     if len(keeper) > MAX_KEEPER:
         raise LimitExceeded(f"the keeper's name has more than {MAX_KEEPER} characters")
@@ -227,7 +227,7 @@ def _planned(
 
 def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Access:
     beside = (DocumentChanged, RealmChanged)
-    # An effect is one of these two or a change, which a tuple of classes does not tell the checker.
+    # An effect is one of these two or a change; a type checker cannot derive this from a tuple.
     changes: list[Change] = [e for e in effects if not isinstance(e, beside)]  # type: ignore[misc]
     before = realm.matrix
     after = apply(before, changes, now=now, revision=before.revision + 1) if changes else before
@@ -250,7 +250,7 @@ def _edits(
         was, now = statements_by_id.get(id), new_policy.statements.get(id)
         mark = marks.get(id, "")
         if was == now and not mark and not adopts:
-            continue  # as an export has it: nothing is pending, and nobody keeps it
+            continue  # equal to an export: nothing is pending, and nobody keeps it
         if was is not None and mark != keeper and (mark or not adopts):
             owner = (
                 f"has the mark `{mark}`: plan it under that name, or leave it out"
@@ -277,7 +277,7 @@ def _statement_effects(
 def _realm_effects(
     realm: RealmState, edits: Sequence[Edit], lookups: Sequence[LookupEdit]
 ) -> Iterator[Effect]:
-    """What the plan changes in the realm's declaration."""
+    """The plan's changes to the realm's declaration."""
     removed = {edit.id for edit in edits if edit.now is None}
     put = {edit.id for edit in edits if edit.now is not None}
     declared = with_deletions(realm.realm, realm.system, removed=removed, put=put)
@@ -306,7 +306,7 @@ def _lookup_edits(
 def _kept_lookups(
     realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool
 ) -> frozenset[str]:
-    """The lookup tables that the keeper then keeps: not those that were there as they are."""
+    """The lookup tables that the keeper keeps afterwards, without existing ones of others."""
     foreign = frozenset() if adopts else realm.realm.lookups.keys() - note.lookups
     return frozenset(new_policy.lookups) - foreign
 
@@ -322,7 +322,7 @@ def _lookups_after(realm: RealmState, edits: Sequence[LookupEdit]) -> Mapping[st
 
 
 def _check_lookups(realm: RealmState, lookups: Sequence[LookupEdit], edits: Sequence[Edit]) -> None:
-    """Refuses what a filter or a mask that is there afterwards could no longer compare with."""
+    """Refuses changes after which a remaining filter or mask could not use its lookup table."""
     after = _lookups_after(realm, lookups)
     check_lookups(realm.system, after)
     statements = {**stored(realm), **{edit.id: edit.now for edit in edits}}
@@ -337,7 +337,7 @@ def _check_lookups(realm: RealmState, lookups: Sequence[LookupEdit], edits: Sequ
 
 
 def _note_id(keeper: str) -> str:
-    """What the document of a keeper is about. No statement's id begins like this."""
+    """The subject of a keeper's document. No statement's id begins like this."""
     return f"{IMPLIED_ID}kept:{keeper}"
 
 
@@ -353,7 +353,7 @@ class _People:
 
 @dataclass(frozen=True, slots=True)
 class _KeeperRecord:
-    """The roles, memberships and lookup tables that a keeper's files brought in."""
+    """The roles, memberships and lookup tables that come from a keeper's files."""
 
     roles: frozenset[str] = frozenset()
     members: frozenset[tuple[str, str]] = frozenset()
@@ -371,7 +371,7 @@ class _KeeperRecord:
         return _KeeperRecord(frozenset(map(str, roles)), pairs, frozenset(map(str, lookups)))
 
     def after(self, people: _People, lookups: frozenset[str]) -> _KeeperRecord:
-        """The note after the changes of people and lookup tables."""
+        """The record after changes of people and lookup tables."""
         pairs = ((principal_text(row.member), principal_text(row.of)) for row in people.members)
         roles = frozenset(role.name for role in people.roles)
         return _KeeperRecord(roles, frozenset(pairs), lookups)
@@ -386,7 +386,7 @@ class _KeeperRecord:
 
 
 def _people(realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool) -> _People:
-    """The added and removed roles and memberships, and those that the keeper then keeps."""
+    """The added and removed roles and memberships, and those that the keeper keeps afterwards."""
     roles, members = realm.own.principals, realm.own.memberships
     texts = {row: (principal_text(row.member), principal_text(row.of)) for row in members}
     return _People(

@@ -1,7 +1,7 @@
-"""The access difference of a plan in JSON; every name and every set of users occurs once.
+"""The access difference of a plan as JSON; every name and every set of users occurs once.
 
-So what a plan weighs depends on how many lines and how many people there are, not on the two
-multiplied.
+So the size of a plan grows with the number of lines plus the number of people, not with their
+product.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Crowds = Sequence[tuple[Principal, ...]]
 
 
 def access_table(access: Access) -> Table:
-    """The access as JSON has it.
+    """The access as JSON.
 
-    `people` are all whom any line names, in order, and whom it comes through. `crowds` are sets of
-    them: places in that list, and pairs of places, from and to, both included. A line's `users`,
-    and `through`, are the place of a crowd.
+    `people` are all principals that any line names, sorted, including those through which access
+    comes. `crowds` are sets of them: indexes into that list, and pairs of indexes, from and to,
+    both inclusive. A line's `users` and `through` are the index of a crowd.
     """
     lines: tuple[Reached | HeldChange, ...] = (*access.reached, *access.held)
     users = {user for line in lines for user in line.users}
@@ -61,7 +61,7 @@ class _Crowds:
         self._numbers: dict[tuple[Principal, ...], int] = {}
 
     def number(self, users: tuple[Principal, ...]) -> int:
-        """The number of a set, which is in order."""
+        """The number of a sorted set."""
         if users not in self._numbers:
             self._numbers[users] = len(self.places)
             self.places.append(tuple(self._place[user] for user in users))
@@ -98,7 +98,7 @@ def _line(line: Reached | HeldChange, crowds: _Crowds) -> Table:
 
 
 def _runs(places: Iterable[int]) -> list[int | list[int]]:
-    """Ascending numbers, those of a run as a pair of its first and its last.
+    """Ascending numbers; a run is a pair of its first and its last number.
 
     >>> _runs([0, 1, 2, 5])
     [[0, 2], 5]
@@ -113,7 +113,7 @@ def _runs(places: Iterable[int]) -> list[int | list[int]]:
 
 
 def read_access(table: Mapping[str, Any]) -> Access:
-    """The access that `access_table` wrote."""
+    """The access from the table that `access_table` returned."""
     people = tuple(read_principal(text) for text in table["people"])
     crowds = tuple(tuple(_users_of(runs, people)) for runs in table["crowds"])
     return Access(

@@ -1,8 +1,8 @@
-"""What a plan shows: what would be changed, at a revision, and the access in between.
+"""The content of a plan: the changes at a revision, and the resulting change of access.
 
-A plan has a digest over all that it changes, and a form in JSON, which is what a server sends
-and `lakewarden plan --format json` prints. Read back, it is the same plan with the same digest.
-How the access is written is `lakewarden.service.plan_access`'s.
+A plan has a digest of all its changes, and a JSON form, which the server sends and `lakewarden plan
+--format json` prints. Parsing the JSON gives the same plan with the same digest.
+`lakewarden.service.plan_access` defines the form of the access.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMAT: Final = 2
 class Edit:
     """A statement before and after; None: absent.
 
-    `was` equal to `now`: only the mark is new.
+    `was` equal to `now`: only the mark changes.
     """
 
     id: str
@@ -54,9 +54,9 @@ class LookupEdit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be changed, at a revision, and what of access that would change.
+    """The changes at a revision, and the resulting change of access.
 
-    `is_empty`: nothing is pending. `foreign` counts the statements that others keep.
+    `is_empty`: there are no changes. `foreign` counts the statements of other keepers.
     """
 
     realm: str
@@ -75,16 +75,16 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Identifies what is changed, in which realm, at which revision."""
+        """Identifies the changes, the realm and the revision."""
         return self.digest_at(self.revision)
 
     def digest_at(self, revision: int) -> str:
-        """The digest, had the plan been made at that revision."""
+        """The digest that the plan would have at that revision."""
         body = canonical({**self._changes(), "revision": revision})
         return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
     def table(self) -> dict[str, object]:
-        """The plan as JSON has it: what `lakewarden apply` takes, and the access besides."""
+        """The plan as JSON: the input of `lakewarden apply`, and the access."""
         return {
             **self._changes(),
             "digest": self.digest,
@@ -99,7 +99,7 @@ class Plan:
             for edit in self.lookups
         ]
         return {
-            # Only where there are any: plans of files without them stay as they were.
+            # Only if there are any, so plans of files without lookups stay the same.
             **({"lookups": lookups} if lookups else {}),
             "format": FORMAT,
             "realm": self.realm,
@@ -138,7 +138,7 @@ def _pair(row: MembershipRow) -> list[str]:
 
 
 def read_plan(table: Mapping[str, Any], system: System) -> Plan:
-    """The plan that `Plan.table` wrote. Raises `BadInput` for statements that cannot be read."""
+    """The plan from the result of `Plan.table`. Raises `BadInput` for invalid statements."""
     return Plan(
         realm=table["realm"],
         keeper=table["keeper"],

@@ -1,7 +1,7 @@
 """Runs a scenario for the playground: cases, results and explanations; nothing is stored.
 
-A scenario is a world and what is expected of it, as `lakewarden.service.scenarios` reads it. It
-never sees the realms of the server.
+A scenario is a world and the expected answers, as parsed by `lakewarden.service.scenarios`. It has
+no access to the realms of the server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_CHARACTERS: Final = 256 * 1024
 MAX_ENTITIES: Final = 2_000
 MAX_CASES: Final = 500
 SECONDS: Final = 2.0
-"""So long a run may take; what was not reached then is told."""
+"""The time limit of a run; cases not reached by then are reported."""
 
 _FILE: Final = "scenario.toml"
 _NAME: Final = "playground"
@@ -40,7 +40,7 @@ _NAME: Final = "playground"
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFault:
-    """What is wrong with the text, and where: line and column from 1, 0 for no place."""
+    """A fault of the text, and its place: line and column from 1, or 0 without a place."""
 
     line: int
     column: int
@@ -61,7 +61,7 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRun:
-    """A scenario's outcomes in its order; or mistakes, and no outcomes."""
+    """A scenario's outcomes in its order; or faults, and no outcomes."""
 
     title: str
     outcomes: tuple[CaseOutcome, ...] = ()
@@ -88,7 +88,7 @@ def run_scenario(text: str, model: str = "") -> ScenarioRun:
 
 
 def _loader(model: str) -> Loader:
-    """A loader of systems by model name: the custom model if there is one, else shipped ones."""
+    """A loader of systems by model name: the custom model if given, else shipped ones."""
     if not model:
         return load_system
     text = own.of_text(model)
@@ -168,7 +168,7 @@ class _PreparedTarget:
 def _reasons(
     scenario: Scenario, session: KernelSession, case: Case, user: Principal
 ) -> Reasons | None:
-    """Why, for one user of a case; None where it cannot be asked."""
+    """The reasons for one user of a case; None if they cannot be computed."""
     request = request_of(question(case, user))
     try:
         explanation = explain(session.matrix, request)

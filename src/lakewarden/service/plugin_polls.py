@@ -1,4 +1,4 @@
-"""When plugins of engines last had the newest documents, by the names that they give themselves."""
+"""When plugins of engines last had the newest documents, by the plugins' own names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 MOST: Final = 1_000
-"""So many plugins are remembered; the one that was not heard of for the longest is forgotten."""
+"""The most plugins that are remembered; the one that was silent longest is forgotten first."""
 
 _NAME_CHARACTERS: Final = 128
 
@@ -17,14 +17,14 @@ Plugin = tuple[str, str, str]
 
 
 class PluginPolls:
-    """What the polls of one process tell. Thread-safe."""
+    """The results of polls in one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._newest: OrderedDict[Plugin, float] = OrderedDict()
 
     def note(self, realm: str, service: str, plugin: str, now: float) -> None:
-        """The plugin has the newest documents; `now` in seconds since the epoch."""
+        """Notes that the plugin has the newest documents; `now` is in seconds since the epoch."""
         key = realm, service, plugin[:_NAME_CHARACTERS]
         with self._lock:
             self._newest[key] = now
@@ -33,6 +33,6 @@ class PluginPolls:
                 self._newest.popitem(last=False)
 
     def seen(self) -> Mapping[Plugin, float]:
-        """By plugin, when it last had the newest documents."""
+        """By plugin, the time at which it last had the newest documents."""
         with self._lock:
             return dict(self._newest)

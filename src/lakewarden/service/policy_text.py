@@ -1,7 +1,7 @@
-"""Text of policy files, TOML or YAML, as plain tables; and tables as such text.
+"""Parses text of policy files, TOML or YAML, to plain tables, and writes such text.
 
-YAML is read by the few rules of its 1.2 core: `on` and `no` are words, a key stands once, and
-nothing refers to anything else in the file.
+YAML is read by a strict subset of its 1.2 core schema: `on` and `no` are strings, keys are unique,
+and aliases are refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lakewarden.service.toml_text import lines, quoted
 Form = Literal["toml", "yaml"]
 
 SUFFIXES: Final[Mapping[str, Form]] = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
-"""How the names of policy files end, and what is in them."""
+"""The suffixes of policy files, and their formats."""
 
 _CORE: Final = (
     ("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), "tf"),
@@ -52,7 +52,7 @@ def _yaml(text: str, where: str) -> object:
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # theirs has none
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # untyped there
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 mark = event.start_mark
                 raise yaml.MarkedYAMLError(
@@ -85,7 +85,7 @@ def _yaml(text: str, where: str) -> object:
         raise BadInput(str(error.problem or "malformed").lower(), where=at) from None
     except RecursionError:
         raise BadInput("nested too deep", where=where) from None
-    except (AttributeError, LookupError):  # a tag on what is no such value
+    except (AttributeError, LookupError):  # a tag on a value of another type
         raise BadInput("a value does not have the type of its tag", where=where) from None
     except (yaml.YAMLError, ValueError) as error:
         raise BadInput(str(error).splitlines()[0].lower(), where=where) from None
@@ -93,12 +93,12 @@ def _yaml(text: str, where: str) -> object:
 
 
 def _decimal(loader: Any, node: Any) -> int:
-    """A whole number: what is octal in YAML 1.1, as it begins with 0, is decimal in 1.2."""
+    """An integer: one that begins with 0 is octal in YAML 1.1, but decimal in 1.2."""
     return int(loader.construct_scalar(node))
 
 
 def written(table: Mapping[str, object], form: Form) -> str:
-    """The table as a file."""
+    """The table as the text of a file."""
     return "".join(_as_toml(table) if form == "toml" else _as_yaml(table, 0))
 
 
@@ -115,7 +115,7 @@ def _as_toml(table: Mapping[str, object]) -> Iterator[str]:
 
 
 def _section(name: str, table: Mapping[str, object]) -> Iterator[str]:
-    """A table under its name; one of tables alone has a name for each of them."""
+    """A table under its name; a table of tables is written as several sections."""
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     if tables and len(tables) == len(table):
         for key, value in tables.items():
@@ -156,7 +156,7 @@ def _scalar(value: object) -> str:
 
 
 def _text(text: str) -> str:
-    """A word as it is where every reader of YAML takes it for one; else in quotes."""
+    """A word, unquoted only if every YAML parser reads it as a string; else quoted."""
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./-]*", text) is not None
     reserved = text.lower() in {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
     return text if plain and not reserved else quoted(text)

@@ -1,8 +1,8 @@
 """Previews the effect of a draft of statements, memberships and owners, without storing it.
 
-A draft is applied to the realm's matrix, and the two are compared as the two sides of a plan.
-Marks do not matter here, since nothing is written. What a write would refuse is told, not raised,
-so that the effect is seen all the same.
+A draft is applied to the realm's matrix, and the two are compared like the two sides of a plan.
+Marks do not matter here, since nothing is written. Reasons to refuse the write are reported, not
+raised, so the effect is shown anyway.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ from lakewarden.service.statement_reach import Audience, StatementReach
 from lakewarden.service.statements import stored
 
 DAYS: Final = 30
-"""So many days, today included, are looked at for what was used: as the report of usage does."""
+"""The number of days of usage to check, including today; the same as in the usage report."""
 
 MOST_USED: Final = 20_000
-"""So many different acts are tried at most; of more, the newest."""
+"""The most different acts that are tested; if there are more, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is to be tried. Statements take the place of those with their ids."""
+    """The draft. Its statements replace those with the same ids."""
 
     put: Sequence[Statement] = ()
     removed: Sequence[str] = ()
@@ -75,7 +75,7 @@ class Draft:
 class LostUsage:
     """Operations of the last `days` that the draft would deny, and their users.
 
-    `is_whole` False: more was done than is tried here.
+    `is_whole` False: there were more acts than are tested here.
     """
 
     acts: int
@@ -86,10 +86,10 @@ class LostUsage:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a draft changes at a revision.
+    """The changes of a draft at a revision.
 
-    `reach` says of each edited statement how far it reaches before and after. `refused` says why
-    a write of the draft would not be taken. `limits` are what its filters and masks change.
+    `reach` is the reach of each edited statement before and after. `refused` are the reasons why a
+    write of the draft would be refused. `limits` are the changes by its filters and masks.
     """
 
     revision: int
@@ -111,11 +111,11 @@ def preview(
     *,
     at_revision: int | None = None,
 ) -> Preview | Denied:
-    """What a draft would change in the realm as it is now; `drafted` reads it for that realm.
+    """The changes that a draft would make in the current realm; `drafted` parses it for that realm.
 
-    Raises `Unknown` for a realm or a thing that is not there, `Conflict` where the realm has
-    changed since `at_revision`, and what `kernel.incremental_compile.apply` raises for what cannot
-    be.
+    Raises `Unknown` for a realm or an object that does not exist, `Conflict` if the realm has
+    changed since `at_revision`, and the errors of `kernel.incremental_compile.apply` for invalid
+    changes.
     """
     state = service.catch_up()
     now = service.clock()
@@ -157,7 +157,7 @@ def preview(
 
 
 def check_unchanged(reading: Reading, realm: RealmState, at_revision: int | None) -> None:
-    """Raises `Conflict` where the realm has changed since a revision; None: since none."""
+    """Raises `Conflict` if the realm has changed since a revision; None: no check."""
     if at_revision is not None and is_changed_since(reading, realm, at_revision):
         raise Conflict(
             f"realm `{realm.realm.name}` has changed since revision {at_revision}; reload it"
@@ -165,7 +165,7 @@ def check_unchanged(reading: Reading, realm: RealmState, at_revision: int | None
 
 
 def matrix_with_draft(realm: RealmState, draft: Draft, now: float) -> Matrix:
-    """The realm's matrix with the draft in it; the same one where nothing is different."""
+    """The realm's matrix with the draft applied; the same object if nothing differs."""
     changes = list(_changes(realm, draft))
     if not changes:
         return realm.matrix
@@ -173,7 +173,7 @@ def matrix_with_draft(realm: RealmState, draft: Draft, now: float) -> Matrix:
 
 
 def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
-    """The draft as changes of the matrix; what is so already is left out."""
+    """The draft as changes of the matrix, without those that have no effect."""
     for edit in _edits(realm_state, draft):
         yield StatementRemoved(edit.id) if edit.now is None else StatementAdded(edit.now)
     coded = realm_state.matrix.snapshot.coded
@@ -215,7 +215,7 @@ def _principal_removal(realm_state: RealmState, principal: Principal) -> Iterato
 
 
 def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
-    """The statements that the draft changes, those that go with principals among them, by id."""
+    """The changed statements, including those changed by the removal of principals, by id."""
     statements_by_id = stored(realm_state)
     after = dict(statements_by_id)
     for id in dict.fromkeys(draft.removed):

@@ -28,7 +28,7 @@ _OWNED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PrincipalMembership:
-    """A group or role, and the memberships that lead there: the last of `path` is it.
+    """A group or role, and the membership path to it, which ends with it.
 
     `from_directory`: the first step is a membership of the directory.
     """
@@ -39,7 +39,7 @@ class PrincipalMembership:
 
 @dataclass(frozen=True, slots=True)
 class AccessCount:
-    """How many entities of a type are reached in a way (`see`, `read`, `change`)."""
+    """The number of entities of a type with an access level (`see`, `read`, `change`)."""
 
     way: str
     type: str
@@ -49,11 +49,11 @@ class AccessCount:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalSummary:
-    """What a realm knows of a principal.
+    """A realm's data about a principal.
 
-    `members` counts who belongs to it directly. `statements` are the ids of those that name it or
-    what it acts as. `owned` are the first entities that it owns itself, `owns` counts them.
-    `last_used` is the last day of use, empty where none is counted.
+    `members` counts its direct members. `statements` are the ids of those that name it or what it
+    acts as. `owned` are the first entities that it owns itself, `owns` counts them. `last_used` is
+    the last day of use, empty if none is counted.
     """
 
     principal: Principal
@@ -110,7 +110,7 @@ def _named(realm_state: RealmState, text: str) -> Principal:
 
 
 def _belongs(state: State, realm_state: RealmState, start: Principal) -> list[PrincipalMembership]:
-    """Every group and role that the principal belongs to, by the shortest way."""
+    """All groups and roles that the principal belongs to, each by the shortest path."""
     people = state.people.get(realm_state.realm.directory, People()).spelled(realm_state.system)
     memberships = realm_state.matrix.snapshot.coded.memberships
     paths: dict[Principal, tuple[Principal, ...]] = {start: ()}

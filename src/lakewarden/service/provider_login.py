@@ -1,4 +1,4 @@
-"""Logging in to the pages at an identity provider: what the pages need of it, as a port."""
+"""The port for logging in to the pages at an identity provider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.service.actor import Actor
 
 SECONDS: Final = 600.0
-"""How long a login may take at the provider."""
+"""The time limit of a login at the provider."""
 
 
 class LoginFailed(WardenError):
@@ -28,7 +28,7 @@ class ProviderUnavailable(LoginFailed):
 class StartedLogin:
     """A login that continues at the provider, at `url`.
 
-    `secret` is what the browser brings back, and nobody else knows; empty once it is over.
+    `secret` is what the browser returns, and nobody else knows; empty once the login is over.
     """
 
     url: str
@@ -37,7 +37,7 @@ class StartedLogin:
 
 @dataclass(frozen=True, slots=True)
 class FinishedLogin:
-    """Who logged in, and the page that was wanted."""
+    """The logged-in user, and the requested page."""
 
     actor: Actor
     to: str
@@ -57,13 +57,13 @@ class ProviderLogin(Protocol):
     """The code flow of OpenID Connect with one provider."""
 
     def start(self, to: str, now: float) -> StartedLogin:
-        """Begins a login that leads to the page `to`."""
+        """Starts a login that leads to the page `to`."""
         ...
 
     def state_of(self, secret: str, now: float) -> str:
-        """The state that belongs to a secret; raises `LoginFailed` for none, or an old one."""
+        """The state that belongs to a secret; raises `LoginFailed` if it is missing or expired."""
         ...
 
     def finish(self, secret: str, callback: Callback, now: float) -> FinishedLogin:
-        """Exchanges the code; raises `LoginFailed`, and `ProviderUnavailable` of it."""
+        """Exchanges the code; raises `LoginFailed`, and its subclass `ProviderUnavailable`."""
         ...

@@ -33,7 +33,7 @@ class Statements(NamedTuple):
 def statements_of(path: Location, manifest: Manifest, system: System) -> Statements:
     """The statements of a directory, merged.
 
-    Of two statements with one id, the later in this order wins: defaults, ingested, written by
+    If two statements have one id, the later in this order wins: defaults, ingested, written by
     people. But a default that is not editable is never replaced. Raises `BadInput`, naming the
     file, for malformed content and for content that differs from the manifest.
     """

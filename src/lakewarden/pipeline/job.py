@@ -79,8 +79,8 @@ class Job:
 
     `tables` are those of the version, in the order of the report. `key` identifies the run;
     default: its inputs and options. `memory_bytes` is the memory use measured before. `most_rows`
-    is the largest total number of rows of which this process takes the digests (None: the size in
-    bytes decides). A job `without_spark` digests tables of any size here.
+    limits the total number of rows that this process digests (None: the size in bytes decides). A
+    job `without_spark` digests tables of any size here.
     """
 
     kind: str

@@ -6,10 +6,10 @@ and renames that when it is complete.
 An object store has no locks and no renames; HDFS is used in the same way. There a writer reads the
 entity tag of the manifest and reserves a number by creating OUT/versions/N.json, which must not
 exist yet. It writes its version in place, and switches the manifest on the condition that the tag
-has not changed. Of writers that started from the same version one wins, the others get `Conflict`.
-N.json then gets the text of the manifest. An N.json that stays empty belongs to a writer that
-failed or is still working. Once a version with a higher number is current, that writer cannot win
-any more, and its files are swept.
+has not changed. If several writers started from the same version, one wins and the others get
+`Conflict`. N.json then gets the text of the manifest. An N.json that stays empty belongs to a
+writer that failed or is still working. Once a version with a higher number is current, that writer
+cannot win any more, and its files are swept.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class DbtFile:
 
 
 def _deduplicated(rows: Mapping[Row, None]) -> Iterator[Row]:
-    """The rows; of those that differ only in their place, the first one."""
+    """The rows; if some differ only in their place, only the first of them."""
     yielded: set[Row] = set()
     for row in rows:
         bare = row._replace(place="")

@@ -148,7 +148,7 @@ def _owners(own: DataFrame, index: Index, count: int) -> Edges:
 
 
 def _attributes(own: DataFrame) -> dict[int, dict[str, tuple[str, ...]]]:
-    """The attributes that rules read: those for what views read."""
+    """The attribute that rules read: the sources of views."""
     rows = own.where((F.col("what") == ATTRIBUTE) & (F.col("s") == READS))
     ids, names, values = (c.to_pylist() for c in rows.select("id", "s", "t").toArrow().columns)
     return attributes_of(zip(ids, names, values, strict=True))

@@ -72,7 +72,7 @@ def labels_of(index: Index) -> Labels:
     edges = [_edges(index, kinds) for kinds in (DOMAINS, TAGS, TERMS)]
     targets = np.unique(np.concatenate([targets for _, targets in edges]))
     names = _names(index, targets)
-    # Labels are numbered by name, so that the labels of an entity are in order.
+    # Labels are numbered by name: this sorts the labels of an entity.
     order = sorted(range(len(names)), key=names.__getitem__)
     places = np.empty(len(names), dtype=np.int64)
     places[order] = np.arange(len(names))

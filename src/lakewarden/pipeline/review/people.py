@@ -1,6 +1,6 @@
 """The tables that name people: who sees, reads and changes an asset, who reads a column's values.
 
-`people` is written in pages, so that a reader loads only the rows that are shown.
+`people` is written in pages: a reader loads only the rows that are shown.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ formula:
     [statement, word, principal]    a privilege of a statement, through a principal: a *cell*
     {"all": […]}, {"any": […]}      all of these, any of these
 
-Of several ways, the one that needs least is chosen: the weakest privileges (those that the fewest
-operations require), then the smallest scopes, then what most accesses could use. So a user who may
-change a table, but only reads it, is counted as using the privilege to read.
+If there are several ways, the one that needs least is chosen: the weakest privileges (those that
+the fewest operations require), then the smallest scopes, then what most accesses could use. So a
+user who may change a table, but only reads it, is counted as using the privilege to read.
 """
 
 from __future__ import annotations

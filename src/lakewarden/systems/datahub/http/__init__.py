@@ -1,4 +1,4 @@
-"""DataHub as its clients speak it, over the decision service.
+"""DataHub's APIs, over the decision service.
 
 Rest.li (`aspect_calls`, `entities`), the newer interface (`openapi`, `logical`) and GraphQL, each
 also below `/api/gms`, the prefix for clients that are configured with a frontend.
@@ -32,10 +32,10 @@ from lakewarden.systems.datahub.http.session import with_account_check
 from lakewarden.systems.datahub.settings import DataHubSettings as Settings
 
 BELOW: Final = "/api/gms"
-"""Where a frontend has all of it a second time."""
+"""The prefix under which a frontend serves all routes a second time."""
 
 GUESSED: Final = "/api"
-"""Where a client that was given an address below `BELOW` looks for the frontend's own calls."""
+"""Where a client with an address below `BELOW` expects the frontend's own calls."""
 
 _MODULES: Final = (
     *(server, aspect_calls, entities, openapi, scrolling, logical, timeseries, usage_stats),
@@ -69,7 +69,7 @@ class DataHub:
         return _reply(Failure(401, why))
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404 for a path that does not exist, 405 for a method that it does not take."""
+        """404 for a path that does not exist, 405 for a method that the path does not support."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
             return replace(_reply(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
@@ -78,7 +78,7 @@ class DataHub:
 
 def _routes() -> Iterator[Route]:
     for own in (routes for module in _MODULES for routes in module.ROUTES):
-        # An inline route replies the same to all callers, a public one does its own checks.
+        # An inline route gives all callers the same reply; a public one does its own checks.
         is_open = own.inline or own.public
         route = own if is_open else replace(own, handler=with_account_check(own.handler))
         if route.path not in _OF_SERVER:

@@ -1,4 +1,4 @@
-"""`?action=`: Rest.li's calls that are neither reads nor writes of one resource."""
+"""`?action=`: Rest.li calls that are neither reads nor writes of one resource."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Aspects, one by one: `/aspects`. Proposals are written here, singly and in batches.
+"""Single aspects: `/aspects`. Proposals are written here, singly and in batches.
 
-`async` is accepted and ignored: a reply comes after the write. SOURCE: datahub reference
+`async` is accepted and ignored: the reply is sent after the write. SOURCE: datahub reference
 6.6 and 7.1.
 """
 
@@ -65,7 +65,7 @@ ACTIONS: Final[Actions] = {
     "ingestProposal": ("entity.update", ingest),
     "ingestProposalBatch": ("entity.update", ingest_batch),
 }
-"""What `?action=` may be, and the operation that it asks for."""
+"""The values of `?action=`, and their operations."""
 
 
 ROUTES: Final = (

@@ -1,8 +1,8 @@
 """The authorization of the REST interface: every handler uses this module.
 
 Reads name their operation and its target; writes are proposals, guarded by the service. With
-policies or REST authorization switched off nothing is checked, as in the original; shipped policies
-stay immutable, and secrets unreadable, all the same.
+policies or REST authorization switched off nothing is checked, as in the original; even then
+shipped policies are immutable, and secrets unreadable.
 
 SOURCE: datahub reference 5.3, 5.4 and 6.9.
 """
@@ -59,7 +59,7 @@ related, committed = GUARD.passing, GUARD.committed
 
 
 def readable(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
-    """Those of the entities, in order, that the caller may read."""
+    """The entities that the caller may read, in order."""
     return GUARD.passing(exchange, READING, entities)
 
 
@@ -98,7 +98,7 @@ def switches(exchange: Exchange) -> Switches:
 
 
 def caller(exchange: Exchange) -> Entity:
-    """Who is calling, as an entity."""
+    """The caller as an entity."""
     state = exchange.realm_state
     principal = exchange.actor.principal(state.realm, state.system)
     return Entity(datahub.urn_type(principal.name), principal.name)
@@ -159,7 +159,7 @@ def record_allowed(
     target: Entity,
     **details: object,
 ) -> None:
-    """Records an act that is allowed in the audit trail."""
+    """Records an allowed operation in the audit trail."""
     state = transaction.realm(exchange.realm)
     request = GUARD.question(exchange, state, Requirement(operation, target), transaction.now)
     reason = GUARD.reason(exchange)
@@ -176,10 +176,10 @@ class Page(NamedTuple):
 def readable_page(
     exchange: Exchange, type: str, start: int, count: int, *, removed: bool = True
 ) -> Page:
-    """The stored entities of a type that the caller may read, a page in canonical order.
+    """A page, in canonical order, of the stored entities of a type that the caller may read.
 
-    `removed`: with those that are deleted softly. COST: not that of sorting all of them, which
-    whoever reads page by page would pay for each.
+    `removed` includes softly deleted entities. COST: it does not sort all entities, which a caller
+    who reads all pages would pay for every page.
     """
     state = exchange.realm_state
     index = Index.of(state.matrix.snapshot)
@@ -195,13 +195,13 @@ def readable_page(
 
 
 def stored_count(exchange: Exchange, type: str) -> int:
-    """How many entities of a type are stored, for every caller."""
+    """The number of stored entities of a type, regardless of the caller."""
     stored_ones = exchange.realm_state.matrix.snapshot.of_type(type)
     return len(stored_ones) + len(_policies_of_statements(exchange, type))
 
 
 def stored_entities(exchange: Exchange, types: Iterable[str]) -> Iterator[Entity]:
-    """All stored entities of the types, for every caller."""
+    """All stored entities of the types, regardless of the caller."""
     snapshot = exchange.realm_state.matrix.snapshot
     tree = snapshot.coded.tree
     for kind in types:
@@ -210,7 +210,7 @@ def stored_entities(exchange: Exchange, types: Iterable[str]) -> Iterator[Entity
 
 
 def _policies_of_statements(exchange: Exchange, type: str) -> list[Entity]:
-    """The policies that exist only as statements, as shipped ones do."""
+    """The policies that exist only as statements, such as shipped ones."""
     if type != _POLICY:
         return []
     snapshot = exchange.realm_state.matrix.snapshot

@@ -1,4 +1,4 @@
-"""Bodies of the REST interface: replies, and proposals as requests write them."""
+"""Bodies of the REST interface: replies, and proposals in requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lakewarden.systems.datahub.use_cases.aspect_version import Conditions, cond
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 LARGEST: Final = 16 * 2**20
-"""Bytes of the largest body: what clients put into one request, and a little more."""
+"""The maximum size of a body in bytes: what clients put into one request, and a little more."""
 
 
 def ok(body: Mapping[str, object]) -> Reply:
@@ -43,14 +43,14 @@ def entity(urn: str, type: str = "") -> Entity:
     """
     target = datahub.parse("", urn)
     if type and target.type.lower() != type.lower():
-        target = datahub.parse(type, urn)  # which says what it expected
+        target = datahub.parse(type, urn)  # its error names the expected type
     if not target.name or target.name == "platform":
         raise BadInput("expected a URN")
     return target
 
 
 def check_count(exchange: Exchange, count: int, items: str = "entities") -> None:
-    """Raises `LimitExceeded` for more items than one request may have."""
+    """Raises `LimitExceeded` for more items than one request may contain."""
     most = exchange.services.batch_rows
     if count > most:
         raise LimitExceeded(f"more than {most} {items}")
@@ -71,7 +71,7 @@ def number(text: str, where: str) -> int:
 
 
 def whole_number(body: Fields, key: str, otherwise: int) -> int:
-    """A count in a body; `otherwise` where it is absent."""
+    """A count in a body; `otherwise` if it is absent."""
     number = body.raw(key)
     if number is None:
         return otherwise
@@ -87,18 +87,18 @@ def page_size(exchange: Exchange, usual: int = 10) -> int:
 
 
 def scroll_start(exchange: Exchange) -> int:
-    """The start of a page whose `scrollId` is a number, as `scroll_id` makes it."""
+    """The start of a page whose `scrollId` is a number, as made by `scroll_id`."""
     return number(exchange.one("scrollId", "0") or "0", "scrollId")
 
 
 def scroll_id(start: int, shown: int, total: int) -> str | None:
-    """The start of the next page; None: there is none."""
+    """The start of the next page; None if there is none."""
     end = start + shown
     return str(end) if shown and end < total else None
 
 
 def includes_removed(exchange: Exchange) -> bool:
-    """Whether softly deleted entities count as existing: not unless the request says so.
+    """Whether softly deleted entities count as existing; by default they do not.
 
     SOURCE: GenericEntitiesController, `includeSoftDelete`.
     """
@@ -106,7 +106,7 @@ def includes_removed(exchange: Exchange) -> bool:
 
 
 def milliseconds(exchange: Exchange, name: str) -> int | None:
-    """A parameter that is a time; None where it is absent. Raises `BadInput`."""
+    """A timestamp parameter; None if it is absent. Raises `BadInput`."""
     text = exchange.one(name)
     digits = text.removeprefix("-")
     if not text:
@@ -117,7 +117,7 @@ def milliseconds(exchange: Exchange, name: str) -> int | None:
 
 
 def proposal(item: Fields) -> Proposal:
-    """A change proposal as the client sends it. Raises `BadInput`."""
+    """A change proposal in the client's format. Raises `BadInput`."""
     change = record.proposal(item, _parsed)
     return _proposal(change, _system(item), conditions(item, change.change))
 

@@ -1,7 +1,7 @@
 """Counts: aspects by their names, entities by their types.
 
-A caller who may count gets the number of all, and nothing else. SOURCE: datahub reference 5.4 and
-7.1.
+A caller who may count gets the number of all entities, and nothing else. SOURCE: datahub reference
+5.4 and 7.1.
 """
 
 from __future__ import annotations
@@ -82,4 +82,4 @@ ACTIONS: Final[Actions] = {
     "batchGetTotalEntityCount": ("counts.read", count_types),
     "getTotalEntityCount": ("counts.read", count_type),
 }
-"""Those of `/entities`."""
+"""The values of `?action=` on `/entities`."""

@@ -1,4 +1,4 @@
-"""Entities as wholes: `/entities` and `/entitiesV2`. SOURCE: datahub reference 6.6 and 7.1."""
+"""Whole entities: `/entities` and `/entitiesV2`. SOURCE: datahub reference 6.6 and 7.1."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from lakewarden.systems.datahub.use_cases.aspects import Aspect
 from lakewarden.systems.datahub.use_cases.proposals import referring
 
 _SHOWN: Final = 10
-"""How many references are listed, beside their number."""
+"""The maximum number of references in a reply; the reply also has their total."""
 
 
 def load(exchange: Exchange) -> Reply:
-    """An entity with its aspects, or those that are named; of one that does not exist, none."""
+    """An entity with all or the named aspects; one that does not exist has none."""
     target = entity(exchange.params["urn"])
     check_readable(exchange, [target])
     (body,) = _entities_with_aspects(exchange, [target], stored_only=False)
@@ -88,7 +88,7 @@ def _entities_with_aspects(
 
 
 def _list_items(parameters: tuple[str, ...]) -> Iterator[str]:
-    """The members of a list, one by one or as Rest.li writes it, `List(a,b)`.
+    """The members of a list: repeated parameters, or Rest.li's `List(a,b)`.
 
     Text in parentheses is not split.
     """
@@ -119,7 +119,7 @@ def ingest(exchange: Exchange) -> Reply:
 
 
 def ingest_batch(exchange: Exchange) -> Reply:
-    """Writes many snapshots, or none of them; `systemMetadata` is one for each, if any."""
+    """Writes many snapshots atomically; `systemMetadata`, if given, has one entry for each."""
     body = fields(exchange)
     items, systems = object_list(body, "entities"), body.values("systemMetadata")
     if systems and len(systems) != len(items):
@@ -133,11 +133,11 @@ def ingest_batch(exchange: Exchange) -> Reply:
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes an entity, or the values in time of one of its aspects."""
+    """Deletes an entity, or the timeseries values of one of its aspects."""
     body = fields(exchange)
     target = entity(body.text("urn"))
     if body.raw("aspectName") is not None:
-        # Empty, it must not pass for the whole entity.
+        # An empty name must not be mistaken for a deletion of the whole entity.
         name = body.text("aspectName")
         return timeseries.delete(exchange, target, name, body)
     rows, values = _aspect_counts(exchange, target)
@@ -200,7 +200,7 @@ ACTIONS: Final[Actions] = {
     "ingest": ("entity.update", ingest),
     "listUrns": ("entity.read", list_urns),
 }
-"""What `?action=` may be, and the operation that it asks for."""
+"""The values of `?action=`, and their operations."""
 
 ROUTES: Final = (
     action_route("/entities", ACTIONS),

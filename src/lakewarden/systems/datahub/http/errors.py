@@ -25,7 +25,7 @@ from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed
 from lakewarden.systems.datahub.use_cases.aspect_version import VersionMismatch
 
 REST: Final = "com.linkedin.restli.server.RestLiServiceException"
-"""The exception that the original answers nearly everything with."""
+"""The exception of nearly every error reply of the original."""
 
 
 class Failure(WardenError):

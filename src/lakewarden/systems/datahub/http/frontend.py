@@ -1,4 +1,4 @@
-"""Signing in and up, as in DataHub's frontend: the calls that start and end sessions.
+"""Sign-in and sign-up as in DataHub's frontend: the calls that start and end sessions.
 
 | call                               | brings                                               |
 |------------------------------------|------------------------------------------------------|
@@ -9,7 +9,7 @@
 | GET, POST /logOut                  | the cookie                                           |
 
 The reply is empty, with the cookie of a session that is valid for GraphQL in this realm. The second
-cookie names the user; we do not read it. A refused caller gets 400, after too many tries 429.
+cookie names the user; it is not read here. A refused caller gets 400, after too many attempts 429.
 SOURCE: datahub reference 6.3 and 7.1; the client's `create_native_user` and `init`.
 """
 
@@ -36,7 +36,7 @@ from lakewarden.systems.datahub.use_cases import invitation, native_user
 from lakewarden.systems.datahub.use_cases.native_user import Form
 
 INVALID: Final = "Invalid Credentials"
-"""What the original says of a wrong password, and clients look for."""
+"""The original's message for a wrong password, which clients look for."""
 
 _ACTOR: Final = "actor"
 _AGE: Final = f"Max-Age={session.LENGTH:.0f}"
@@ -52,7 +52,7 @@ def log_in(exchange: Exchange) -> Reply:
         return _throttled(wait)
     with exchange.service.reading() as reading:
         hashed = native_user.password_of(reading, exchange.realm_state, user)
-    # The work is the same for a user without a password.
+    # The hash is also verified for a user without a password, so both take equally long.
     is_right = hashing.verify(hashed, password[: LONGEST + 1])
     if not is_right or hashed is None:
         _refuse(exchange, "user.log_in", user)
@@ -66,7 +66,7 @@ def log_in(exchange: Exchange) -> Reply:
 
 
 def sign_up(exchange: Exchange) -> Reply:
-    """Creates a user by an invitation, and starts a session."""
+    """Creates a user with an invitation, and starts a session."""
     body, hashing = fields(exchange), _hashing(exchange)
     form, secret = _form(body), _required_text(body, "inviteToken")
     password = _required_text(body, "password")
@@ -92,7 +92,7 @@ def _check_invitation(
 ) -> None:
     """Refuses a caller without a matching invitation, before the password is hashed.
 
-    A refused name counts as a failed try: an invitation must not disclose known names.
+    A refused name counts as a failed attempt: an invitation must not disclose known names.
     """
     with exchange.service.reading() as reading:
         invited = invitation.find(reading, exchange.realm, secret, exchange.now)
@@ -112,7 +112,7 @@ def _check_invitation(
 
 
 def reset(exchange: Exchange) -> Reply:
-    """Sets a new password by a reset secret, and starts a session."""
+    """Sets a new password with a reset secret, and starts a session."""
     body, hashing = fields(exchange), _hashing(exchange)
     secret, email = _required_text(body, "resetToken"), _required_text(body, "email").strip()
     password = _required_text(body, "password")
@@ -139,7 +139,7 @@ def reset(exchange: Exchange) -> Reply:
 
 
 def log_out(exchange: Exchange) -> Reply:
-    """Ends the session that the cookie carries, and removes the cookies."""
+    """Ends the session of the cookie, and removes the cookies."""
     if session.of(exchange.state, exchange.actor) is not None:
         exchange.write(lambda transaction: native_user.close_session(transaction, exchange.realm))
     expired = "; Path=/; Max-Age=0"

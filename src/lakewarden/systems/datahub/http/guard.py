@@ -1,7 +1,7 @@
 """The guard of DataHub's interfaces, which also checks changes while they are made.
 
-The operations of a proposal or an edit follow from what it changes, so use cases check within the
-write and raise `NotAllowed`: the write is then rolled back, and the refusal is audited separately.
+The operations of a proposal or an edit depend on what it changes, so use cases check within the
+write and raise `NotAllowed`. The write is then rolled back, and the refusal is audited separately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Logical models: which dataset is a physical instance of which. SOURCE: datahub reference 6.9."""
+"""Logical models: datasets as physical instances of others. SOURCE: datahub reference 6.9."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def relate(exchange: Exchange) -> Reply:
 
 
 def separate(exchange: Exchange) -> Reply:
-    """Takes the logical parent from a dataset and from its columns."""
+    """Removes the logical parent of a dataset and of its columns."""
     child = _dataset(exchange, "child")
     actor = caller(exchange)
 

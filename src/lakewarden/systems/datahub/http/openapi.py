@@ -57,24 +57,24 @@ _ASPECT: Final = f"{_ENTITY}/{{aspect}}"
 _URN: Final = "urn"
 
 _CREATE_ENTITY: Final = ("createEntityIfNotExists", "createIfEntityNotExists")
-"""What asks for a new entity. SOURCE: the original's description of its interface, v2 and v3."""
+"""Parameters that ask to create an entity. SOURCE: the original's interface, v2 and v3."""
 
 # SOURCE: GenericEntitiesController of the original, createEntity and createAspect: a POST of
-# entities writes, that of one aspect creates it unless `createIfNotExists` is false (0124).
+# entities writes; a POST of one aspect creates it unless `createIfNotExists` is false (0124).
 
 Write = Callable[[Exchange, Change], Reply]
-"""Changes the aspects that a request has, in one way."""
+"""Applies a change to the aspects in a request."""
 
 
 def _declared_type(exchange: Exchange) -> str:
-    """The type of the path as the model spells it, or as it is where the model has none."""
+    """The type in the path in the model's spelling; unchanged if the model does not know it."""
     name = exchange.params["type"]
     types = exchange.state.realm(exchange.realm).system.model.types
     return next((type for type in types if type.lower() == name.lower()), name)
 
 
 def load_all(exchange: Exchange) -> Reply:
-    """A page of the entities of a type that the caller may read, perhaps those with some words."""
+    """A page of the entities of a type that the caller may read, optionally matching some words."""
     count = page_size(exchange)
     type, query = _declared_type(exchange), exchange.one("query", "*")
     if query.strip(" *"):
@@ -102,7 +102,7 @@ def load_batch(exchange: Exchange) -> Reply:
 
 
 def _entity_and_aspects(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
-    """An entity of a body, and its named aspects, if any."""
+    """An entity in a body, and its named aspects, if any."""
     target = entity(item.text(_URN), exchange.params["type"])
     return target, {name for name in item.everything() if name != _URN} or None
 
@@ -142,9 +142,9 @@ def exists(exchange: Exchange) -> Reply:
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes an entity, its named aspects, or with `clear` all but its key.
+    """Deletes an entity, its named aspects, or with `clear` everything but its key.
 
-    As in the original an empty `aspects` names none, and the key aspect means the entity.
+    As in the original, an empty `aspects` names none, and the key aspect stands for the entity.
     """
     target = _path_entity(exchange)
     parameters = exchange.query.get("aspects")
@@ -165,7 +165,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def delete_aspect(exchange: Exchange) -> Reply:
-    """Deletes one aspect; with the key aspect the entity."""
+    """Deletes one aspect; for the key aspect, the entity."""
     target, name = _path_entity(exchange), exchange.params["aspect"]
     put_proposals(exchange, [Proposal(target, name, Change.DELETE, None, {}, "aspect")])
     return Reply(200)
@@ -189,7 +189,7 @@ def generic_handler(handler: Handler) -> Handler:
 
 
 def handle_as(handler: Handler, exchange: Exchange, **changes: Any) -> Reply:
-    """The handler's reply to the request with these changes; what it writes is known after it."""
+    """The handler's reply to the request with these changes; its writes become visible to both."""
     changed = replace(exchange, **changes)
     try:
         return handler(changed)
@@ -198,17 +198,17 @@ def handle_as(handler: Handler, exchange: Exchange, **changes: Any) -> Reply:
 
 
 def put_handler(write: Write) -> Handler:
-    """The handler that writes aspects, all or none."""
+    """A handler that writes aspects atomically."""
     return lambda exchange: write(exchange, _change(exchange, Change.CREATE, "false"))
 
 
 def add_handler(write: Write) -> Handler:
-    """The handler that creates an aspect, or writes it where the request says so."""
+    """A handler that creates an aspect, or writes it if the request says so."""
     return lambda exchange: write(exchange, _change(exchange, Change.ADD, "true"))
 
 
 def patch_handler(write: Write) -> Handler:
-    """The handler that patches aspects, all or none."""
+    """A handler that patches aspects atomically."""
     return lambda exchange: write(exchange, Change.PATCH)
 
 
@@ -242,12 +242,12 @@ def _path_entity(exchange: Exchange) -> Entity:
 
 
 def _requested_aspects(exchange: Exchange) -> set[str] | None:
-    """The names of aspects, under either name of the parameter; None: all aspects."""
+    """The names of aspects, from either parameter; None for all aspects."""
     return _name_list(exchange.query.get("aspects") or exchange.query.get("aspectNames"))
 
 
 def _name_list(parameters: tuple[str, ...] | None) -> set[str] | None:
-    """Names from parameters, also separated by commas; None: there are none."""
+    """Names from parameters, which may be separated by commas; None if there are none."""
     names = {name for text in parameters or () for name in text.split(",") if name}
     return names or None
 
@@ -257,7 +257,7 @@ def _stored(
 ) -> dict[Entity, dict[str, Aspect]]:
     """The aspects of the entities; of timeseries aspects in `names`, the newest value.
 
-    Raises `Failure` 403 where the caller may not read one that is named.
+    Raises `Failure` 403 if the caller may not read a named aspect.
     """
     check_open(names)
     in_time = sorted(name for name in set(names) if is_timed(name))
@@ -317,7 +317,7 @@ def _items(exchange: Exchange) -> list[Fields]:
 
 
 def _change(exchange: Exchange, create: Change, otherwise: str) -> Change:
-    """What is asked for; `create` is to create aspects, which is done where `otherwise` is true."""
+    """The requested change; `create` means creating aspects, used if `otherwise` is true."""
     if any(exchange.one(name).lower() == "true" for name in _CREATE_ENTITY):
         return Change.CREATE_ENTITY
     is_new = exchange.one("createIfNotExists") or otherwise
@@ -364,7 +364,7 @@ def _proposal(target: Entity, name: str, body: Fields, change: Change) -> Propos
 
 
 def _without_secrets(item: Fields) -> dict[str, object]:
-    """The written item as the reply has it, without secrets."""
+    """The written item in the reply's format, without secrets."""
     return {name: value for name, value in item.everything().items() if name not in SECRETS}
 
 

@@ -1,6 +1,6 @@
-"""The interface's second version: entities with their aspects in an object of their own.
+"""Version 2 of the interface: entities with their aspects in a nested object.
 
-The third version does what they share. SOURCE: acryl-datahub 1.7.0.17,
+Version 3 implements the shared parts. SOURCE: acryl-datahub 1.7.0.17,
 `DataHubGraph.get_entities_v2`; GenericEntityV2 and the entity controllers of DataHub.
 """
 
@@ -53,7 +53,7 @@ def load(exchange: Exchange) -> Reply:
 
 
 def create(exchange: Exchange) -> Reply:
-    """Writes aspects of entities of the type, all or none."""
+    """Writes aspects of entities of the type atomically."""
     body = read(exchange.body)
     if not isinstance(body, list):
         raise BadInput("expected a list", where="body")
@@ -64,7 +64,7 @@ def create(exchange: Exchange) -> Reply:
 
 
 def _as_v3_request(exchange: Exchange) -> Exchange:
-    """The request of the third version, which names the aspects differently."""
+    """The request in version 3, whose parameter for aspects has a different name."""
     return replace(exchange, query=_v3_query(exchange))
 
 
@@ -75,7 +75,7 @@ def _v3_query(exchange: Exchange) -> Mapping[str, tuple[str, ...]]:
 
 
 def _nested_body(body: Mapping[str, Any]) -> dict[str, object]:
-    """An entity with its aspects in an object of their own."""
+    """An entity with its aspects in a nested object."""
     return {_URN: body[_URN], "aspects": {name: body[name] for name in body if name != _URN}}
 
 
@@ -86,7 +86,7 @@ def _flat_body(item: Fields) -> dict[str, object]:
 
 
 def _v3_handler(handler: Handler) -> Handler:
-    """A handler of the third version for a request of this one."""
+    """A handler of version 3 for requests of version 2."""
     return lambda exchange: openapi.handle_as(handler, exchange, query=_v3_query(exchange))
 
 

@@ -1,8 +1,8 @@
-"""The relations of an entity to others, under the original's names: `/relationships`.
+"""The relations of an entity under the original's names: `/relationships`.
 
-It shows the relations of stored facts: owners, tags, terms, domains, containers, memberships, data
+Shows the relations of stored facts: owners, tags, terms, domains, containers, memberships, data
 products, subjects of queries and logical parents; and relations that only aspects state, mainly
-lineage (`lakewarden.systems.datahub.aspects.edges`). The other end must be readable for the caller.
+lineage (`lakewarden.systems.datahub.aspects.edges`). The caller must be able to read the other end.
 SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipController of its OpenAPI.
 """
@@ -83,7 +83,7 @@ def load(exchange: Exchange) -> Reply:
 
 
 def load_open(exchange: Exchange) -> Reply:
-    """The same, in the form of the newer interface's first version."""
+    """As `load`, in the format of version 1 of the newer interface."""
     page, numbers = _page(exchange, "relationshipTypes")
     bodies = [{"relationshipType": edge.type, "urn": edge.entity.name} for edge in page]
     return ok({**numbers, "entities": bodies})
@@ -98,7 +98,7 @@ def _page(exchange: Exchange, types: str) -> tuple[list[Edge], dict[str, object]
 
 
 def scroll(exchange: Exchange) -> Reply:
-    """The same, in the form of the newer interface."""
+    """As `load`, in the format of the newer interface."""
     of = entity(exchange.params["urn"], exchange.params["type"])
     types = _name_list(exchange, "relationshipType[]") or _name_list(exchange, "relationshipType")
     start, count = scroll_start(exchange), page_size(exchange)
@@ -151,7 +151,7 @@ def _scroll_body(relations: Sequence[Between], start: int, count: int) -> Reply:
 
 
 def _filtered_entities(body: Fields, key: str) -> list[Entity]:
-    """The entities that a filter names; other criteria are not supported."""
+    """The entities in a filter; other criteria are not supported."""
     filter = body.object_or_none(key)
     urns: list[str] = []
     for clause in () if filter is None else filter.objects("and"):
@@ -197,7 +197,7 @@ def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> l
 
 
 def _with_native(exchange: Exchange, of: Entity, edges: set[Edge], *, is_inward: bool) -> set[Edge]:
-    """The edges, those to or from native groups under a name of their own."""
+    """The edges; those to or from native groups have a name of their own."""
     groups = {edge for edge in edges if edge.type == _IN_GROUP}
     members = {edge.entity for edge in groups} if is_inward else {of}
     with exchange.service.reading() as reading:

@@ -1,6 +1,6 @@
 """Pages of entities of several types: `/openapi/v3/entity/scroll`.
 
-The position of a page is the number of entities before it, over all types in order of their names.
+The position of a page is the number of entities before it, across all types sorted by name.
 SOURCE: generated interface of datahub-project/datahub's OpenAPI, version 3.
 """
 

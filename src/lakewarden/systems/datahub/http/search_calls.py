@@ -1,4 +1,4 @@
-"""Search as Rest.li has it: `/entities?action=search`, `filter` and `autocomplete`.
+"""Search over Rest.li: `/entities?action=search`, `filter` and `autocomplete`.
 
 Results are the URNs of entities that the caller may find: `entity.search`.
 SOURCE: datahub reference 6.6; requests of acryl-datahub 1.7.0.17.
@@ -27,13 +27,13 @@ _SUGGESTED: Final = 10
 
 
 def search(exchange: Exchange) -> Reply:
-    """Entities of a type with the words that match the filter."""
+    """Entities of a type that contain the words and match the filter."""
     body = fields(exchange)
     return _search_reply(exchange, body, (body.text("entity"),), body.text_or_none("input") or "*")
 
 
 def search_across(exchange: Exchange) -> Reply:
-    """The same over several types; over the usual ones where none are named."""
+    """As `search`, across several types; by default, the usual ones."""
     body = fields(exchange)
     types = tuple(body.texts("entities")) or USUAL
     return _search_reply(exchange, body, types, body.text_or_none("input") or "*")
@@ -46,7 +46,7 @@ def filter(exchange: Exchange) -> Reply:
 
 
 def autocomplete(exchange: Exchange) -> Reply:
-    """Names with words that begin like those of the query."""
+    """Names with words that begin with those of the query."""
     body = fields(exchange)
     query, limit = body.text("query"), whole_number(body, "limit", _SUGGESTED)
     question = Question(query, (body.text("entity"),), filters_of(body), named=True)
@@ -165,4 +165,4 @@ ACTIONS: Final[Mapping[str, tuple[str, Callable[[Exchange], Reply]]]] = {
     "search": ("entity.search", search),
     "searchAcrossEntities": ("entity.search", search_across),
 }
-"""What `?action=` may be, and the operation that it asks for."""
+"""The values of `?action=`, and their operations."""

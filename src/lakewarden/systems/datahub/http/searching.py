@@ -22,11 +22,11 @@ USUAL: Final = (
     *("corpuser", "corpGroup", "container", "domain", "dataProduct", "notebook"),
     *("businessAttribute", "schemaField", "application", "document"),
 )
-"""The types that are searched where none are named.
+"""The types that are searched by default.
 SOURCE: datahub-project/datahub, SearchUtils, the types that are searched by default."""
 
 Visible = Callable[[Exchange, str], BitMap]
-"""The stored entities of a type that the caller may be shown: see `view_authorization`."""
+"""The stored entities of a type that may be shown to the caller: see `view_authorization`."""
 
 
 class SearchSession:
@@ -55,7 +55,7 @@ class SearchSession:
         return Search(self.index, self.texts, visible, question)
 
     def names(self, ids: Iterable[int]) -> dict[int, str]:
-        """The display names of these."""
+        """The display names of the ids."""
         return self.texts().names(BitMap(list(ids)))
 
     @property

@@ -1,7 +1,7 @@
 """Calls about the server itself: its configuration, its health, its models, its traces.
 
 The configuration announces a version below those at which clients use the newer interface and wait
-for traces; writes are complete when the reply is sent. SOURCE: datahub reference 7.2.
+for traces: writes are complete when the reply is sent. SOURCE: datahub reference 7.2.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST: Final = 1_000
 
 
 def config(exchange: Exchange) -> Reply:
-    """The configuration that a client reads first."""
+    """The configuration, which clients read first."""
     services = exchange.services
     version = {"version": services.of(DataHubSettings).version, "commit": ""}
     return ok(
@@ -78,9 +78,9 @@ def _aspect_specification(aspect: str) -> dict[str, object]:
 
 
 def trace(exchange: Exchange) -> Reply:
-    """The state of writes: done, where the aspect exists. The trace id is not used.
+    """The state of writes: done, if the aspect exists. The trace id is not used.
 
-    Whoever may not read an entity learns nothing about it.
+    Callers who may not read an entity learn nothing about it.
     """
     body = Fields(read(exchange.body) if exchange.body else {}, "body")
     names = {_entity(urn): body.texts(urn) for urn in body.everything()}

@@ -1,4 +1,4 @@
-"""Refusal of callers by their account status: see `use_cases.account_status`."""
+"""Refuses callers by their account status: see `use_cases.account_status`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known
 
 
 def with_account_check(handler: Handler) -> Handler:
-    """The handler behind an account check, which reads the store: the route cannot be inline."""
+    """The handler with an account check, which reads the store, so the route cannot be inline."""
 
     @wraps(handler)
     def handle(exchange: Exchange) -> Reply:

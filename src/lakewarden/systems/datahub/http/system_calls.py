@@ -1,8 +1,8 @@
-"""Calls that operate the original's infrastructure, and have no counterpart here.
+"""Calls that operate the original's infrastructure, without a counterpart here.
 
-Callers without the right are refused as everywhere; others get 501 with the name of the function.
-The objects of these calls (an index beside the store, a queue, throttles) do not exist here, or
-work differently. SOURCE: the Rest.li interface definitions of operations, entities, platform and
+Callers without the right are refused as usual; others get 501 with the name of the function. The
+objects of these calls (an index beside the store, a queue, throttles) do not exist here, or work
+differently. SOURCE: the Rest.li interface definitions of operations, entities, platform and
 runs, and the controllers of events and operations of the OpenAPI interface,
 datahub-project/datahub@227e595b and later.
 """
@@ -26,7 +26,7 @@ _TASK: Final = "system.task.status"
 
 
 def not_implemented(operation: str, name: str) -> Handler:
-    """A handler that refuses, or answers those who may with 501."""
+    """A handler that refuses callers without the right, and answers others with 501."""
 
     def handle(exchange: Exchange) -> Reply:
         allow(exchange, operation)
@@ -66,7 +66,7 @@ OF_OPERATIONS: Final[Actions] = {
 }
 OF_PLATFORM: Final = _not_implemented({"producePlatformEvent": "system.event.produce"})
 OF_RUNS: Final = _not_implemented({"describe": _MANAGE, "list": _MANAGE, "rollback": _MANAGE})
-"""What `?action=` may be, and the operation that it asks for, by the path that it belongs to."""
+"""The values of `?action=` and their operations, by path."""
 
 _ELASTIC: Final = "/openapi/operations/elasticSearch"
 _ANALYTICS: Final = tuple(

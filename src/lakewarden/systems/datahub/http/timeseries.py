@@ -41,7 +41,7 @@ _BYTES: Final = 2**20
 
 
 def load(exchange: Exchange) -> Reply:
-    """The values of an aspect of an entity in a window, the newest first unless they are sorted."""
+    """An entity's values of an aspect in a window, newest first by default."""
     body = fields(exchange)
     of = entity(body.text("urn"), body.text_or_none("entity") or "")
     name = body.text("aspect")
@@ -163,13 +163,13 @@ def delete(exchange: Exchange, of: Entity, name: str, body: Fields) -> Reply:
 
 
 def sizes(exchange: Exchange) -> Reply:
-    """The stored amount of each timeseries aspect."""
+    """The stored size of each timeseries aspect."""
     rows = [{**row, "sizeInMb": size} for row, size in _sizes(exchange)]
     return value({"indexSizes": rows})
 
 
 def sizes_plain(exchange: Exchange) -> Reply:
-    """The same, in the form of the newer interface."""
+    """As `sizes`, in the format of the newer interface."""
     return ok({"sizes": [{**row, "sizeMb": size} for row, size in _sizes(exchange)]})
 
 
@@ -191,9 +191,9 @@ def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
 
 
 def truncate(exchange: Exchange) -> Reply:
-    """Deletes the values before a time, of an aspect of all entities of a type.
+    """Deletes the values of an aspect before a timestamp, for all entities of a type.
 
-    Only counts unless `dryRun` is false.
+    Only counts them unless `dryRun` is false.
     """
     body = fields(exchange)
     type, name = body.text("entityType"), body.text("aspect")
@@ -222,7 +222,7 @@ ACTIONS: Final[Actions] = {
     "getIndexSizes": ("system.timeseries.sizes", sizes),
     "truncateTimeseriesAspect": (_TRUNCATE, truncate),
 }
-"""Those of `/operations` that are about values in time."""
+"""The actions of `/operations` on timeseries values."""
 
 ROUTES: Final = (
     Route("GET", "/openapi/v2/timeseries/{type}/{aspect}", "timeseries.read", scroll),

@@ -25,7 +25,7 @@ _VIEW: Final = "dataset.usage.view"
 
 
 def batch_ingest(exchange: Exchange) -> Reply:
-    """Writes buckets, all or none."""
+    """Writes buckets atomically."""
     buckets = object_list(fields(exchange), "buckets")
     put_proposals(exchange, [_proposal(bucket) for bucket in buckets])
     return Reply(200)
@@ -37,7 +37,7 @@ def _proposal(bucket: Fields) -> Proposal:
 
 
 def query(exchange: Exchange) -> Reply:
-    """The buckets of one length in a window, and their sums."""
+    """The buckets of one duration in a window, and their sums."""
     body = fields(exchange)
     window = Window(whole_number(body, "startTime", FIRST), whole_number(body, "endTime", LAST))
     most = whole_number(body, "maxBuckets", exchange.services.page_rows)
@@ -45,7 +45,7 @@ def query(exchange: Exchange) -> Reply:
 
 
 def query_range(exchange: Exchange) -> Reply:
-    """The same, for a range that ends now."""
+    """As `query`, for a range that ends now."""
     body = fields(exchange)
     range_name = body.text("rangeFromEnd")
     if range_name not in usage.RANGES:
@@ -80,6 +80,6 @@ ACTIONS: Final[Actions] = {
     "query": (_VIEW, query),
     "queryRange": (_VIEW, query_range),
 }
-"""What `?action=` may be, and the operation that it asks for."""
+"""The values of `?action=`, and their operations."""
 
 ROUTES: Final = (action_route("/usageStats", ACTIONS),)

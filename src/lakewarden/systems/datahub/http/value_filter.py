@@ -1,7 +1,7 @@
-"""Filters and orders of timeseries values, as requests write them.
+"""Filters and orders of timeseries values in requests.
 
-A filter is a list of alternatives, each a list of criteria that must all match. A field is named
-with points, or by its last part where it is within the partition or the granularity. SOURCE:
+A filter is a list of alternatives, each a list of criteria that must all match. A field is named by
+its path with dots, or by its last part if it is in the partition or the granularity. SOURCE:
 records Filter, Criterion and SortCriterion of DataHub's Rest.li interface.
 """
 
@@ -21,7 +21,7 @@ Test = Callable[[str, Sequence[str]], bool]
 
 
 def matches(value: Mapping[str, Any], filter: Fields | None) -> bool:
-    """Whether a value is one of those that the filter accepts. Raises `BadInput`."""
+    """Whether the filter accepts a value. Raises `BadInput`."""
     if filter is None:
         return True
     alternatives = filter.objects("or")
@@ -34,7 +34,7 @@ def matches(value: Mapping[str, Any], filter: Fields | None) -> bool:
 def _matches_all(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
     answers = [
         _meets_criterion(value, criterion) for criterion in criteria
-    ]  # all of them: each is checked
+    ]  # not lazily: every criterion is validated
     return all(answers)
 
 
@@ -53,7 +53,7 @@ def _meets_criterion(value: Mapping[str, Any], criterion: Fields) -> bool:
 
 
 def _texts(value: Mapping[str, Any], field: str) -> list[str]:
-    """The values of a field, as texts; empty where it is absent."""
+    """The values of a field, as texts; empty if it is absent."""
     return [_text(item) for item in _values_at(value, field.removesuffix(".keyword").split("."))]
 
 
@@ -106,7 +106,7 @@ _TESTS: Final[Mapping[str, Test]] = {
 
 
 def sort_values(values: Sequence[TimedValue], sort: Fields | None) -> list[TimedValue]:
-    """The values sorted by a field, those without it last; None: unsorted. Raises `BadInput`."""
+    """The values sorted by a field, those without it last; None: unchanged. Raises `BadInput`."""
     if sort is None:
         return list(values)
     field, order = sort.text("field"), sort.text_or_none("order") or "DESCENDING"

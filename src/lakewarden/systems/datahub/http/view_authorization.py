@@ -1,11 +1,11 @@
-"""The visibility of entities for a caller: the operation that decides it, and the results.
+"""The visibility of entities for a caller: the deciding operation, and the results.
 
-View authorization guards pages and entities that are shown inside another. A search shows the
-entities that it allows, or with search access controls, those that they allow. Without either
+View authorization guards pages, and entities shown inside another. A search shows the entities that
+view authorization allows, or with search access controls, those that these allow. Without either
 everything is visible to everybody, as in the original. `aspects.searched` names the types that no
 search shows.
 
-The settings of the realm define which of them is on, and which types they leave open, so that every
+The settings of the realm define which of them is on, and which types they leave open, so every
 other interface gives the same answer.
 """
 
@@ -43,7 +43,7 @@ def searching(exchange: Exchange) -> str | None:
 
 
 def visible(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
-    """Those of the entities whose pages the caller may see, in order."""
+    """The entities whose pages the caller may see, in order."""
     operation = viewing(exchange)
     if operation is None:
         return list(entities)
@@ -53,7 +53,7 @@ def visible(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
 
 
 def visible_ids(exchange: Exchange, ids: BitMap) -> BitMap:
-    """As `visible`, of stored entities by their ids."""
+    """As `visible`, for stored entities by their ids."""
     snapshot = exchange.realm_state.matrix.snapshot
     visible = BitMap()
     for kind in snapshot.coded.tree.kinds:

@@ -1,4 +1,4 @@
-"""The configuration for a frontend: what is served, and what policies may grant.
+"""The configuration for a frontend: the available features, and the grantable privileges.
 
 Settings of a frontend's appearance are left to the frontend.
 """
@@ -22,7 +22,7 @@ _ANY: Final = "any"
 _LOOKS: Final = ("queriesTab", "entityProfiles", "searchResult", "theme", "application")
 
 _GENERIC: Final = frozenset({"dataHubIngestionSource", "dataHubView", "structuredProperty"})
-"""Types that policies are offered, though no privilege is about them alone.
+"""Types that are offered for policies, although no privilege is only about them.
 
 SOURCE: PoliciesConfig, the privileges of each type.
 """
@@ -39,7 +39,7 @@ SERVED: Final = frozenset(
         *("themeV2Default", "themeV2Enabled"),
     )
 )
-"""The features that a frontend finds everything for; it offers no others."""
+"""The features with everything that a frontend needs; it offers no others."""
 
 
 def _config(_: object, info: Info) -> Mapping[str, Any]:
@@ -62,7 +62,7 @@ def _config(_: object, info: Info) -> Mapping[str, Any]:
             "resourcePrivileges": list(_by_type(model, info)),
         },
         "identityManagementConfig": enabled,
-        # Sources and tests are kept; what would run them is not part of this server.
+        # Sources and tests are stored, but nothing on this server runs them.
         "managedIngestionConfig": without,
         "lineageConfig": {"supportsImpactAnalysis": True},
         "visualConfig": {name: {} for name in _LOOKS},

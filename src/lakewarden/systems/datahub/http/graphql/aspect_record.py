@@ -1,6 +1,6 @@
 """Stored aspects: members of JSON objects, read as the expected type.
 
-Aspects are stored as they were written, and a member may be of another type than DataHub declares:
+Aspects are stored as they were written, so a member may have another type than DataHub declares:
 such a member counts as absent. Both spellings of JSON are read
 (`lakewarden.systems.datahub.aspects.fields`).
 """
@@ -16,9 +16,9 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 
 
 class RecordPath:
-    """The path of a record: its aspect, and the members that lead to it from there.
+    """The path of a record: its aspect, and the members that lead to the record from there.
 
-    There is one object for each, so that it is compared by what it is.
+    There is one object per path, compared by identity.
     """
 
     __slots__ = ("_within", "path")
@@ -48,12 +48,12 @@ class Record(NamedTuple):
         return without_avro_type(self.value.get(key))
 
     def text(self, key: str) -> str | None:
-        """A text."""
+        """A string."""
         value = self.get(key)
         return value if isinstance(value, str) else None
 
     def number(self, key: str) -> int | None:
-        """A whole number; one that was written as 7.0 is 7."""
+        """An integer; 7.0 is read as 7."""
         value = self.get(key)
         if isinstance(value, float) and value.is_integer():
             return int(value)
@@ -71,7 +71,7 @@ class Record(NamedTuple):
         return value if isinstance(value, bool) else None
 
     def texts(self, key: str) -> list[str]:
-        """The texts of a list."""
+        """The strings of a list."""
         return [item for item in self.raw_list(key) if isinstance(item, str)]
 
     def record(self, key: str) -> Record | None:
@@ -80,7 +80,7 @@ class Record(NamedTuple):
         return Record(self.entity, value, self._at(key)) if isinstance(value, Mapping) else None
 
     def record_or_empty(self, key: str) -> Record:
-        """A member that is an object; an empty one for anything else."""
+        """A member that is an object; an empty record for anything else."""
         return self.record(key) or Record(self.entity, {}, self._at(key))
 
     def records(self, key: str) -> list[Record]:
@@ -90,7 +90,7 @@ class Record(NamedTuple):
         return [Record(self.entity, item, place) for item in objects if isinstance(item, Mapping)]
 
     def objects(self, key: str) -> list[Record]:
-        """A member that is an object, alone, or the objects of a list."""
+        """The objects of a list, or of a member that is a single object."""
         value, place = self.get(key), self._at(key)
         members = map(without_avro_type, value) if isinstance(value, list) else (value,)
         return [
@@ -110,7 +110,7 @@ class Record(NamedTuple):
         return records
 
     def entries(self, key: str) -> list[tuple[str, str]]:
-        """The texts of a map, in order of its keys, which users choose: none names an Avro type."""
+        """The strings of a map, sorted by key. Users choose the keys: none names an Avro type."""
         value = self.value.get(key)
         members = sorted(value.items()) if isinstance(value, Mapping) else ()
         return [(name, text) for name, text in members if isinstance(text, str)]
@@ -120,12 +120,12 @@ class Record(NamedTuple):
 
 
 def aspect(call: Call, entity: Entity, name: str) -> Record:
-    """An aspect of an entity; empty where it has none."""
+    """An aspect of an entity; empty if it has none."""
     return record_of(entity, name, call.aspect(entity, name))
 
 
 def record_of(entity: Entity, name: str, value: Mapping[str, Any]) -> Record:
-    """The record of an aspect with this value."""
+    """The record of an aspect's value."""
     return Record(entity, value, _ASPECTS.at(name))
 
 

@@ -1,16 +1,16 @@
 """The authorization of resolvers: every resolver uses this module.
 
-A resolver names its operation and its target, and nothing else about authorization:
+A resolver names its operation and its target, and does nothing else about authorization:
 
-    allow(call, "policy.list", POLICIES)                    # a read: goes on, or raises
+    allow(call, "policy.list", POLICIES)                    # a read: continues, or raises
     if may(call, "privileges.explain", POLICIES): …         # a read that shows less otherwise
-    found = visible(call, found)                            # what is shown inside something else
+    found = visible(call, found)                            # entities shown inside another
     return write(call, "policy.create", POLICIES, action)   # a write: `action(transaction)` in it
-    return write_all(call, asks, action)                    # one that asks about several entities
+    return write_all(call, asks, action)                    # a write with several requirements
     return edit(call, action)                               # an edit of pages: `action(edit)`
 
-With policies switched off nothing is checked; shipped policies stay immutable, and no tokens are
-issued for root, all the same.
+With policies switched off nothing is checked; even then shipped policies are immutable, and no
+tokens are issued for root.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["Requirement"]
 T = TypeVar("T")
 
 POLICIES: Final = Entity("dataHubPolicy", "")
-"""The type of policies: what rights over policies in general are asked about."""
+"""The type of policies, as the target of privileges on policies in general."""
 
 
 class _PageGuard(DataHubGuard):
@@ -58,12 +58,12 @@ GUARD: Final = _PageGuard()
 
 
 def may(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
-    """Whether the caller may perform the operation, by the state of this request."""
+    """Whether the caller may perform the operation, in the state of this request."""
     return GUARD.may(call.exchange, operation, target)
 
 
 def may_if_declared(call: Call, operation: str, target: Entity) -> bool:
-    """As `may`; always False where the operation is not declared for entities of this type."""
+    """As `may`; always False if the operation is not declared for entities of this type."""
     rule = call.state.matrix.operation(operation).rule_or_none(target.type)
     return rule is not None and may(call, operation, target)
 
@@ -80,10 +80,10 @@ def write(
     action: Callable[[WriteTransaction], T],
     details: Mapping[str, object] | None = None,
 ) -> T:
-    """Runs `action` in one transaction if the caller may on the newest state; returns its result.
+    """Runs `action` in one transaction if the caller may in the newest state; returns its result.
 
-    The act is audited with it, `details` as its details (never a secret); a refusal is audited
-    too, and raises `Failure` 403. Errors of the action leave nothing behind.
+    The operation is audited in the same transaction, with `details` (never a secret). A refusal is
+    audited too, and raises `Failure` 403. An error in the action rolls everything back.
     """
     return write_all(call, lambda _: (Requirement(operation, target),), action, details)
 
@@ -96,8 +96,8 @@ def write_all(
 ) -> T:
     """As `write`, with several requirements: the write is refused if any of them is.
 
-    `requirements_of` gives the requirements, in order, and may read the store: it runs within the
-    transaction. It gives one requirement at least.
+    `requirements_of` returns the requirements, at least one, in order. It runs within the
+    transaction and may read the store.
     """
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
@@ -112,14 +112,14 @@ def write_all(
 def refused(
     call: Call, transaction: WriteTransaction, operation: str, target: Entity, message: str
 ) -> NotAllowed:
-    """What a write is refused with that no policy allows: it is audited, and raises 403."""
+    """Refuses a write that no policy allows: it is audited, and raises 403."""
     state = transaction.realm(call.exchange.realm)
     ask = Requirement(operation, target)
     return NotAllowed(GUARD.question(call.exchange, state, ask, transaction.now), message)
 
 
 def allowed_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
-    """Those of the entities on which the caller may, in one check; as `may_if_declared` of each."""
+    """The entities on which the caller may, in one check; for each as `may_if_declared`."""
     declared = call.state.matrix.operation(operation)
     governed = [entity for entity in entities if declared.rule_or_none(entity.type) is not None]
     return frozenset(GUARD.passing(call.exchange, operation, governed))
@@ -128,13 +128,13 @@ def allowed_among(call: Call, operation: str, entities: Iterable[Entity]) -> fro
 def edit(call: Call, action: Callable[[Edit], T]) -> T:
     """Runs `action`, and writes its edit in one transaction if all of it is allowed.
 
-    What the edit asks is audited with it, and what it changed; a refusal refuses all, is
-    audited too, and raises `Failure` 403.
+    The operations and the changes of the edit are audited with it. A single refusal rejects the
+    whole edit, is audited too, and raises `Failure` 403.
     """
 
     def guarded(transaction: WriteTransaction) -> tuple[T, list[Request]]:
         exchange = call.exchange
-        # The other switches are those of REST and of proposals: a page is always guarded whole.
+        # The other switches apply to REST and to proposals: page edits are always fully guarded.
         page_edit = Edit(
             transaction, exchange.realm, call.actor, Switches(rest=GUARD.is_on(exchange))
         )
@@ -156,12 +156,12 @@ def edit(call: Call, action: Callable[[Edit], T]) -> T:
 
 
 def visible(call: Call, entities: Iterable[Entity]) -> list[Entity]:
-    """The entities that are visible to the caller, in order: all without view authorization."""
+    """The entities that are visible to the caller, in order; all without view authorization."""
     return view_authorization.visible(call.exchange, list(entities))
 
 
 def visible_ids(call: Call, ids: BitMap) -> BitMap:
-    """As `visible`, of stored entities by their ids."""
+    """As `visible`, for stored entities by their ids."""
     if not ids or not view_authorization.is_guarded(call.exchange):
         return ids
     everything = call.state.matrix.snapshot.coded.tree.stored

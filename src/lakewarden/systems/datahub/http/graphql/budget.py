@@ -1,10 +1,10 @@
-"""Bounds of one document, counted before it is executed, and during execution.
+"""Limits of one document, counted before and during execution.
 
-The document's own size bounds the work of validation: every fragment counts once. Depth, and fields
-with all fragments expanded, bound the result; the fields that are really resolved, lists by their
-lengths, are counted during execution. Depth is not counted inside introspection, for the usual
-introspection query is deep and reads nothing from the store (graphql-core bounds how it may repeat
-itself). SOURCE: security reference 5.6.
+The document's own size limits the work of validation: every fragment counts once. Depth, and the
+number of fields with all fragments expanded, limit the result. The fields that are actually
+resolved, with lists by their lengths, are counted during execution. Depth is not counted inside
+introspection, because the usual introspection query is deep and reads nothing from the store
+(graphql-core limits its repetitions). SOURCE: security reference 5.6.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ MAX_SPREADS: Final = 400
 MAX_DIRECTIVES: Final = 20
 MAX_SPREAD_FIELDS: Final = 500_000
 MAX_RESOLVED: Final = 500_000
-# CHOICE: the reference allows 400 fields and 12 levels; the pages of DataHub's own frontend ask for
-# 1,650 fields, written once, in 23 levels; spread out these are 390,000, for every type that could
-# stand in a list, of which a page resolves a few thousand.
+# CHOICE: the reference allows 400 fields and 12 levels. The pages of DataHub's own frontend request
+# 1,650 fields, written once, in 23 levels; expanded these are 390,000, for every type that could be
+# in a list, of which a page resolves a few thousand.
 
 _OWN: Final = "__"
-"""How the names begin that describe the schema."""
+"""The prefix of names that describe the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ _LIMITS: Final = (
 
 
 def check(document: DocumentNode) -> None:
-    """Raises `Failure` for a document whose operations together exceed a bound."""
+    """Raises `Failure` for a document whose operations together exceed a limit."""
     counting = _CostCounter(document)
     total = counting.total()
     for name, limit, unit in _LIMITS:
@@ -105,7 +105,7 @@ class _CostCounter:
                 operation.selection_set, counted=True
             )
         for name in self._fragments:
-            # Validation also visits a fragment that is spread nowhere.
+            # Validation also visits a fragment that is never spread.
             cost += replace(self._fragment_cost(name), depth=0, whole=0)
         return cost
 
@@ -133,7 +133,7 @@ class _CostCounter:
 
     def _fragment_cost(self, name: str) -> Cost:
         fragment = self._fragments.get(name)
-        # Validation refuses both: one that does not exist, and one that spreads itself.
+        # Validation rejects both: an unknown fragment, and one that spreads itself.
         if fragment is None or name in self._open:
             return Cost()
         if name not in self._known:
@@ -148,7 +148,7 @@ class _CostCounter:
 class BudgetExceeded(BaseException):
     """The execution resolved more fields than one document may.
 
-    No `Exception`: as one the executor would go on with every field that is left, and fail it.
+    Not an `Exception`: the executor would catch it, and continue with all remaining fields.
     """
 
 
@@ -161,7 +161,7 @@ class FieldCounter:
     def resolve(
         self, following: Callable[..., Any], *arguments: Any, **named_arguments: Any
     ) -> Any:
-        """What the resolver returns. Raises `BudgetExceeded`."""
+        """The resolver's result. Raises `BudgetExceeded`."""
         self._resolved += 1
         if self._resolved > MAX_RESOLVED:
             raise BudgetExceeded(f"more than {MAX_RESOLVED} fields in one answer are not allowed")

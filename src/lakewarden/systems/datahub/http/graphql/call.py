@@ -17,20 +17,20 @@ from lakewarden.systems.datahub.use_cases.aspects import Aspect
 T = TypeVar("T")
 
 MAX_EDGES: Final = 5_000
-"""How many edges one document is shown, lists within lists together."""
+"""The maximum number of edges shown for one document, including nested lists."""
 
 MAX_NAMED: Final = 100_000
-"""How many entities are shown within others in one document: lists grow by their levels."""
+"""The maximum number of entities shown within others: nested lists multiply."""
 
 MAX_WORK: Final = 300_000
-"""How many edges are looked at for one document before no further list of them is made."""
+"""The number of edges examined for one document after which no further list is computed."""
 
 
 class Call:
     """The execution of one document: its request, and the aspects that were read for it.
 
-    Entities that are shown side by side are a group: aspects and rights of one of them are read and
-    checked for all of them at once, for the document requests the same of each.
+    Entities shown side by side form a group: aspects and privileges of one are read and checked for
+    all of them at once, because the document requests the same for each.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -44,16 +44,16 @@ class Call:
         self._work = 0
 
     def end(self) -> None:
-        """Lets go of the request and of what was read for it: the document has been executed.
+        """Releases the request and the data that was read for it, after the document was executed.
 
-        INVARIANT: what the library makes for an execution, the call in it, refers to itself. Else a
-        state would stay with each until the collector looks at everything there is.
+        INVARIANT: the objects that the library creates for an execution, including the call, form
+        reference cycles. Otherwise each would keep a state alive until a full garbage collection.
         """
         self._read, self._groups, self._cached = {}, {}, {}
         del self.exchange
 
     def start_list(self) -> None:
-        """Raises `Failure` 400 where this document already read or showed too many entities."""
+        """Raises `Failure` 400 if this document has already read or shown too many entities."""
         if self._edges > MAX_EDGES or self._work > MAX_WORK:
             raise bad(f"more than {MAX_EDGES} edges in one document are not allowed")
 
@@ -65,7 +65,7 @@ class Call:
             self.start_list()
 
     def count_named(self, count: int) -> None:
-        """Counts entities that are shown within another; raises `Failure` 400 beyond the bound."""
+        """Counts entities shown within another; raises `Failure` 400 above the limit."""
         self._named += count
         if self._named > MAX_NAMED:
             raise bad(f"more than {MAX_NAMED} entities within others are not shown in one document")
@@ -90,12 +90,12 @@ class Call:
             self._groups.setdefault(entity, group)
 
     def group(self, entity: Entity) -> tuple[Entity, ...]:
-        """All entities that are shown side by side with the entity, including itself."""
+        """All entities shown side by side with the entity, including itself."""
         self._renew()
         return self._groups.setdefault(entity, (entity,))
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returns, computed once for this document and its state."""
+        """The result of `make`, computed once for this document and its state."""
         self._renew()
         if key not in self._cached:
             self._cached[key] = make()
@@ -120,7 +120,7 @@ class Call:
         return {entity: self._read[entity] for entity in requested if self._read[entity]}
 
     def _renew(self) -> None:
-        """Clears everything that was read before this document's own last write."""
+        """Clears all data that was read before this document's own last write."""
         if self._revision != self.exchange.state.revision:
             self._read.clear()
             self._groups.clear()

@@ -1,4 +1,4 @@
-"""The resolvers of fields that no module resolves: what the schema declares.
+"""The resolvers of fields without a resolver in a module, as the schema declares them.
 
 A field of an entity is read from an aspect, its own or that of its type; a field of a record is a
 member of it.

@@ -32,7 +32,7 @@ UNKNOWN_DEFAULT: Final = object()
 """The default of a field that declares none."""
 
 _LITERALS: Final[Mapping[str, Any]] = {"null": None, "true": True, "[]": [], "{}": {}}
-"""Defaults that are no texts."""
+"""Defaults that are not strings."""
 
 
 class Source(NamedTuple):
@@ -63,11 +63,11 @@ class Declaration:
         self.is_list = isinstance(get_nullable_type(field.type), GraphQLList)
         self.is_required = is_non_null_type(field.type)
         self.types = entity_types(schema, self.named)
-        """The types of entities that the field shows; None: it shows none."""
+        """The types of entities that the field shows; None if it shows none."""
         self.source = _source(name, self._given.get("member"))
 
     def argument(self, directive: str, name: str) -> Any:
-        """An argument of a directive; None where the field does not have it."""
+        """An argument of a directive; None if the field does not have it."""
         return self._given.get(directive, {}).get(name)
 
     def has(self, directive: str) -> bool:
@@ -116,7 +116,7 @@ def has_directives(field: GraphQLField) -> bool:
 
 @cache
 def entity_types(schema: GraphQLSchema, type: GraphQLNamedType) -> Types | None:
-    """The entity types of a type of the schema; None: it is no entity type."""
+    """The entity types of a type of the schema; None if it is not an entity type."""
     if type.name == "Entity":
         return ANY
     if is_abstract_type(type):

@@ -43,7 +43,7 @@ _RELATIONS: Final = {
 """The relation of the facts behind each type of edges."""
 
 _WHOLES: Final = frozenset({"container", "domain", "glossaryNode", "dataFlow"})
-"""The types of what others are said to be parts of; a column is none of its dataset."""
+"""The types that contain their parts; a dataset does not count as containing its columns."""
 
 
 class Edge(NamedTuple):

@@ -1,9 +1,9 @@
 """The caller's privileges on one entity, for the buttons of its page.
 
-`resolve` belongs to the field `privileges` of every type of entities. Each member checks the
+`resolve` is the resolver of the field `privileges` of every entity type. Each member checks the
 operations behind an action, for the entity's type; without such an operation it is false. All
-entities that are shown side by side are checked at once: a list costs one check for each member,
-for any length.
+entities shown side by side are checked at once: a list costs one check per member, regardless of
+its length.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPERATIONS: Final = {
     "canEditOwners": ("owners.edit",),
     "canEditIncidents": ("incidents.edit",),
     "canEditAssertions": ("assertions.edit",),
-    # CHOICE: the source names the member and not what it asks; both rights can only narrow.
+    # CHOICE: the source names the member, but not its check; both privileges can only narrow.
     "canEditAssertionOwners": ("assertions.edit", "owners.edit"),
     "canManageAssetSummary": ("asset_summary.edit",),
     "canEditDeprecation": ("deprecation.edit",),
@@ -64,7 +64,7 @@ _MANAGED: Final = {
     "glossaryNode": "glossary.change",
     "glossaryTerm": "glossary.change",
 }
-"""What managing an entity asks, where that is more than changing and deleting it."""
+"""The operations for managing an entity, if more than changing and deleting it."""
 
 
 def resolve(entity: Entity, _info: Info) -> Entity:

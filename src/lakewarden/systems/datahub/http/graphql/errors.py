@@ -1,7 +1,7 @@
 """Errors in DataHub's GraphQL form: an entry of `errors`, mostly with status 200.
 
-Resolvers raise `Failure`, made by one of the functions here, or pass on an error of the lower
-layers. Anything else is an entry without details. SOURCE: datahub reference 6.1.
+Resolvers raise `Failure`, made by a function of this module, or let an error of the lower layers
+propagate. Any other error is an entry without details. SOURCE: datahub reference 6.1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TYPES: Final = {
     500: "SERVER_ERROR",
     503: "SERVICE_UNAVAILABLE",
 }
-"""The word that goes with each code."""
+"""The word for each code."""
 
 RESOLVING: Final = "DataFetchingException"
 INVALID: Final = "ValidationError"
@@ -53,7 +53,7 @@ class Failure(WardenError):
 
 
 def bad(message: str) -> Failure:
-    """400: an argument makes no sense."""
+    """400: an argument is invalid."""
     return Failure(400, message)
 
 
@@ -63,12 +63,12 @@ def invalid(message: str) -> Failure:
 
 
 def forbidden(operation: str) -> Failure:
-    """403: the caller lacks the right."""
+    """403: the caller lacks the privilege."""
     return Failure(403, f"not authorized to perform `{operation}`")
 
 
 def missing(urn: str) -> Failure:
-    """404: there is no such entity."""
+    """404: the entity does not exist."""
     return Failure(404, f"`{urn}` does not exist")
 
 

@@ -29,7 +29,7 @@ class Reason(NamedTuple):
 
 
 class EffectiveAccess(NamedTuple):
-    """Everything that an actor's rights come from, as URNs; privileges by name."""
+    """The sources of an actor's privileges, as URNs; privileges by name."""
 
     roles: list[str]
     groups: list[str]
@@ -58,7 +58,7 @@ def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> 
 
 
 def effective_access(state: RealmState, actor: Principal, now: float) -> EffectiveAccess:
-    """What the actor belongs to, and what the policies that name it grant."""
+    """The actor's memberships, and the privileges of the policies that name the actor."""
     roles, groups = _memberships_of(state, actor, ROLE), _memberships_of(state, actor, GROUP)
     by_group = {group: _memberships_of(state, group, ROLE) for group in groups}
     policies = {

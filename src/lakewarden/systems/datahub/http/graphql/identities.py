@@ -1,6 +1,6 @@
 """Users, groups and roles: their lists, and changes of memberships.
 
-Everything is written as aspects of the users and groups, as the other APIs would write it.
+Everything is written as aspects of the users and groups, as by the other APIs.
 SOURCE: datahub reference 4, 6.3.
 """
 
@@ -171,11 +171,11 @@ def _remove_members(_: object, info: Info, input: Input) -> bool:
 
 
 ChangeMembership = Callable[[Mapping[str, Value], str], Iterator[tuple[str, Value]]]
-"""A user's aspects and a group → the aspects that are to be written."""
+"""Maps a user's aspects and a group to the aspects to write."""
 
 
 def _check_left(snapshot: Snapshot, users: Iterable[Entity], group: Entity) -> None:
-    """Raises `Failure` 400 for a user who is in the group still: the directory says so."""
+    """Raises `Failure` 400 for a user who is still in the group through the directory."""
     for user in users:
         facts = stored_facts(user, "groupMembership", snapshot)
         if any(isinstance(fact, MembershipRow) and fact.of.name == group.name for fact in facts):
@@ -246,11 +246,11 @@ def _set_status(_: object, info: Info, urn: str, status: str) -> str:
 
 
 def _delete_principal(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
-    """Removes a user or group that is stored here, and the references to it.
+    """Removes a stored user or group, and the references to it.
 
-    Who gets the name later gets neither the members nor what was owned. One of the directory would
-    go on to be there, whatever is stored of it here. SOURCE: RemoveUserResolver,
-    RemoveGroupResolver.
+    A later principal of that name gets neither its members nor its ownerships. A principal of the
+    directory would continue to exist, regardless of what is stored here. SOURCE:
+    RemoveUserResolver, RemoveGroupResolver.
     """
     state = transaction.realm(call.exchange.realm)
     if not entities.is_known(state, entity):

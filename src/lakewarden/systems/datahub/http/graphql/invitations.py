@@ -60,7 +60,7 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, str]:
 
 
 def _role_and_operation(input: Input) -> tuple[str, str]:
-    """The URN of the invitation's role, or nothing; and the operation that creating it takes."""
+    """The URN of the invitation's role, or nothing; and the operation required to create it."""
     if input.get("roleUrn") is None:
         return "", "user.invite"
     return calls.entity(input["roleUrn"], _ROLE).name, "user.invite_with_role"

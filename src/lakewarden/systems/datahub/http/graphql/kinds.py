@@ -13,7 +13,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 
 OTHER: Final = "OtherEntity"
-"""The schema's type of entities that it has no type of their own for."""
+"""The schema's type of entities without a type of their own."""
 
 KINDS: Final = {
     "application": "Application",
@@ -69,7 +69,7 @@ KINDS: Final = {
     "test": "Test",
     "versionSet": "VersionSet",
 }
-"""The schema's type of each type of entities; every other is an `OtherEntity`."""
+"""The schema's type for each entity type; every other is an `OtherEntity`."""
 
 NAMES: Final = frozenset((*KINDS.values(), OTHER))
 """The schema's types of entities."""
@@ -94,7 +94,7 @@ _WORDS: Final = {
     "mlPrimaryKey": "MLPRIMARY_KEY",
     "ownershipType": "CUSTOM_OWNERSHIP_TYPE",
 }
-"""Types whose word in `EntityType` is not their name in upper case."""
+"""Types whose value in `EntityType` is not their name in upper case."""
 
 
 def type_of(value: Entity | Mapping[str, Any], _info: Info, _: object) -> str:

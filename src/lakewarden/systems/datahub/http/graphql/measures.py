@@ -70,7 +70,7 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
 
 
 def _values_in_window(aspect: str) -> Callable[..., list[Record]]:
-    """The values of an aspect in a window, those that a filter accepts."""
+    """The values of an aspect in a window that a filter accepts."""
 
     def resolve(dataset: Entity, info: Info, **arguments: Any) -> list[Record]:
         call: Call = info.context
@@ -101,7 +101,7 @@ def _count(call: Call, limit: int) -> int:
 
 
 def _criteria(filter: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A filter as the other interfaces write it: what is null counts as absent."""
+    """A filter in the format of the other interfaces: null counts as absent."""
     own = ({k: v for k, v in criterion.items() if v is not None} for criterion in filter["and"])
     return {"and": list(own)}
 
@@ -122,7 +122,7 @@ def _profile_resolver(is_whole: bool) -> Callable[..., Record | None]:
 
 
 def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] | None:
-    """Usage by days, the oldest first; None for those who may not see it."""
+    """Usage by days, the oldest first; None for callers who may not see it."""
     if not authorization.may_if_declared(call, _MAY_SEE[usage.ASPECT], dataset):
         return None
     first = FIRST if since is None else since
@@ -131,7 +131,7 @@ def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] 
 
 
 def _usage_stats(dataset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
-    """Days are those of UTC, in whatever time zone the caller is."""
+    """Days are UTC days, regardless of the caller's time zone."""
     since = _days_ago(info.context, usage.RANGES[arguments.get("range") or "MONTH"])
     if arguments.get("startTimeMillis") is not None:
         since = _window(arguments).first

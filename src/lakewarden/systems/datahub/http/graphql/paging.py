@@ -11,7 +11,7 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 T = TypeVar("T")
 
 COUNT: Final = 20
-"""How many are shown of a list unless the caller says otherwise."""
+"""The default size of a page."""
 
 
 def page(
@@ -28,15 +28,15 @@ def page(
 
 
 def contains_words(query: str | None, *texts: str) -> bool:
-    """Whether every word of a search is in one of the texts; `*` and nothing match always."""
-    check()  # lists are looked through one by one
+    """Whether every word of a search is in one of the texts; `*` and an empty one match always."""
+    check()  # lists are searched item by item
     terms = (query or "").casefold().split()
     within = "\n".join(texts).casefold()
     return terms in ([], ["*"]) or all(term in within for term in terms)
 
 
 def criterion_values(criterion: Mapping[str, Any]) -> list[str]:
-    """The values of a criterion of a list, which are compared exactly."""
+    """The values of a list's criterion, which are compared exactly."""
     condition = criterion.get("condition")
     if condition not in (None, "EQUAL", "IN"):
         raise bad(f"a list is not filtered by `{condition}`; expected EQUAL or IN")

@@ -1,7 +1,7 @@
-"""Policies: listed, made, replaced, removed.
+"""Policies: list, create, replace, delete.
 
-A policy is the aspect `dataHubPolicyInfo` of its entity and the statement that it states; a shipped
-one is only a statement until it is written. SOURCE: datahub reference 6.2, 6.9.
+A policy is the aspect `dataHubPolicyInfo` of its entity, and the statement that the aspect states;
+a shipped one is only a statement until it is written. SOURCE: datahub reference 6.2, 6.9.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _matches(policy: Policy, input: Mapping[str, Any]) -> bool:
     alternatives = input.get("orFilters") or ()
-    # All of them are looked at, so that one that makes no sense is refused whatever is stored.
+    # All alternatives are evaluated, so an invalid one is rejected regardless of what is stored.
     fits = [_matches_all(policy, alternative.get("and") or ()) for alternative in alternatives]
     return (not fits or any(fits)) and contains_words(
         input.get("query"), policy.name, policy.description

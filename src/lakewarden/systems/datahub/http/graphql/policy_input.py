@@ -1,7 +1,7 @@
 """The input of a policy as the aspect that stores it.
 
-Content without a member in the input stays: roles among the actors, and other written fields.
-Constraints that the input does not mention stay too: without them the policy would be wider.
+Content without a member in the input is kept: roles among the actors, and other written fields.
+Constraints that the input does not mention are kept too: without them the policy would be wider.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A stored policy as it is listed, and the entities that its criteria name.
+"""A stored policy in the form of lists, and the entities that its criteria name.
 
-An aspect may hold values that the schema lacks; they are shown as the values they count as.
+An aspect may hold values that the schema lacks; they are shown as the values that they count as.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Policy(NamedTuple):
 
     @property
     def changed(self) -> int:
-        """When it was changed last, in milliseconds; 0: unknown."""
+        """The time of the last change, in milliseconds; 0 if unknown."""
         return self.record.number("lastUpdatedTimestamp") or 0
 
 

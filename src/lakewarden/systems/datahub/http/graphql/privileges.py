@@ -25,7 +25,7 @@ _APPLICATIONS: Final = Entity("application", "")
 """The type of applications; no privilege of the platform is about them."""
 
 _PROPERTIES: Final = Entity("structuredProperty", "")
-"""The type of structured properties, about which their mutations ask."""
+"""The type of structured properties, the target of the checks of their mutations."""
 
 _PLATFORM: Final = {
     "viewAnalytics": "analytics.view",
@@ -56,7 +56,7 @@ _PLATFORM: Final = {
     "manageHomePageTemplates": "home_template.manage",
     "manageServiceAccounts": "service_account.manage",
 }
-"""The operation, or privilege, that each member asks without a resource."""
+"""The operation, or privilege, that each member checks without a resource."""
 
 
 def _me(_: object, info: Info) -> Mapping[str, Any]:

@@ -2,10 +2,9 @@
 
 - A scalar or enum: a member of another type counts as absent.
 - An entity: the one that the member names, if it is visible to the caller.
-- Any other object: the record that stands there. A record without what it must have counts as
-  not there.
+- Any other object: the record in the member. A record without a required member counts as absent.
 
-What does not exist is the declared default, or else null; where that is not allowed, empty or zero.
+An absent value is the declared default, otherwise null; if null is not allowed, empty or zero.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ Read: TypeAlias = Callable[[Record, Info], Any]
 ReadMember: TypeAlias = Callable[[Record, str], Any]
 
 NOBODY: Final = "urn:li:corpuser:unknown"
-"""The actor of actions without a known one."""
+"""The actor of actions whose actor is not known."""
 
 _EMPTY: Final[Mapping[str, Mapping[str, Any]]] = {"AuditStamp": {"time": 0, "actor": NOBODY}}
-"""Defaults of required records, where the default is not an empty one."""
+"""Defaults of required records whose default is not an empty record."""
 
 
 def reader(field: Declaration) -> Read:
@@ -82,7 +81,7 @@ def _scalar(field: Declaration) -> Read:
 
 
 def _member_resolver(read: ReadMember, key: str, default: object, plain: type | None) -> Read:
-    """Reads the member of a key; `plain`: the type that is shown just as it is stored."""
+    """Reads the member of a key; `plain`: the type that is shown as it is stored."""
 
     def resolve(record: Record, _info: Info) -> Any:
         value = record.value.get(key)
@@ -95,13 +94,13 @@ def _member_resolver(read: ReadMember, key: str, default: object, plain: type | 
 
 
 _PLAIN: Final = {"Boolean": bool, "Float": float, "ID": str, "Int": int, "Long": int, "String": str}
-"""The types of what scalars show just as it is stored."""
+"""The types of scalars that are shown as they are stored."""
 
 
 def _member_reader(type: GraphQLOutputType, *, or_null: bool = False) -> tuple[ReadMember, Any]:
     """The reader of a member for a scalar or enum, and the value for an absent one.
 
-    `or_null`: a list that does not exist is null, and not an empty one.
+    `or_null`: a missing list is null, not empty.
     """
     named_type = get_named_type(type)
     if isinstance(get_nullable_type(type), GraphQLList):
@@ -126,7 +125,7 @@ _SCALARS: Final[Mapping[str, tuple[ReadMember, Any]]] = {
     "Long": (Record.number, 0),
     "String": (Record.text, ""),
 }
-"""The reader of a scalar, and its default where null is not allowed."""
+"""The reader of a scalar, and its default if null is not allowed."""
 
 
 def _or_null(read: ReadMember) -> ReadMember:
@@ -146,7 +145,7 @@ def _enum_list_reader(values: Container[str]) -> ReadMember:
 
 
 def _custom_properties(source: Source) -> Read:
-    """The custom properties, in order of their names."""
+    """The custom properties, sorted by name."""
     (key,) = source.paths[0]
     return lambda record, _info: [
         {"key": name, "value": text, "associatedUrn": record.entity.name}
@@ -155,7 +154,7 @@ def _custom_properties(source: Source) -> Read:
 
 
 def _entries(source: Source) -> Read:
-    """A map of texts, in order of its keys."""
+    """A map of strings, sorted by key."""
     (key,) = source.paths[0]
     default = None if source.default is UNKNOWN_DEFAULT else source.default
 
@@ -169,7 +168,7 @@ _MAPS: Final[Mapping[str, Callable[[Source], Read]]] = {
     "CustomPropertiesEntry": _custom_properties,
     "StringMapEntry": _entries,
 }
-"""Types whose lists show a map."""
+"""Types whose lists represent a map."""
 
 
 def _entities(source: Source, types: Types, *, is_list: bool) -> Read:

@@ -19,9 +19,9 @@ Input = Mapping[str, Any]
 class Member(NamedTuple):
     """A member of a record.
 
-    `of`: the member of the input, by its path with dots; the same name where it is empty.
-    `read`: the value as the record has it; raises `Failure` 400. `default`: the value in a new
-    record where the input gives none; None: the record is then without the member.
+    `of`: the member of the input, as a path with dots; empty if it has the same name. `read`
+    converts the value to that of the record; raises `Failure` 400. `default`: the value in a new
+    record if the input gives none; None: the record then has no such member.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Member(NamedTuple):
 
 
 def members(*names: str) -> tuple[Member, ...]:
-    """Members that the input has under the same names, as they are stored."""
+    """Members that have the same names and values in the input."""
     return tuple(map(Member, names))
 
 
 def provided_members(record: Iterable[Member], input: Input) -> Value:
-    """The members that an input gives; what is null counts as absent."""
+    """The members that an input gives; null counts as absent."""
     value: Value = {}
     for member in record:
         provided_value = _read_member(member, input)
@@ -48,7 +48,7 @@ def provided_members(record: Iterable[Member], input: Input) -> Value:
 
 
 def new_record(record: Iterable[Member], input: Input) -> Value:
-    """The members of a new record: those that an input gives, and the defaults of others."""
+    """The members of a new record: those of the input, and defaults for the others."""
     members_of_record = tuple(record)
     defaults = {
         member.name: deepcopy(member.default)
@@ -59,7 +59,7 @@ def new_record(record: Iterable[Member], input: Input) -> Value:
 
 
 def entries(inputs: Iterable[Input]) -> dict[str, str]:
-    """A map of texts, of an input that has its entries."""
+    """A map of strings, from an input with its entries."""
     return {entry["key"]: entry.get("value") or "" for entry in inputs}
 
 

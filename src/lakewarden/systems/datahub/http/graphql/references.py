@@ -1,6 +1,6 @@
-"""References from an entity to others, as far as they are visible to the caller.
+"""References from an entity to others that are visible to the caller.
 
-A document follows the same references for all entities of a list. So they are resolved for the
+A document follows the same references for all entities of a list, so they are resolved for the
 whole group at once: one read, one check of visibility (`Call.group`). A referenced entity need not
 be stored.
 """
@@ -20,16 +20,16 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record, Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 
 Types = frozenset[str]
-"""Types of entities; none: any will do."""
+"""Types of entities; empty for any type."""
 
 ANY: Final[Types] = frozenset()
 
 Naming = Callable[[Call, Entity], Iterable[Entity]]
-"""The entities that one names; a function made once, so that it is the same for the group."""
+"""The entities that an entity names; the function is created once, so it can identify the group."""
 
 
 def entities_of_urns(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
-    """The entities of URNs, each once, in order; those of other types are left out."""
+    """The entities of URNs, without duplicates, in order; other types are left out."""
     entities: dict[Entity, None] = {}
     for urn in urns:
         if isinstance(urn, str):
@@ -40,7 +40,7 @@ def entities_of_urns(urns: Iterable[object], types: Types = ANY) -> list[Entity]
 
 
 def urns(record: Record, path: tuple[str, ...]) -> list[object]:
-    """The URNs at the end of a path, alone or in a list; through lists, in each object."""
+    """The URNs at the end of a path, single or in a list; through lists, in each object."""
     values: list[object] = [record.value]
     for key in path:
         reached: list[object] = []
@@ -77,7 +77,7 @@ def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
 
 
 def first_visible(call: Call, entity: Entity, naming: Naming) -> Entity | None:
-    """The first entity that it names; None where it is hidden from the caller."""
+    """The first entity that it names; None if it is hidden from the caller."""
     call.count_named(1)
     visible = visible_of_group(call, entity, naming)
     named_first = next(iter(naming(call, entity)), None)
@@ -116,7 +116,7 @@ def visible_at(call: Call, record: Record, path: tuple[str, ...], types: Types) 
 def with_visible(
     call: Call, records: Sequence[Record], path: tuple[str, ...], types: Types
 ) -> list[Record]:
-    """Those of the records of one path that name a visible entity at a further path."""
+    """The records of one path that name a visible entity at a further path."""
     entities = [entities_of_urns(urns(record, path), types) for record in records]
     everything = [reference for own in entities for reference in own]
     visible = _visible(call, records[0], path, types, everything) if records else frozenset()

@@ -42,7 +42,7 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
         ends = [edges.without_removed(snapshot, end) for end in ends]
     edge_list = EdgeList(snapshot, ends)
     most = call.exchange.services.page_rows
-    # DataHub's own pages ask for ten thousand where they mean all: a page is as long as it may be.
+    # DataHub's own pages request ten thousand to get all: the page is as long as the limit allows.
     count = input.get("count")
     paging = input if count is None else {**input, "count": min(count, most)}
     page_edges, numbers = page(edge_list, paging, most)

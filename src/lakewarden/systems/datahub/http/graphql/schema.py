@@ -37,7 +37,7 @@ from lakewarden.systems.datahub.http.graphql.search.inputs import QUERY
 from lakewarden.systems.datahub.search.question import URN
 
 _PACKAGES: Final = (graphql, pages, search)
-"""The modules of each, and the packages in it, may have `RESOLVERS`: by type and field."""
+"""The packages whose modules, also in subpackages, may have `RESOLVERS`: by type and field."""
 
 _SHARED: Final[Fields] = {**SHARED, **platform.SHARED}
 _QUERY: Final = "query"
@@ -45,7 +45,7 @@ _MAKING: Final = Lock()
 
 
 def schema() -> GraphQLSchema:
-    """The executable schema, made once. Thread-safe: all wait for the first who asks."""
+    """The executable schema, created once. Thread-safe: other threads wait for the first."""
     with _MAKING:
         return _schema()
 
@@ -82,9 +82,9 @@ def _resolver(
 
 
 def _with_limits(field: GraphQLField, resolve: Field) -> Field:
-    """Checks, before a field is resolved, whether the client still waits; and bounds a search.
+    """Checks, before a field is resolved, whether the client still waits; and limits a search.
 
-    That is the words of an input that searches, whatever the resolver does with them.
+    The limit applies to the words in a search input, regardless of the resolver.
     """
     argument = field.args.get("input")
     input = None if argument is None else get_named_type(argument.type)

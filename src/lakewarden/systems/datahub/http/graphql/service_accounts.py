@@ -1,7 +1,7 @@
 """Service accounts: users for programs, which authenticate with tokens.
 
-A service account has a reserved name, by which no user may sign up, and an aspect; both are
-required, and users of the directory are excluded, so that no aspect turns a person into one.
+A service account has a reserved name, with which no user may sign up, and an aspect. Both are
+required, and users of the directory are excluded, so no aspect can turn a person into one.
 SOURCE: `ServiceAccountUtils` and its resolvers; datahub reference 6.3.
 """
 
@@ -116,7 +116,7 @@ def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
 
 
 def _all_accounts(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
-    """The service accounts, in order of their URNs, with their aspects."""
+    """The service accounts with their aspects, sorted by URN."""
     snapshot = call.state.matrix.snapshot
     users = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
     likely = sorted(user for user in users if user.name.startswith(_PREFIX))

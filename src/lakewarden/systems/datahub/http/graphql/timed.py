@@ -15,13 +15,13 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 
 
 def window(arguments: Mapping[str, Any]) -> Window:
-    """The window of the arguments `startTimeMillis` and `endTimeMillis`; unbounded without them."""
+    """The window of the arguments `startTimeMillis` and `endTimeMillis`; unlimited without them."""
     first, last = arguments.get("startTimeMillis"), arguments.get("endTimeMillis")
     return Window(FIRST if first is None else first, LAST if last is None else last)
 
 
 def limit(call: Call, arguments: Mapping[str, Any], default: int) -> int:
-    """The argument `limit`; raises `Failure` 400 where that is more than a page may have."""
+    """The argument `limit`; raises `Failure` 400 if it exceeds the maximum page size."""
     value, most = arguments.get("limit"), call.exchange.services.page_rows
     value = default if value is None else value
     if not 0 <= value <= most:
@@ -37,7 +37,7 @@ def may_read(call: Call, entity: Entity) -> bool:
 def values(
     call: Call, entity: Entity, aspect: str, most: int | None = None, within: Window = EVER
 ) -> list[Record]:
-    """The values of an aspect; without `most`, as many as a page may have."""
+    """The values of an aspect; without `most`, up to the maximum page size."""
     most = call.exchange.services.page_rows if most is None else most
     with call.exchange.service.reading() as reading:
         stored = timeseries.values(reading, call.exchange.realm, entity, aspect, within, most)

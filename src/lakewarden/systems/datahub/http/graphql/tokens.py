@@ -1,7 +1,7 @@
-"""Personal access tokens: tokens of this server that are valid in one realm alone.
+"""Personal access tokens: tokens of this server that are valid in one realm only.
 
-Each is stored as an entity too, whose aspect has its creator and purpose; the token itself defines
-whether it is valid, for whom and how long. SOURCE: datahub reference 6.3, 6.9.
+Each is also stored as an entity, whose aspect has its creator and purpose. The token itself
+defines whether it is valid, for whom and how long. SOURCE: datahub reference 6.3, 6.9.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _INFO: Final = "dataHubAccessTokenInfo"
 _PREFIX: Final = aspect_guard.CREDENTIAL_PREFIX
 
 _NOBODYS: Final = (ROOT, SYSTEM)
-"""Users for whom only themselves create tokens."""
+"""Users whose tokens nobody else may create."""
 
 _SECONDS: Final = {
     "ONE_HOUR": DAY / 24,
@@ -43,7 +43,7 @@ _SECONDS: Final = {
     "THREE_MONTHS": 90 * DAY,
     "SIX_MONTHS": 180 * DAY,
     "ONE_YEAR": 365 * DAY,
-    # CHOICE: no token of ours is valid for ever; the answer says how long this one is.
+    # CHOICE: none of our tokens is valid forever; the reply has this token's expiry.
     "NO_EXPIRY": LONGEST,
 }
 
@@ -53,7 +53,7 @@ Metadata = Mapping[str, Any]
 
 
 def actor_of(token: Token, realm: Realm) -> str:
-    """The URN of the user as whom a token acts in the realm."""
+    """The URN of the user that a token acts as in the realm."""
     return datahub.user_urn(realm.spellings.get(token.user, token.user))
 
 
@@ -104,7 +104,7 @@ def _is_root_itself(call: Call, actor: Entity) -> bool:
 
 
 def _user(realm: Realm, urn: str) -> str:
-    """The user of the directory whom the realm spells so; raises `Failure` 400."""
+    """The user of the directory with this URN in the realm; raises `Failure` 400."""
     name = datahub.name_of(urn)
     if realm.spellings.get(name, name) != name:
         raise bad(f"`{urn}` is spelled otherwise in this realm")
@@ -125,7 +125,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _owner_asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
-    """The one user whose tokens are requested; None for those of all users."""
+    """The user whose tokens are requested; None for those of all users."""
     about = NO_RESOURCE
     for filter in filters:
         if filter["field"] not in _FILTERS:
@@ -142,7 +142,7 @@ def _matches_filter(metadata: Metadata, filter: Mapping[str, Any]) -> bool:
 
 
 def _valid_tokens(call: Call) -> list[Metadata]:
-    """The tokens that are valid in this realm alone and now, the newest first."""
+    """The tokens that are valid now and only in this realm, newest first."""
     exchange, realm = call.exchange, call.state.realm
     valid = [
         token
@@ -155,7 +155,7 @@ def _valid_tokens(call: Call) -> list[Metadata]:
 
 
 def _metadata(token: Token, value: Mapping[str, object], realm: Realm) -> Metadata:
-    """What is shown of a token; one that was created elsewhere is its user's own."""
+    """The metadata of a token; one that was created elsewhere counts as created by its user."""
     actor, owner = actor_of(token, realm), value.get("ownerUrn")
     description = value.get("description")
     return {
@@ -176,7 +176,7 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
     id = tokenId.removeprefix(_PREFIX)
     realm = call.exchange.realm
     metadata = next((token for token in _valid_tokens(call) if token["id"] == id), None)
-    # Only those who manage all tokens learn that one does not exist.
+    # Only callers who manage all tokens learn that a token does not exist.
     owner = NO_RESOURCE if metadata is None else calls.entity(metadata["ownerUrn"], "corpuser")
 
     def revoke(transaction: WriteTransaction) -> bool:

@@ -1,6 +1,6 @@
 """GraphQL over HTTP: one document in a JSON object, and its reply.
 
-An invalid request gets 400, an unauthenticated one 401, a caller who is not admitted 403,
+An invalid request gets 400, an unauthenticated one 401, a caller who is not admitted 403, and
 everything else 200. SOURCE: datahub reference 6.1.
 """
 
@@ -74,7 +74,7 @@ def serve(exchange: Exchange) -> Reply:
 
 
 def unauthenticated(why: str) -> Reply:
-    """401, with a body for GraphQL clients, and for those that read only its `message`."""
+    """401, with a body for GraphQL clients, and for clients that only read its `message`."""
     failure = Failure(401, why)
     return _reply({"data": None, "errors": [entry(failure)], "message": why}, status=401)
 
@@ -119,7 +119,7 @@ def _execute(call: Call, document: DocumentNode, query: GraphQLRequest) -> Reply
             document,
             context_value=call,
             variable_values=query.variables,
-            # An empty name is what some clients send for none.
+            # Some clients send an empty name for none.
             operation_name=query.operation or None,
             middleware=MiddlewareManager(budget.FieldCounter()),
         )

@@ -1,4 +1,4 @@
-"""Settings of users: each user changes its own, stored as the aspect `corpUserSettings`.
+"""Settings of users: each user changes their own, stored as the aspect `corpUserSettings`.
 
 SOURCE: datahub reference 6.3, `me`; `UpdateUserSettingResolver` and
 `UpdateCorpUserViewsSettingsResolver`.

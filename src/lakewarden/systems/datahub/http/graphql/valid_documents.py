@@ -1,7 +1,7 @@
-"""The documents that clients send: parsed, within their budget, and valid.
+"""Documents from clients: parsed, within their budget, and valid.
 
-A client sends the same few documents again and again, with other variables. The latest valid ones
-are cached, so that each is parsed once.
+A client sends the same few documents repeatedly, with different variables. The latest valid ones
+are cached, so each is parsed once.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from lakewarden.systems.datahub.http.graphql import budget
 from lakewarden.systems.datahub.http.graphql.schema import schema
 
 MAX_TOKENS = 20_000
-"""Words and signs of a document."""
+"""The maximum number of tokens in a document."""
 
 MAX_ERRORS = 20
-"""How many faults of one document are named."""
+"""The maximum number of reported errors of one document."""
 
 MAX_KEPT = 2**18
-"""Characters of all documents that are kept together; a character takes 40 bytes, at most 300."""
+"""Characters of all cached documents together; a character takes 40 bytes, at most 300."""
 
 
 class InvalidDocument(Exception):
@@ -51,8 +51,8 @@ class ValidDocuments:
     def valid(self, query: str, *, introspects: bool) -> DocumentNode:
         """The document of a text; it may query the schema itself only if `introspects`.
 
-        Raises `GraphQLSyntaxError`, `InvalidDocument`, `Failure` for one that asks for too much,
-        and `RecursionError` for what nests too deep.
+        Raises `GraphQLSyntaxError`, `InvalidDocument`, `Failure` for one that exceeds the budget,
+        and `RecursionError` for too deep nesting.
         """
         key = (query, introspects)
         with self._lock:

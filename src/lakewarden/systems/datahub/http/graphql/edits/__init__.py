@@ -1,4 +1,4 @@
-"""Edits of pages, as mutations: each row names the operation that it checks, and what it writes.
+"""Edits of pages, as mutations: each row names the operation that it checks, and its writes.
 
 Metadata are written as the aspects that every other API reads and writes.
 SOURCE: datahub reference 5.1 and 6.4.

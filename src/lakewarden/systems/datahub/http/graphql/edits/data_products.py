@@ -39,7 +39,7 @@ def _check_name(_: Call, argument: str, input: Input) -> Input:
 
 
 def _set(_: object, info: Info, input: Input) -> bool:
-    """Moves assets to this product only; the products that they leave are changed too."""
+    """Moves assets to this product only; the products that lose them change too."""
     assets = _assets(info.context, input)
     urn = input.get("dataProductUrn")
     product = None if urn is None else targets.parse_entity("dataProductUrn", urn, _TYPE)

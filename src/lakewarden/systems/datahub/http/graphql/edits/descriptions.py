@@ -1,4 +1,4 @@
-"""Descriptions of entities and columns, and names of entities, in the aspects that have them.
+"""Descriptions of entities and columns, and names of entities, in their aspects.
 
 SOURCE: UpdateDescriptionResolver, DescriptionUtils, UpdateNameResolver.
 """
@@ -44,13 +44,13 @@ KEPT: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def put(edit: Edit, entity: Entity, text: str) -> None:
-    """Describes an entity."""
+    """Sets the description of an entity."""
     aspect, member = KEPT[entity.type]
     edit.put(entity, aspect, {**shapes.editable_value(edit, entity, aspect), member: text})
 
 
 def put_column(edit: Edit, dataset: Entity, path: str, text: str) -> None:
-    """Describes a column."""
+    """Sets the description of a column."""
     schema = shapes.editable_value(edit, dataset, "editableSchemaMetadata")
     shapes.column(schema, path)["description"] = text
     edit.put(dataset, "editableSchemaMetadata", schema)
@@ -75,7 +75,7 @@ def _write(edit: Edit, place: EditTarget, input: Input) -> None:
 
 
 def put_name(edit: Edit, entity: Entity, name: str) -> None:
-    """Gives an entity a name."""
+    """Sets the name of an entity."""
     aspect, member = shapes.NAMES[entity.type]
     edit.put(entity, aspect, {**shapes.editable_value(edit, entity, aspect), member: name})
 

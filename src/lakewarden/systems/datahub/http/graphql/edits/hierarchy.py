@@ -23,8 +23,8 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 class Level(NamedTuple):
     """A type of entities in a hierarchy: its aspect, and the parent of its entities.
 
-    `parent`: the argument, and the member of the aspect, that refer to the entity above.
-    `text`: the member that says what the entity is.
+    `parent`: the argument, and the member of the aspect, that refer to the parent. `text`: the
+    member with the definition of the entity.
     """
 
     aspect: str
@@ -71,7 +71,7 @@ def _children(edit: Edit, parent: Entity | None, type: str) -> list[Entity]:
 
 
 def check_name(edit: Edit, entity: Entity, parent: Entity | None, name: str) -> None:
-    """Raises `Failure` 409 where a sibling has the same type and name."""
+    """Raises `Failure` 409 if a sibling has the same type and name."""
     siblings = (
         child for child in _children(edit, parent, entity.type) if child.type == entity.type
     )

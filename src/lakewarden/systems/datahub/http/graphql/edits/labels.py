@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 
 class Label(NamedTuple):
-    """A kind of labels: the list in an aspect that has them, and the operations to change them."""
+    """A kind of label: its list in an aspect, and the operations to change it."""
 
     type: str
     aspect: str
@@ -36,13 +36,13 @@ Change = Callable[[Label, Value, Sequence[Entity]], None]
 
 
 def add(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
-    """Attaches labels; those that are there stay as they are."""
+    """Attaches labels; existing ones stay unchanged."""
     records = [{label.member: entity.name} for entity in labels]
     holder[label.list] = shapes.with_records(holder, label.list, label.member, records)
 
 
 def remove(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
-    """Removes labels; what else is there stays."""
+    """Removes labels; the others stay."""
     urns = {entity.name for entity in labels}
     holder[label.list] = shapes.select_records(
         holder, label.list, label.member, lambda urn: urn not in urns
@@ -50,7 +50,7 @@ def remove(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
 
 
 def replace(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
-    """Replaces the labels; those that were there stay as they are."""
+    """Replaces the labels; those that existed before stay unchanged."""
     urns = {entity.name for entity in labels}
     holder[label.list] = shapes.select_records(holder, label.list, label.member, urns.__contains__)
     add(label, holder, labels)
@@ -59,7 +59,7 @@ def replace(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
 def put(
     edit: Edit, label: Label, place: EditTarget, change: Change, labels: Sequence[Entity]
 ) -> None:
-    """Changes the labels of a place."""
+    """Changes the labels of an entity or a column."""
     if not place.column:
         value = shapes.editable_value(edit, place.entity, label.aspect)
         change(label, value, labels)
@@ -85,7 +85,8 @@ def _label_edit(label: Label, change: Change, argument: str) -> page_edit.PageEd
     def ask_each(edit: Edit, place: EditTarget, input: Input) -> None:
         ask(edit, label, place)
         if label is TAG:
-            # Also for a tag that already exists, or is not: nothing else would ask then.
+            # Also for a tag that is already attached, or not attached: nothing else would be
+            # checked.
             operation = label.column_operation if place.column else label.operation
             edit.ask(operation, place.entity, subresources=tuple(input[argument]))
 

@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 _ASPECT: Final = "institutionalMemory"
 
 _SCRIPTS: Final = ("data:", "javascript:", "vbscript:")
-"""Addresses that would run in the page that shows them."""
+"""Addresses that would run as scripts in the page that shows them."""
 
 Links = list[Any]
 Change = Callable[[Edit, Links, Input], Links]

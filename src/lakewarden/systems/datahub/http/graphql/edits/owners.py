@@ -1,6 +1,6 @@
 """Owners: added, replaced and removed.
 
-An ownership type is a URN; the older enum values mean the types that every DataHub has.
+An ownership type is a URN; the older enum values stand for the types that every DataHub has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EDIT: Final = "owners.edit"
 
 
 def owners_of(inputs: Iterable[Input], otherwise: str | None = None) -> list[Value]:
-    """Owners as members of the aspect; `otherwise`: the type of those that give none."""
+    """Owners as members of the aspect; `otherwise`: the type of owners without one."""
     owners: list[Value] = []
     for input in inputs:
         owner_type = input.get("ownerEntityType")
@@ -62,7 +62,7 @@ def check(edit: Edit, owners: Iterable[Value]) -> None:
 
 
 def check_type(edit: Edit, urn: str | None) -> None:
-    """As `check`, of one ownership type."""
+    """As `check`, for one ownership type."""
     if urn is not None and urn not in SYSTEM_TYPES:
         targets.check_references(edit, "ownershipTypeUrn", Entity(_TYPE, urn))
 
@@ -78,7 +78,7 @@ def add(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
 
 
 def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
-    """Replaces the owners; those that were there stay as they are."""
+    """Replaces the owners; those that existed before stay unchanged."""
     value = shapes.editable_value(edit, entity, "ownership")
     staying = [
         old
@@ -90,7 +90,7 @@ def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
 
 
 def remove(edit: Edit, entity: Entity, owners: Iterable[Entity], type: str | None) -> None:
-    """Ends ownerships: of the type, or of all types."""
+    """Removes ownerships: of the type, or of all types."""
     value = shapes.editable_value(edit, entity, "ownership")
     names = {owner.name for owner in owners}
     staying = [
@@ -102,7 +102,7 @@ def remove(edit: Edit, entity: Entity, owners: Iterable[Entity], type: str | Non
 
 
 def _put(edit: Edit, entity: Entity, value: Value, owners: list[Any]) -> None:
-    # What is derived from the list of owners would be wrong now.
+    # Data derived from the list of owners would now be wrong.
     value.pop("ownerTypes", None)
     edit.put(entity, "ownership", {**value, "owners": owners, "lastModified": edit.stamp})
 
@@ -114,13 +114,13 @@ def _is_owner(owner: object, name: str, type: str) -> bool:
 
 
 def _type_of(owner: Mapping[str, Any]) -> str:
-    """The type's URN; for an older enum value without one, the value."""
+    """The type's URN; the older enum value if there is no URN."""
     type = str(without_avro_type(owner.get("type", _NONE)))
     return str(without_avro_type(owner.get("typeUrn")) or _URNS.get(type, type))
 
 
 def _input_owners(call: Call, argument: str, input: Input) -> list[Value]:
-    """Owners of an input: those of its list `owners`, or the one that it names itself."""
+    """Owners in an input: those of its list `owners`, or the single one in the input itself."""
     inputs = (
         targets.check_count(call, argument, input[argument]) if argument == "owners" else [input]
     )

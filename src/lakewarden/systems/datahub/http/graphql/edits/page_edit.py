@@ -1,8 +1,8 @@
 """Edits of pages as rows of a table: the entities, the operation and the writes of each.
 
-Every row is run in one order. Its arguments are read (400); the operation is checked for each place
-(403); the places must exist, or not yet (404, 409); the entities in the arguments must exist (400);
-then `write` puts aspects. The schema defines what the mutation returns.
+Every row runs in the same order. Its arguments are read (400); the operation is checked for each
+place (403); the places must exist, or not yet (404, 409); the entities in the arguments must exist
+(400); then `write` puts aspects. The schema defines the result of the mutation.
 
     "setTagColor": change(by_urn("tag"), "tag.color", _set_color, reads={"colorHex": _color})
 """
@@ -28,13 +28,13 @@ Read = Callable[[Call, str, Input], Any]
 """Reads a given argument, before any check of rights; raises `Failure` 400."""
 
 Entities = Callable[[Call, Input], Sequence[Entity]]
-"""Reads what a mutation is about; raises `Failure` 400."""
+"""Reads the entities that a mutation is about; raises `Failure` 400."""
 
 RequireRights = Callable[[Edit, Entity, Input], None]
-"""Asks what an edit of an entity takes, where that is more than one operation."""
+"""Checks the privileges for an edit of an entity, if more than one operation is required."""
 
 Check = Callable[[Edit, Input], None]
-"""Raises `Failure` 400 where something that the arguments refer to does not exist."""
+"""Raises `Failure` 400 if an entity in the arguments does not exist."""
 
 Write = Callable[[Edit, Entity, Input], None]
 """Puts aspects of an entity; `input` has the mutation's arguments and the members of `input`."""
@@ -44,8 +44,9 @@ Write = Callable[[Edit, Entity, Input], None]
 class PageEdit:
     """A row, which is the resolver of its mutation.
 
-    `places`: what it is about. `reads`: how its arguments are read, by name, where they are more
-    than plain values. `check`: what they refer to must exist. `creates`: the place must not.
+    `places`: the entities and columns that it is about. `reads`: how its arguments are read, by
+    name, if they are more than plain values. `check`: checks that referenced entities exist.
+    `creates`: the place must not exist.
     """
 
     places: Callable[[Call, Input], Sequence[EditTarget]]
@@ -88,9 +89,9 @@ def creation(
     reads: Mapping[str, Read] | None = None,
     check: Check | None = None,
 ) -> PageEdit:
-    """Creates an entity, with an owner where the operation says so.
+    """Creates an entity, with an owner if the operation says so.
 
-    The operation is checked for the entity that the argument `about` refers to.
+    The operation is checked for the entity in the argument `about`.
     """
 
     def ask(edit: Edit, _: EditTarget, input: Input) -> None:
@@ -118,7 +119,7 @@ def change(
     reads: Mapping[str, Read] | None = None,
     check: Check | None = None,
 ) -> PageEdit:
-    """Changes entities in the same way: all of them, or none."""
+    """Changes entities in the same way, atomically."""
 
     def ask(edit: Edit, place: EditTarget, input: Input) -> None:
         if isinstance(required, str):
@@ -136,7 +137,7 @@ def change(
 
 
 def deletion(entities: Entities, operation: str, check: Write | None = None) -> PageEdit:
-    """Deletes an entity and the references to it; `check` raises `Failure` where it must stay."""
+    """Deletes an entity and the references to it; `check` raises `Failure` if it must stay."""
 
     def drop(edit: Edit, entity: Entity, input: Input) -> None:
         if check is not None:
@@ -147,17 +148,17 @@ def deletion(entities: Entities, operation: str, check: Write | None = None) -> 
 
 
 def by_urn(*types: str, of: str = "urn") -> Entities:
-    """The entity, of one of the types if any are given, whose URN an argument has."""
+    """The entity with the URN in an argument, of one of the types if any are given."""
     return lambda _, input: [targets.parse_entity(of, input[of], *types)]
 
 
 def reference(*types: str) -> Read:
-    """Reads the URN of an entity of one of the types, of any type if there are none."""
+    """Reads the URN of an entity, of one of the types if any are given."""
     return lambda _, argument, input: targets.parse_entity(argument, input[argument], *types)
 
 
 def references(*types: str) -> Read:
-    """Reads one URN, or a list of them that is neither empty nor too long; each entity once."""
+    """Reads one URN, or a list of them that is neither empty nor too long; without duplicates."""
 
     def read(call: Call, argument: str, input: Input) -> list[Entity]:
         value = input[argument]
@@ -168,7 +169,7 @@ def references(*types: str) -> Read:
 
 
 def exists(argument: str) -> Check:
-    """Checks the entity, or the entities, that an argument refers to if it is given."""
+    """Checks that the entity or entities in an argument exist, if it is given."""
 
     def check(edit: Edit, input: Input) -> None:
         value = input.get(argument) or ()
@@ -178,7 +179,7 @@ def exists(argument: str) -> Check:
 
 
 def merge_members(aspect: str, *record: Member) -> Write:
-    """Writes the members of an aspect's record that are given; the others stay."""
+    """Writes the given members of an aspect's record; the others stay."""
 
     def merge(edit: Edit, entity: Entity, input: Input) -> None:
         edit.put(

@@ -18,9 +18,9 @@ _TYPES: Final = ("dataset", "schemaField")
 
 
 def put_domain(edit: Edit, entity: Entity, domain: Entity | None) -> None:
-    """Moves the entity to this domain only; None: to none.
+    """Moves the entity to this domain only, or with None to none.
 
-    The association with another one goes with that: it would still count, for a data product.
+    The association with any other domain is removed too: it would still count, for a data product.
     """
     urns = [] if domain is None else [domain.name]
     value = {**edit.value(entity, "domains"), "domains": urns}

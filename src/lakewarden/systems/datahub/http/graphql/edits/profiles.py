@@ -1,4 +1,4 @@
-"""Profiles and contacts of users and groups: two rights, one mutation.
+"""Profiles and contacts of users and groups: two privileges, one mutation.
 
 SOURCE: CorpUserType, CorpGroupType.
 """
@@ -19,11 +19,11 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _CONTACT: Final = ("slack", "phone", "email")
 _MEMBERS: Final[Mapping[str, str]] = {"platformUrns": "platforms", "personaUrn": "persona"}
-"""Members of an input that have another name in the aspect."""
+"""Members of an input with a different name in the aspect."""
 
 
 def _profile_update(type: str, aspect: str, operation: str) -> page_edit.PageEdit:
-    """Checks `operation` for everything but contacts, and for an empty input."""
+    """Checks `operation` for everything except contacts, and for an empty input."""
 
     def ask(edit: Edit, entity: Entity, input: Input) -> None:
         contacts = input["input"].keys() & set(_CONTACT)

@@ -1,4 +1,4 @@
-"""Queries: every subject is checked, stored and new ones.
+"""Queries: every subject is checked, both stored and new ones.
 
 SOURCE: datahub reference 5.1; CreateQueryResolver, UpdateQueryResolver, DeleteQueryResolver.
 """
@@ -30,7 +30,7 @@ def _subjects(call: Call, argument: str, input: Input) -> list[Entity]:
 
 
 def _put_subjects(edit: Edit, query: Entity, subjects: Iterable[Entity]) -> None:
-    """A subject that stays, stays as it is."""
+    """Puts the subjects; those that remain stay unchanged."""
     value = edit.value(query, _ASPECT)
     before = {
         shapes.reference_in(member, "entity"): member for member in shapes.members(value, _SUBJECTS)

@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _NAMED: Final = ("domainProperties", "tagProperties")
-"""Aspects that need a name: the last part of the URN where none was given."""
+"""Aspects that require a name: by default the last part of the URN."""
 
 NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "businessAttribute": ("businessAttributeInfo", "name"),
@@ -39,7 +39,7 @@ STAMPED: Final = (
     "editableNotebookProperties",
     "editableSchemaMetadata",
 )
-"""Aspects that tell who made them and who changed them last."""
+"""Aspects that record their creator and their last writer."""
 
 
 def editable_value(edit: Edit, entity: Entity, aspect: str) -> Value:
@@ -68,7 +68,7 @@ def reference_in(record: object, member: str) -> object:
 def with_records(
     holder: Mapping[str, Any], key: str, member: str, records: Iterable[Value]
 ) -> list[Any]:
-    """A list with records added; those whose entity is in it already stay as they are."""
+    """A list with records added; those whose entity is already in it stay unchanged."""
     old = members(holder, key)
     urns = {reference_in(record, member) for record in old}
     return [*old, *(record for record in records if record[member] not in urns)]

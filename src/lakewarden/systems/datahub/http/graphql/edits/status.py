@@ -1,4 +1,4 @@
-"""Deprecation and soft deletion; the latter takes the right to delete.
+"""Deprecation and soft deletion; the latter requires the privilege to delete.
 
 A column's deprecation is stored with the column's own entity.
 SOURCE: DeprecationUtils.
@@ -21,7 +21,7 @@ _ASPECT: Final = "deprecation"
 
 
 def put_deprecation(edit: Edit, entity: Entity, input: Input) -> None:
-    """Writes an input; members that it lacks are cleared."""
+    """Writes the members of an input; members that it lacks are cleared."""
     value = {
         **edit.value(entity, _ASPECT),
         "deprecated": input["deprecated"],

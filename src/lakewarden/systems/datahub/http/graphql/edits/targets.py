@@ -1,7 +1,7 @@
-"""The entities in the input of an edit: the targets, and those that its arguments name.
+"""The entities in the input of an edit: the targets, and the entities in its arguments.
 
-URNs are parsed before any check of rights. Existence is checked only afterwards: a missing target
-gives 404, a missing entity in an argument 400.
+URNs are parsed before any authorization check. Existence is only checked afterwards: a missing
+target gives 404, a missing entity in an argument 400.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def parse_entity(argument: str, urn: str, *types: str) -> Entity:
 
 
 def parse_entities(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
-    """The entities of URNs, each once."""
+    """The entities of URNs, without duplicates."""
     return [parse_entity(argument, urn, *types) for urn in dict.fromkeys(urns)]
 
 
 def place(input: Input) -> EditTarget:
-    """The place that `resourceUrn`, `subResourceType` and `subResource` name together."""
+    """The place given by `resourceUrn`, `subResourceType` and `subResource`."""
     entity = parse_entity("resourceUrn", input["resourceUrn"])
     kind, column = input.get("subResourceType"), input.get("subResource")
     if kind is None and column is None:
@@ -56,7 +56,7 @@ def place(input: Input) -> EditTarget:
 
 
 def places(call: Call, input: Input) -> list[EditTarget]:
-    """The target of an edit, or those of its `resources`; each once."""
+    """The target of an edit, or the targets in its `resources`; without duplicates."""
     if "resources" not in input:
         return [place(input)]
     resources = check_count(call, "resources", input["resources"])
@@ -66,7 +66,7 @@ def places(call: Call, input: Input) -> list[EditTarget]:
 
 
 def entities(call: Call, input: Input) -> list[Entity]:
-    """As `places`, of an edit of whole entities."""
+    """As `places`, for an edit of whole entities."""
     all_places = places(call, input)
     if any(place.column for place in all_places):
         raise bad("`subResource`: only entities are edited so, not their columns")
@@ -74,7 +74,7 @@ def entities(call: Call, input: Input) -> list[Entity]:
 
 
 def check_count(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
-    """The items, if there are some and not too many; raises `Failure` 400."""
+    """The items, if there are any and not too many; raises `Failure` 400."""
     most = call.exchange.services.batch_rows
     if not items or len(items) > most:
         raise bad(f"`{argument}`: expected between 1 and {most} items")
@@ -98,7 +98,7 @@ def check_places(edit: Edit, places: Sequence[EditTarget]) -> None:
 
 
 def check_column(edit: Edit, dataset: Entity, column: str, argument: str) -> None:
-    """Raises `Failure` 400 where the dataset's schema has no such column."""
+    """Raises `Failure` 400 if the dataset's schema has no such column."""
     if not _has_column(edit, dataset, column):
         raise bad(f"`{argument}`: `{dataset.name}` has no column `{column}`")
 
@@ -111,7 +111,7 @@ def check_references(edit: Edit, argument: str, *entities: Entity) -> None:
 
 
 def check_new(edit: Edit, entity: Entity) -> None:
-    """Raises `Failure` 409 where the entity exists already."""
+    """Raises `Failure` 409 if the entity already exists."""
     if _exists(edit, entity):
         raise Failure(409, f"`{entity.name}` already exists")
 
@@ -131,7 +131,7 @@ def text(argument: str, value: str) -> str:
 def _exists(edit: Edit, entity: Entity) -> bool:
     if is_known(edit.state, entity) or aspects.is_there(entity, edit.state.matrix.snapshot):
         return True
-    # A column without aspects of its own exists by the schema of its dataset.
+    # A column without aspects of its own exists through the schema of its dataset.
     dataset = datahub.parent(entity) if entity.type == "schemaField" else None
     return dataset is not None and _has_column(edit, dataset, datahub.key_parts(entity.name)[1])
 

@@ -1,7 +1,7 @@
-"""The older mutations, one for each type of entities: each part takes the rights of its own edit.
+"""The older mutations, one for each entity type: each part requires the privileges of its edit.
 
-CHOICE: a part replaces its own values only, so that columns without an entry keep their
-descriptions and tags. SOURCE: DatasetType, ChartType and the other types that can be updated whole.
+CHOICE: a part only replaces its own values, so columns without an entry keep their descriptions and
+tags. SOURCE: DatasetType, ChartType and the other types that can be updated as a whole.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 Put = Callable[[Edit], None]
-"""Puts one part of an update, once all parts were asked about."""
+"""Puts one part of an update, after all parts were checked."""
 
 
 def _authorized_parts(edit: Edit, entity: Entity, input: Input) -> list[Put]:
-    """Asks about each part that is given; how to put them, in order."""
+    """Checks each part that is given; returns the functions that put them, in order."""
     puts: list[Put] = []
     for key, ask in _PARTS.items():
         if input.get(key) is not None:

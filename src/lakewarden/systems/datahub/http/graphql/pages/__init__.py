@@ -1,1 +1,1 @@
-"""Entities as their pages show them: their aspects, read on demand."""
+"""Entities in the form of their pages: their aspects, read on demand."""

@@ -1,6 +1,6 @@
 """Associations that the schema cannot declare: ownership types, domain, property values.
 
-Hidden entities are left out, and so are associations without any other content.
+Hidden entities are left out, as are associations without any other content.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _domain(entity: Entity, info: Info) -> Mapping[str, Any] | None:
 
 
 def _values(entry: Record, info: Info) -> list[Mapping[str, Any]]:
-    """The values without the URNs of hidden entities."""
+    """The values, without the URNs of hidden entities."""
     visible = visible_of_group(info.context, entry.entity, _VALUES)
     values = [value for value in entry.raw_list("values") if isinstance(value, str | int | float)]
     return [
@@ -77,7 +77,7 @@ def property_value(value: str | float) -> Mapping[str, Any]:
 
 
 def _steps(path: Record, info: Info) -> list[Mapping[str, Any]]:
-    """The steps of a browse path without those of hidden entities."""
+    """The steps of browse paths, without those of hidden entities."""
     steps: list[Mapping[str, Any]] = []
     for step in path.records("path"):
         entities = visible_at(info.context, step, ("urn",), frozenset())

@@ -1,4 +1,4 @@
-"""Columns: their types, and the schema that has them.
+"""Columns: their types, and the schema that contains them.
 
 SOURCE: records of acryl-datahub 1.7.0.17 (SchemaMetadata, EditableSchemaMetadata, InputFields).
 """
@@ -33,7 +33,7 @@ RECORDS: Final = {
 _WORDS: Final = {record: type for type, record in RECORDS.items()}
 
 _RAW: Final = ("rawSchema", "tableSchema", "schema", "documentSchema")
-"""Where the records of platforms keep their schema."""
+"""The members that hold the schema in the records of platforms."""
 
 
 def column_type_word(column: Record) -> str | None:
@@ -67,7 +67,7 @@ def _platform_schema(schema: Record, _info: Info) -> Mapping[str, Any] | None:
 
 
 def _as_entity(column: Record, _info: Info) -> Entity | None:
-    """The column as an entity, which need not be stored: it is as visible as its dataset."""
+    """The column as an entity, which need not be stored: its visibility is that of its dataset."""
     urn = f"urn:li:schemaField:({column.entity.name},{column.text('fieldPath')})"
     return next(iter(entities_of_urns((urn,))), None)
 

@@ -19,7 +19,7 @@ _SIBLINGS: Final = naming(("siblings", "siblings"))
 
 
 def _search_resolver(field: str) -> Callable[..., Mapping[str, Any]]:
-    """A search of the entities that name this one in the field, with the input's own criteria."""
+    """A search for entities that refer to this one in the field, with the input's own criteria."""
 
     def resolve(entity: Entity, info: Info, input: Input | None = None) -> Mapping[str, Any]:
         return _search(entity, info, field, input or {})
@@ -40,7 +40,7 @@ def _assets(_: object, info: Info, urn: str, input: Input) -> Mapping[str, Any] 
 
 
 def _siblings(dataset: Entity, info: Info, input: Input) -> Mapping[str, Any]:
-    """What is found among the siblings; if there are none, nothing."""
+    """The results among the siblings; nothing if there are none."""
     siblings = follow(info.context, dataset, _SIBLINGS)
     if not siblings:
         return {"count": 0, "total": 0, "searchResults": [], "facets": []}

@@ -1,6 +1,6 @@
 """The glossary and data products: names of terms, and counts of contents.
 
-Counts follow the stored facts, without what is softly deleted. SOURCE: datahub reference 6.7.
+Counts follow the stored facts, without softly deleted entities. SOURCE: datahub reference 6.7.
 """
 
 from __future__ import annotations

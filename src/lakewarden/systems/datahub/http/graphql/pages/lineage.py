@@ -77,7 +77,7 @@ def is_there(state: RealmState, entity: Entity) -> bool:
 
 
 def _neighbours(call: Call, entity: Entity, direction: str) -> list[Step]:
-    """What is next to the entity, of what the caller is shown."""
+    """The neighbours of the entity that are visible to the caller."""
     way = Lineage(direction)
     group = call.group(entity)
 
@@ -91,7 +91,7 @@ def _neighbours(call: Call, entity: Entity, direction: str) -> list[Step]:
     def find_all() -> dict[Entity, list[Step]]:
         try:
             return find(group)
-        except LimitExceeded:  # too much of all together may be little of each
+        except LimitExceeded:  # too many for the whole group may still be few for each
             return {}
 
     of_group = call.cached((_neighbours, id(group), way), find_all)

@@ -1,7 +1,7 @@
-"""Lists that need no full text: domains, the top of the glossary, queries.
+"""Lists without full text search: domains, the top of the glossary, queries.
 
-Each has the entities that view authorization allows, in order of the URNs, and their total; what is
-softly deleted is in none.
+Each has the entities that view authorization allows, sorted by URN, and their total. None contains
+softly deleted entities.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lakewarden.systems.datahub.search.index import Index
 Input = Mapping[str, Any]
 
 _SEARCHED: Final = {"domain": "domainProperties", "query": "queryProperties"}
-"""The aspect by whose words an entity is found."""
+"""The aspect whose words a search for entities matches."""
 
 
 def _visible(call: Call, ids: BitMap) -> list[Entity]:
@@ -40,7 +40,7 @@ def _page(call: Call, entities: Sequence[Entity], input: Input, key: str) -> Map
 
 
 def _matching(call: Call, entities: list[Entity], query: str | None) -> list[Entity]:
-    """The entities with the words of the query, which is no full text search."""
+    """The entities with the words of the query; this is not a full text search."""
     if (query or "*").strip() in ("", "*"):
         return entities
     call.add_group(entities)

@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 
 def _metrics_of(edge: str) -> Field:
-    """The metrics of which an edge leads here, of what a search finds, page by page."""
+    """The metrics with an edge to this entity, from the results of a search, page by page."""
 
     def resolve(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
         call: Call = info.context

@@ -1,4 +1,4 @@
-"""Users and roles, where the schema cannot declare it. SOURCE: datahub reference 6.3, 6.7."""
+"""Users and roles: fields that the schema cannot declare. SOURCE: datahub reference 6.3, 6.7."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The placement of an entity: its platform, its parent, and all ancestors.
 
-The stored facts define the ancestors, whoever stated them. Hidden ancestors are left out.
+The stored facts define the ancestors, regardless of who stated them. Hidden ancestors are left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _platforms(call: Call, entity: Entity) -> list[Entity]:
 
 
 def _ancestors(stated_by: str) -> Naming:
-    """The ancestors of an entity, the nearest first, by the aspect that states them."""
+    """The ancestors of an entity, nearest first, by the aspect that states them."""
 
     def name(call: Call, entity: Entity) -> list[Entity]:
         ancestors: dict[Entity, None] = {}
@@ -76,7 +76,7 @@ def _parent(call: Call, entity: Entity, stated_by: str) -> Entity | None:
 
 
 def _entity_resolver(naming: Naming) -> Field:
-    """A field that shows the first entity that is named; null where it is hidden."""
+    """A field that shows the first named entity; null if it is hidden."""
     return lambda entity, info: first_visible(info.context, entity, naming)
 
 

@@ -1,4 +1,4 @@
-"""The subjects of queries; the model defines who reads one. SOURCE: datahub reference 5.1, 6.7."""
+"""The subjects of queries; the model defines who reads them. SOURCE: datahub reference 5.1, 6.7."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUBJECTS: Final = naming((_ASPECT, "subjects", "entity"), frozenset({"dataset",
 
 
 def _datasets(call: Call, query: Entity) -> list[Entity]:
-    """The datasets that a query is about; for a column, its dataset."""
+    """The datasets that a query is about; for a column, the column's dataset."""
     holders = (datahub.parent(subject) or subject for subject in _SUBJECTS(call, query))
     return [holder for holder in dict.fromkeys(holders) if holder.type == "dataset"]
 

@@ -1,4 +1,4 @@
-"""Entities by their URNs. What does not exist and what the caller is not shown are alike null."""
+"""Entities by their URNs. Missing entities and those hidden from the caller are both null."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def visible_or_null(call: Call, entities: Sequence[Entity]) -> list[Entity | Non
 
 
 def by_urn(types: Iterable[str], operation: str | None) -> Field:
-    """A field that shows an entity; `operation`, if given, decides who sees it."""
+    """A field that shows an entity; `operation`, if given, decides who may see it."""
 
     def look_up(_: object, info: Info, urn: str) -> Entity | None:
         call: Call = info.context
@@ -43,7 +43,7 @@ def _entities(
     _: object,
     info: Info,
     urns: Sequence[str],
-    checkForExistence: bool | None = None,  # noqa: ARG001, N803 — looked at always
+    checkForExistence: bool | None = None,  # noqa: ARG001, N803 — existence is always checked
 ) -> list[Entity | None]:
     call: Call = info.context
     most = call.exchange.services.page_rows

@@ -1,4 +1,4 @@
-"""Runs: of tasks and pipelines and on datasets, and their results.
+"""Runs of tasks, of pipelines and on datasets, and their results.
 
 SOURCE: datahub-project/datahub, its resolvers of runs; records of acryl-datahub 1.7.0.17.
 """
@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _RUN: Final = "dataProcessInstance"
 _EVENTS: Final = 100
-"""So many are shown unless the caller asks for fewer."""
+"""The default number of run events shown."""
 
 _OF: Final = ("InstanceOf",)
 _READING: Final = ("Consumes", "DataProcessInstanceConsumes")
@@ -41,7 +41,7 @@ def _dataset_runs(
 def _runs(
     call: Call, entity: Entity, types: Iterable[str], arguments: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The runs at the sources of edges of the types, the newest first."""
+    """The runs at the sources of edges of the types, newest first."""
     call.start_list()
     with search_session(call.exchange, view_authorization.hits) as search:
         ids = Neighbours(search.texts()).sources(entity, types)

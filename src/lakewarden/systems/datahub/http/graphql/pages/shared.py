@@ -1,7 +1,7 @@
 """Fields with the same meaning on every type of entities.
 
-A type has those of these fields that the schema gives it. A type with another resolver for such a
-field has it in its own module.
+A type has those of these fields that the schema gives it. If a type has a different resolver for
+one of them, that resolver is in the type's own module.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info
 
 _NO_RUN: Final = "no-run-id-provided"
-"""The run of what was written outside of one."""
+"""The run id of writes outside of a run."""
 
 
 def _last_ingested(entity: Entity, info: Info) -> int | None:
-    """When an ingestion run last observed one of its aspects."""
+    """When an ingestion run last observed one of the entity's aspects."""
     call: Call = info.context
     systems = [aspect.system for aspect in call.aspects([entity]).get(entity, {}).values()]
     times = [

@@ -1,4 +1,4 @@
-"""The entities of the platform itself, and records about assets beside their pages."""
+"""The entities of the platform itself, and records about assets in addition to their pages."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from lakewarden.systems.datahub.http.graphql.resolving import Fields, Resolvers
 RESOLVERS: Final[Resolvers] = resolvers_in(__path__, __name__)
 
 SHARED: Final[Fields] = {**applications.SHARED, **health.SHARED, **incidents.SHARED}
-"""What means the same on every type of entities that has it."""
+"""Fields with the same meaning on every entity type that has them."""

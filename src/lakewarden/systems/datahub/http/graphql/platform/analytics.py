@@ -1,6 +1,6 @@
 """Analytics: counts over the stored entities.
 
-A caller who may see them sees numbers about all entities, also about hidden ones. SOURCE: datahub
+A caller who may see them sees numbers about all entities, including hidden ones. SOURCE: datahub
 reference 1.1; datahub-project/datahub:…/analytics/resolver.
 """
 
@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _VIEW: Final = "analytics.view"
 _BARS: Final = 20
-"""So many bars are shown, the longest."""
+"""The number of bars shown, the longest ones."""
 
 _COUNTED: Final = (
     ("dataset", "Datasets"),
@@ -35,7 +35,7 @@ _COUNTED: Final = (
     ("corpuser", "Users"),
     ("corpGroup", "Groups"),
 )
-"""What is worth a number of its own, by type."""
+"""The types that have a number of their own."""
 
 _PLATFORM: Final = "urn:li:dataPlatform:"
 _PLATFORM_FIRST: Final = frozenset(

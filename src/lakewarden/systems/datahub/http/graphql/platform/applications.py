@@ -80,7 +80,7 @@ def _resources(call: Call, input: Input) -> list[Entity]:
 
 
 def _set(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> None:
-    """Adds an application to assets; without one, removes them from their applications."""
+    """Adds an application to assets; without an application, removes the assets from theirs."""
     application = input.get(_URN)
     changes.check_exists(*assets, *(() if application is None else (application,)))
     for asset in assets:

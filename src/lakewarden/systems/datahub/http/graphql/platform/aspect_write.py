@@ -1,8 +1,8 @@
 """Mutations of the platform as rows of a table: the entities, requirements and writes of each.
 
-Every row is run in one order. Its arguments are read (400); its requirements are checked on the
+Every row runs in the same order. Its arguments are read (400); its requirements are checked on the
 newest state (403); the entities must exist, or not yet (404, 409); then aspects are written, all in
-one transaction. The schema defines what the mutation returns.
+one transaction. The schema defines the result of the mutation.
 
     "createTest": creation(TEST, "test.manage")
 """
@@ -52,12 +52,12 @@ class AspectChanges:
 
     @property
     def realm(self) -> str:
-        """The realm that is written to."""
+        """The realm that is being written."""
         return self.call.exchange.realm
 
     @property
     def stamp(self) -> Value:
-        """The audit stamp: who writes, and when."""
+        """The audit stamp: the writer and the time."""
         return {"time": self.now_ms, "actor": self.call.actor.name}
 
     def is_stored(self, entity: Entity) -> bool:
@@ -71,20 +71,21 @@ class AspectChanges:
                 raise missing(entity.name)
 
     def check_new(self, entity: Entity) -> None:
-        """Raises `Failure` 409 where the entity is stored already."""
+        """Raises `Failure` 409 if the entity is already stored."""
         if self.is_stored(entity):
             raise Failure(409, f"`{entity.name}` exists already")
 
     def value(self, entity: Entity, aspect: str) -> Value:
-        """An aspect as it is stored, to be changed and put back; empty if there is none."""
+        """An aspect as it is stored, a copy that may be changed and put; empty if there is none."""
         read = aspects.read(self.transaction.store, self.transaction.realm(self.realm), [entity])
         stored = read.get(entity, {}).get(aspect)
         return {} if stored is None else dict(stored.value)
 
     def put(self, entity: Entity, aspect: str, value: Value | None) -> None:
-        """Writes an aspect, or deletes it with None; raises `NotAllowed` for what it grants.
+        """Writes an aspect, or deletes it with None; raises `NotAllowed` if it grants too much.
 
-        The right to the mutation is checked before; this checks the aspect's own rights.
+        The privilege for the mutation was checked before; this checks those of the aspect's
+        content.
         """
         switches = Switches(rest=self.call.exchange.services.of(DataHubSettings).policies)
         guard = Guard(self.transaction, self.realm, entity, switches)
@@ -98,11 +99,11 @@ class AspectChanges:
         self.put(entity, aspect, {**self.value(entity, aspect), **members})
 
     def write(self, *writes: Write) -> None:
-        """Writes aspects without a check of their own rights: the mutation's right covers them."""
+        """Writes aspects without checking their own privileges: the mutation's cover them."""
         aspects.write(self.transaction, self.realm, writes, self.call.actor.name)
 
     def drop(self, entity: Entity) -> None:
-        """Deletes an entity; raises `Failure` 404 if there is none."""
+        """Deletes an entity; raises `Failure` 404 if it does not exist."""
         if not aspects.drop(self.transaction, self.realm, entity):
             raise missing(entity.name)
 
@@ -111,25 +112,25 @@ Read = Callable[[Call, str, Input], Any]
 """Reads a given argument, before any check of rights; raises `Failure` 400."""
 
 Entities = Callable[[Call, Input], Sequence[Entity]]
-"""Reads what a mutation is about, the first being what it returns; raises `Failure` 400."""
+"""Reads the entities of a mutation; the first is its result. Raises `Failure` 400."""
 
 Required = Callable[[AspectChanges, Entity, Input], Sequence[Requirement]]
-"""The requirements of a mutation, where they depend on the stored state."""
+"""The requirements of a mutation, if they depend on the stored state."""
 
 Change = Callable[[AspectChanges, Entity, Input], None]
 """Writes aspects; `input` has the mutation's arguments and the members of its `input`."""
 
 Extend = Callable[[AspectChanges, Entity, Value, Input], None]
-"""Checks what the record alone does not say, and completes its value before it is written."""
+"""Makes checks that the record alone does not allow, and completes the value to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class AspectWrite:
     """A row, which is the resolver of its mutation.
 
-    `reads`: how its arguments are read, by name, where they are more than plain values.
-    `audited_as`: the name of the first entity in the audit trail's details; empty: the trail has
-    it as the target. `answer`: what it returns, where the schema's type does not say that.
+    `reads`: how its arguments are read, by name, if they are more than plain values. `audited_as`:
+    the name of the first entity in the audit trail's details; empty if it is the target. `answer`:
+    the result, if the schema's type does not determine it.
     """
 
     entities: Entities
@@ -167,10 +168,10 @@ def _answer(entity: Entity, info: Info) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of entities: its type, its aspect, and how the record is read of an input.
+    """A kind of entity: its type, its aspect, and how its record is read from an input.
 
-    `stamps`: members that say who wrote it and when; `created` says it once. The operations are
-    asked about `about`; None: about the entity itself.
+    `stamps`: members with the writer and the time; `created` is only set once. The operations are
+    checked for `about`; with None, for the entity itself.
     """
 
     type: str
@@ -191,7 +192,7 @@ def mutation(
     audited_as: str = "",
     answer: Callable[[Entity, Info], object] | None = None,
 ) -> AspectWrite:
-    """A mutation of one entity; its operation is checked for `about`, None: the entity itself."""
+    """A mutation of one entity; its operation is checked for `about`, by default for the entity."""
 
     def requirements(
         changes: AspectChanges, entities: Sequence[Entity], input: Input
@@ -222,7 +223,7 @@ def creation(
 ) -> AspectWrite:
     """Creates an entity; `id` gives the last part of its URN, with None it is random.
 
-    `then` writes data beside the record.
+    `then` writes additional data.
     """
 
     def create(changes: AspectChanges, entity: Entity, input: Input) -> None:
@@ -253,7 +254,7 @@ def change(
     of: str = "urn",
     reads: Mapping[str, Read] | None = None,
 ) -> AspectWrite:
-    """Changes members of an entity's record, the others stay; `then` as in `creation`."""
+    """Changes members of an entity's record; the others stay. `then` as in `creation`."""
 
     def write(changes: AspectChanges, entity: Entity, input: Input) -> None:
         changes.check_exists(entity)
@@ -291,12 +292,12 @@ def deletion(kind: Kind, required: str | Required, then: Change | None = None) -
 
 
 def by_urn(*types: str, of: str = "urn") -> Entities:
-    """The entity, of one of the types if any are given, whose URN an argument has."""
+    """The entity with the URN in an argument, of one of the types if any are given."""
     return lambda _, input: [calls.entity(input[of], *types)]
 
 
 def reference(*types: str) -> Read:
-    """Reads the URN of an entity of one of the types, of any type if there are none."""
+    """Reads the URN of an entity, of one of the types if any are given."""
     return lambda _, argument, input: calls.entity(input[argument], *types)
 
 
@@ -306,7 +307,7 @@ def new_entity(type: str, id: str | None) -> Entity:
 
 
 def check_limit(call: Call, items: list[T], argument: str) -> list[T]:
-    """The items, if they are no more than one write may touch; raises `Failure` 400."""
+    """The items, if no more than one write may change; raises `Failure` 400."""
     most = call.exchange.services.batch_rows
     if len(items) > most:
         raise bad(f"`{argument}`: expected {most} at most, got {len(items)}")
@@ -314,10 +315,10 @@ def check_limit(call: Call, items: list[T], argument: str) -> list[T]:
 
 
 def urn(*types: str) -> Callable[[str], str]:
-    """Reads the URN of an entity of one of the types, as a record has it."""
+    """Reads the URN of an entity of one of the types, for a record."""
     return lambda text: calls.entity(text, *types).name
 
 
 def urns(*types: str) -> Callable[[Sequence[str]], list[str]]:
-    """As `urn`, of a list."""
+    """As `urn`, for a list."""
     return lambda texts: [calls.entity(text, *types).name for text in texts]

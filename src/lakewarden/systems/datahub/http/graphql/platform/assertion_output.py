@@ -1,4 +1,4 @@
-"""Assertions as the schema shows them: their claim, subject and results.
+"""Assertions in the form of the schema: their claim, subject and results.
 
 SOURCE: PDL records of assertions, acryl-datahub 1.7.0.17; its queries of assertions.
 """
@@ -23,10 +23,10 @@ TYPE: Final = "assertion"
 ASPECT: Final = "assertionInfo"
 
 RUN: Final = "assertionRunEvent"
-"""What came of a run."""
+"""The aspect with the result of a run."""
 
 _RUNS: Final = 100
-"""The number of runs in a reply unless the caller requests fewer."""
+"""The default number of runs in a reply."""
 
 _KINDS: Final = {
     "DATASET": ("datasetAssertion", "dataset"),
@@ -37,7 +37,7 @@ _KINDS: Final = {
     "DATA_SCHEMA": ("schemaAssertion", "entity"),
     "CUSTOM": ("customAssertion", "entity"),
 }
-"""Where an assertion of a type says what it is about."""
+"""The member with the subject of an assertion, by its type."""
 
 
 def about(value: Mapping[str, Any]) -> Entity | None:
@@ -113,7 +113,7 @@ def _path(column: Entity) -> str:
 
 
 def _runs(assertion: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
-    """Its results, the newest first; null for callers who may not read timeseries values."""
+    """Its results, newest first; null for callers who may not read timeseries values."""
     call: Call = info.context
     if not timed.may_read(call, assertion):
         return None

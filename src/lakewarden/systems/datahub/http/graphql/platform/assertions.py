@@ -1,7 +1,7 @@
 """Assertions: claims about data that are checked elsewhere and reported here.
 
-A change of an assertion takes the right to its subject, before and after. SOURCE: datahub reference
-1.3; datahub-project/datahub:…/resolvers/assertion.
+A change of an assertion requires the privilege on its subject, before and after. SOURCE: datahub
+reference 1.3; datahub-project/datahub:…/resolvers/assertion.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _platform(_: Call, argument: str, input: Input) -> Entity:
 
 
 def _requirements(changes: AspectChanges, assertion: Entity, _: Input) -> list[Requirement]:
-    """A change takes the right to the assertion's asset, or to itself if it has none."""
+    """A change requires the privilege on the assertion's asset, or on itself if it has none."""
     asset = about(changes.value(assertion, ASPECT))
     return [Requirement(_EDIT, assertion if asset is None else dataset_of(asset))]
 

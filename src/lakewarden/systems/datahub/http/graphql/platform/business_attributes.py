@@ -46,7 +46,7 @@ def _with_name(changes: AspectChanges, attribute: Entity, value: Value, input: I
 
 
 def _check_name(call: Call, attribute: Entity, name: str) -> None:
-    """Raises `Failure` 409 where another attribute has the name."""
+    """Raises `Failure` 409 if another attribute has the name."""
     for other in stored_entities(call, TYPE):
         if other != attribute and call.aspect(other, ASPECT).get("name") == name:
             raise Failure(409, f"there is a business attribute `{name}` already")

@@ -1,4 +1,4 @@
-"""Columns: named by their own URN, or as a part of their dataset."""
+"""Columns: by their own URN, or as a part of their dataset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def column(dataset: Entity, path: str) -> Entity:
 
 
 def column_of(input: Mapping[str, Any], argument: str) -> Entity:
-    """The column that an input names; raises `Failure` 400 naming the argument."""
+    """The column in an input; raises `Failure` 400 with the argument."""
     resource = calls.entity(input["resourceUrn"], COLUMN, "dataset")
     if resource.type == COLUMN:
         if dataset_of(resource).type != "dataset":
@@ -31,6 +31,6 @@ def column_of(input: Mapping[str, Any], argument: str) -> Entity:
 
 
 def dataset_of(entity: Entity) -> Entity:
-    """The dataset of a column; any other entity itself."""
+    """The dataset of a column; for any other entity, the entity itself."""
     parent = datahub.parent(entity) if entity.type == COLUMN else None
     return entity if parent is None else parent

@@ -45,7 +45,7 @@ def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
 
 
 def _connection_of(_: Call, input: Input) -> list[Entity]:
-    """The connection; a new one needs its details."""
+    """The connection; a new one requires its details."""
     if "urn" in input:
         return [calls.entity(input["urn"], _TYPE)]
     connection = new_entity(_TYPE, input.get("id"))

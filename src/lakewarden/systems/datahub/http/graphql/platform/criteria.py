@@ -1,4 +1,4 @@
-"""Filters of inputs, as aspects have them: alternatives of criteria that must all match."""
+"""Filters in inputs, in the form of aspects: alternatives of criteria that must all match."""
 
 from __future__ import annotations
 

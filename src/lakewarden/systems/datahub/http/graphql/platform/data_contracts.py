@@ -35,11 +35,11 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "schema": ("DATA_SCHEMA",),
     "dataQuality": ("DATASET", "VOLUME", "FIELD", "SQL", "CUSTOM"),
 }
-"""The parts of a contract, and the types of assertions that each is made of."""
+"""The parts of a contract, and the types of assertions in each."""
 
 
 def _entities(call: Call, input: Input) -> list[Entity]:
-    """The named contract, the dataset's own or a new one; and the dataset."""
+    """The named contract, or the dataset's own, or a new one; and the dataset."""
     dataset, urn = calls.entity(input["entityUrn"], "dataset"), input.get("urn")
     if urn is not None:
         return [calls.entity(urn, _TYPE), dataset]
@@ -71,7 +71,7 @@ def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) ->
 
 
 def _clause(changes: AspectChanges, dataset: Entity, urn: str, member: str) -> Value:
-    """A clause, if the assertion is about the dataset and of a type that the part is made of."""
+    """A clause, if the assertion is about the dataset and of a type allowed in the part."""
     assertion = calls.entity(urn, assertion_output.TYPE)
     value = changes.value(assertion, assertion_output.ASPECT)
     asset = assertion_output.about(value)

@@ -1,4 +1,4 @@
-"""Documents as the schema shows them.
+"""Documents in the form of the schema.
 
 SOURCE: PDL records of documents, acryl-datahub 1.7.0.17.
 """
@@ -31,7 +31,7 @@ def _subtype(document: Entity, info: Info) -> str | None:
 
 
 def _parents(document: Entity, info: Info) -> Mapping[str, Any]:
-    """The ancestors, the nearest first, up to the first hidden one."""
+    """The ancestors, nearest first, up to the first hidden one."""
     call: Call = info.context
     parents: list[Entity] = []
     above = visible_entity(call, parent_of(call.aspect(document, ASPECT)))

@@ -1,4 +1,4 @@
-"""Documents: texts that are stored beside the assets, in a hierarchy of their own.
+"""Documents: texts that are stored beside the assets, in their own hierarchy.
 
 SOURCE: datahub reference 1.1, 5.4; datahub-project/datahub:…/resolvers/knowledge.
 """
@@ -67,7 +67,7 @@ def _urn_list(member: str, *types: str) -> Callable[[Iterable[str]], list[Value]
 
 
 def _parent(changes: AspectChanges, document: Entity, urn: str) -> Value:
-    """The parent, which must not be the document itself or below it."""
+    """The parent, which must not be the document itself or one of its descendants."""
     parent = calls.entity(urn, TYPE)
     changes.check_exists(parent)
     above: Entity | None = parent
@@ -121,7 +121,7 @@ def _kind(*record: Member) -> Kind:
 
 
 def _member_reader(member: Member) -> Read:
-    """Reads an argument as a member, before any check of rights."""
+    """Reads an argument as a member, before any authorization check."""
 
     def read(_: Call, argument: str, input: Input) -> object:
         provided_members([member], input)

@@ -69,7 +69,7 @@ def _update_requirements(
 def _change_requirements(
     changes: AspectChanges, relationship: Entity, _: Input
 ) -> list[Requirement]:
-    """A change takes the right to both ends, or to itself without them."""
+    """A change requires the privilege on both ends, or on itself if it has none."""
     value = changes.value(relationship, _ASPECT)
     ends = dict.fromkeys(shapes.entity(value.get(end), "dataset") for end in _ENDS)
     datasets = [end for end in ends if end is not None]

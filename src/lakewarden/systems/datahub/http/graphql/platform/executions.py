@@ -33,7 +33,7 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
 EXECUTOR: Final = "default"
-"""The executor that runs what names none."""
+"""The default executor."""
 
 SOURCE: Final = "dataHubIngestionSource"
 
@@ -111,7 +111,7 @@ _LIST: Final = Listing(
 
 
 def _executions(source: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
-    """The runs of a source, the newest first."""
+    """The runs of a source, newest first."""
     call: Call = info.context
     authorization.allow(call, _MANAGE)
     runs, numbers = page(_runs(call, source), arguments, call.exchange.services.page_rows)
@@ -119,7 +119,7 @@ def _executions(source: Entity, info: Info, **arguments: Any) -> Mapping[str, An
 
 
 def _latest_success(source: Entity, info: Info) -> Entity | None:
-    """The newest run of a source that succeeded."""
+    """The newest successful run of a source."""
     call: Call = info.context
     authorization.allow(call, _MANAGE)
     runs = _runs(call, source)
@@ -127,7 +127,7 @@ def _latest_success(source: Entity, info: Info) -> Entity | None:
 
 
 def _runs(call: Call, source: Entity) -> list[Entity]:
-    """The runs of a source, the newest first."""
+    """The runs of a source, newest first."""
 
     def find() -> dict[Entity | None, list[Entity]]:
         by_source: dict[Entity | None, list[Entity]] = {}

@@ -1,7 +1,7 @@
 """Answers to forms: the answer is written to the asset, and the form records it.
 
-CHOICE: in the original all assignees of a form may answer it, so that assigning forms grants rights
-over assets; here an answer takes the right to what it writes. SOURCE:
+CHOICE: in the original all assignees of a form may answer it, so assigning a form grants privileges
+on assets; here an answer requires the privilege for what it writes. SOURCE:
 datahub-project/datahub:…/resolvers/form, FormService.
 """
 
@@ -98,7 +98,7 @@ def _own_prompt(changes: AspectChanges, asset: Entity, params: Input | None) -> 
 def _record_answer(
     changes: AspectChanges, asset: Entity, form: Entity, prompt: Input, paths: list[str]
 ) -> None:
-    """Records the answer; the form is complete once no required prompt is open."""
+    """Records the answer; the form is complete once no required prompt is unanswered."""
     value = changes.value(asset, forms.ASSIGNED)
     lists = {name: shapes.objects(value.get(name)) for name in forms.LISTS}
     assigned = [

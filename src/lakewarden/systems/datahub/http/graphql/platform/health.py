@@ -1,6 +1,6 @@
 """The health of an asset: its open incidents and failing assertions.
 
-Only visible ones count, and assertions only for callers who may read timeseries values.
+Only visible ones count; assertions only count for callers who may read timeseries values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Incidents: problems with assets.
 
-A change of an incident takes the right to all its assets, before and after. SOURCE: datahub
+A change of an incident requires the privilege on all its assets, before and after. SOURCE: datahub
 reference 1.2; datahub-project/datahub:…/resolvers/incident.
 """
 
@@ -39,7 +39,7 @@ _ASSETS: Final = "resourceUrns"
 _ACTORS: Final = ("corpuser", "corpGroup")
 
 _PRIORITIES: Final = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
-"""The words of priorities; an aspect has their place here."""
+"""The priorities; an aspect stores the index in this list."""
 
 
 def _assets_of(call: Call, input: Input) -> list[Entity]:
@@ -62,7 +62,7 @@ def _requirements(assets: Iterable[Entity]) -> list[Requirement]:
 def _change_requirements(
     changes: AspectChanges, incident: Entity, input: Input
 ) -> list[Requirement]:
-    """A change takes the right to its assets, or to itself where it has none, and to new assets."""
+    """A change requires the privilege on its assets, on itself without any, and on new assets."""
     assets = shapes.entities(changes.value(incident, _ASPECT).get("entities"))
     return _requirements([*(assets or [incident]), *(input.get(_ASSETS) or ())])
 
@@ -120,7 +120,7 @@ def _status(changes: AspectChanges, input: Input) -> Value:
 
 
 def _incidents(asset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
-    """The incidents of an asset that match, the newest first."""
+    """The matching incidents of an asset, newest first."""
     call: Call = info.context
     fitting = [
         incident
@@ -132,7 +132,7 @@ def _incidents(asset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]
 
 
 def incidents_of(call: Call, asset: Entity) -> list[Entity]:
-    """The visible incidents of an asset, the newest first."""
+    """The visible incidents of an asset, newest first."""
     return _incidents_by_asset(call).get(asset, [])
 
 

@@ -53,7 +53,7 @@ def _update_requirements(changes: AspectChanges, source: Entity, _: Input) -> li
 
 
 def _put(changes: AspectChanges, source: Entity, input: Input) -> None:
-    """Replaces a source, or creates it: the client deploys recipes this way."""
+    """Replaces a source, or creates it: clients deploy recipes in this way."""
     value, config_input = changes.value(source, ASPECT), input["config"]
     config = {**shapes.mapping(value.get("config")), **provided_members(_CONFIG, config_input)}
     value.pop("schedule", None)

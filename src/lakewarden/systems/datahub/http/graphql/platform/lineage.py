@@ -1,7 +1,8 @@
-"""Lineage: edges between assets, drawn by hand.
+"""Manual lineage: edges between assets, created by users.
 
-An edge is stored with one of its ends, in an aspect that follows from the types; it takes the right
-to both. SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/lineage, LineageService.
+An edge is stored with one of its ends, in an aspect that depends on the types; it requires the
+privilege on both. SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/lineage,
+LineageService.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class _Edge(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where an edge is stored: an aspect, the list in it, and what names the other end there.
+    """Where an edge is stored: an aspect, its list, and the member with the other end.
 
-    `plain` is an older list that has the other end's URN alone; `at_upstream`: the edge is
-    stored with its upstream end.
+    `plain` is an older list that only has the other end's URN; `at_upstream`: the edge is stored
+    with its upstream end.
     """
 
     aspect: str
@@ -118,7 +119,7 @@ def _put(changes: AspectChanges, edge: _Edge, *, is_there: bool) -> None:
 
 
 def _new(changes: AspectChanges, place: _Place, other: Entity) -> Value:
-    """An edge as its aspect has it; `source: UI` marks a manual edge."""
+    """An edge in the form of its aspect; `source: UI` marks a manual edge."""
     stamp, by_hand = changes.stamp, {"source": "UI"}
     if place.aspect == "upstreamLineage":
         return {

@@ -1,4 +1,4 @@
-"""Lists of the platform's entities of a type: those that match, in order, by pages."""
+"""Lists of the platform's entities of a type: the matching ones, sorted, by pages."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _everything(_: Call, __: Input) -> Callable[[Record], bool]:
 class Listing:
     """A field of the root that lists the entities of a type.
 
-    `key` is the member of the reply with the entities, `operation` is checked first, if given. The
-    words of a query match the members `searched`, and the URN where it is one of them. The order is
-    that of the names, or with `newest`, a member with a time, the newest first. `where` gives the
+    `key` is the member of the reply with the entities; `operation`, if given, is checked first. The
+    words of a query match the members in `searched`, which may include the URN. The order is that
+    of the names; with `newest`, the name of a timestamp member, newest first. `where` gives the
     filter of an input, by the aspect.
     """
 
@@ -40,7 +40,7 @@ class Listing:
     where: Callable[[Call, Input], Callable[[Record], bool]] = _everything
 
     def __call__(self, _: object, info: Info, input: Input) -> Mapping[str, Any]:
-        """The page that the input describes."""
+        """The requested page."""
         call: Call = info.context
         if self.operation is not None:
             authorization.allow(call, self.operation)
@@ -54,7 +54,7 @@ class Listing:
         return {**numbers, self.key: page_entities}
 
     def records(self, call: Call) -> list[Record]:
-        """The aspects of the visible stored entities but those that are softly deleted."""
+        """The aspects of the visible stored entities, without softly deleted ones."""
         removed = Index.of(call.state.matrix.snapshot).is_removed
         entities = [each for each in stored_entities(call, self.type) if not removed(each)]
         return [aspect(call, entity, self.aspect) for entity in entities]

@@ -1,6 +1,6 @@
 """Templates and modules of the home page: its layout, and its content.
 
-Every user may create personal ones; global ones take Manage Home Page Templates. SOURCE:
+Every user may create personal ones; global ones require Manage Home Page Templates. SOURCE:
 datahub-project/datahub:…/resolvers/{template,module}, PageTemplateService.
 """
 
@@ -30,7 +30,7 @@ TEMPLATE: Final = "dataHubPageTemplate"
 
 _MANAGE: Final = "home_template.manage"
 _PARAMS: Final = ("linkParams", "richTextParams", "assetCollectionParams", "hierarchyViewParams")
-"""What a module of a type is made with."""
+"""The members with the parameters of a module, which depend on its type."""
 
 _MODULE: Final = Kind("dataHubPageModule", "dataHubPageModuleProperties")
 _TEMPLATE: Final = Kind(TEMPLATE, "dataHubPageTemplateProperties")

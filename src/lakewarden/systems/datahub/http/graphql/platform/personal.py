@@ -1,7 +1,7 @@
-"""Rights to change entities with a scope, personal or global: views, templates, modules.
+"""Privileges to change entities with a scope, personal or global: views, templates, modules.
 
-A personal one is changed by its creator: the operation is checked for that user. A global one takes
-the right of its kind. A change of the scope takes both.
+A personal entity is changed by its creator: the operation is checked for that user. A global one
+requires the privilege of its kind. A change of the scope requires both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def creation_requirement(scope: str, shared: str) -> list[Requirement]:
 def change_requirement(scope: object, created: object, shared: str) -> list[Requirement]:
     """The requirement of a change or deletion, by the stored scope and stamp.
 
-    An entity that is not stored, or has no creator, takes the right to global ones.
+    An entity that is not stored, or has no creator, requires the privilege for global ones.
     """
     if scope != PERSONAL:
         return [Requirement(shared)]

@@ -46,7 +46,7 @@ def _with_stamp(changes: AspectChanges, _: Entity, value: Value, __: Input) -> N
 
 
 def _post_type(_: Call, argument: str, input: Input) -> str:
-    """Only a post on an entity's page has a target; raises `Failure` 400."""
+    """The type of a post: only one on an entity's page has a target. Raises `Failure` 400."""
     type: str = input[argument]
     is_about = input.get(_TARGET) is not None
     if type != "ENTITY_ANNOUNCEMENT" and is_about:

@@ -1,4 +1,4 @@
-"""Structured properties as the schema shows them, and their allowed values.
+"""Structured properties in the form of the schema, and their allowed values.
 
 SOURCE: PDL records of structured properties, acryl-datahub 1.7.0.17.
 """
@@ -33,11 +33,11 @@ _STANDARD: Final = {
     "datahub.rich_text": "RICH_TEXT",
     "datahub.date": "DATE",
 }
-"""The data types that everybody knows, by the end of their URNs."""
+"""The built-in data types, by the end of their URNs."""
 
 
 def typed_value(input: Mapping[str, Any], argument: str) -> dict[str, Any]:
-    """A value as aspects have it: its type, and the value; raises `Failure` 400."""
+    """A value in the form of aspects: its type, and the value; raises `Failure` 400."""
     text, number = input.get("stringValue"), input.get("numberValue")
     if (text is None) == (number is None):
         raise bad(f"`{argument}`: expected either a `stringValue` or a `numberValue`")
@@ -45,7 +45,7 @@ def typed_value(input: Mapping[str, Any], argument: str) -> dict[str, Any]:
 
 
 def output_value(value: object) -> Mapping[str, Any] | None:
-    """A value of an aspect, as the schema has it; None for an invalid one."""
+    """A value of an aspect in the form of the schema; None for an invalid one."""
     plain = without_avro_type(value)
     if isinstance(plain, bool) or not isinstance(plain, str | int | float):
         return None

@@ -1,7 +1,7 @@
-"""Values of structured properties, set on assets and columns, and removed from them.
+"""Values of structured properties: set on and removed from assets and columns.
 
-A column is checked by its dataset, with a right of its own. SOURCE: datahub reference 1.2, 1.3;
-datahub-project/datahub:…/resolvers/structuredproperties.
+A column is checked through its dataset, with a separate privilege. SOURCE: datahub reference 1.2,
+1.3; datahub-project/datahub:…/resolvers/structuredproperties.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def _upsert(changes: AspectChanges, asset: Entity, input: Input) -> None:
 
 
 def put(changes: AspectChanges, asset: Entity, inputs: Iterable[Input]) -> None:
-    """Sets these properties of an asset, in place of their stored values.
+    """Sets these properties of an asset, replacing their stored values.
 
-    Raises `Failure` where a property is unknown, immutable, or may not have the values.
+    Raises `Failure` if a property is unknown or immutable, or does not allow the values.
     """
     value = changes.value(asset, VALUES)
     assigned = {
@@ -85,7 +85,7 @@ def _checked_values(
     asset: Entity,
     inputs: Iterable[Input],
 ) -> list[Value]:
-    """The values as aspects have them, if they are allowed for the property and the asset."""
+    """The values in the form of aspects, if they are allowed for the property and the asset."""
     values = [typed_value(item, "values") for item in inputs]
     value_type = "double" if definition.get("valueType") == _NUMBER else "string"
     if any(value_type not in value for value in values):

@@ -1,6 +1,6 @@
 """Secrets and the details of connections, stored sealed, and never returned.
 
-The aspect has everything but the secret; the secret is stored beside the entity's document,
+The aspect has everything except the secret. The secret is stored beside the entity's document,
 encrypted, and is deleted with the entity. No reply, log line or audit row contains it.
 """
 
@@ -19,12 +19,12 @@ from lakewarden.systems.datahub.use_cases import aspects
 
 
 def sealed_failure(label: str) -> Failure:
-    """403: `label` is sealed, for every caller."""
+    """403: `label` is sealed for every caller."""
     return Failure(403, f"{label} is kept sealed, and is never given out")
 
 
 def seal(changes: AspectChanges, entity: Entity, key: str, secret: str) -> None:
-    """Stores a secret of an entity; raises `Failure` 400 where the server has no key for it."""
+    """Stores a secret of an entity; raises `Failure` 400 if the server has no key for it."""
     sealed = _sealing(changes.call).seal(secret)
     changes.transaction.change(changes.realm, SecretChanged(entity, key, sealed))
 
@@ -37,7 +37,7 @@ def _sealing(call: Call) -> Sealing:
 
 
 def stored_without_secret(changes: AspectChanges, entity: Entity, aspect: str) -> dict[str, Any]:
-    """An aspect that no reader gets, without its secret, to be changed and put back."""
+    """An aspect that no reader gets, without its secret; a copy that may be changed and put."""
     document = changes.transaction.store.documents(changes.realm, [entity]).get(entity)
     stored = aspects.stored_aspects(document).get(aspect)
     return {} if stored is None else dict(stored.value)
@@ -46,7 +46,7 @@ def stored_without_secret(changes: AspectChanges, entity: Entity, aspect: str) -
 def without_secrets(
     call: Call, entities: Iterable[Entity], aspect: str
 ) -> dict[Entity, Mapping[str, Any]]:
-    """That aspect of those entities that have it, without its secret."""
+    """That aspect of the entities that have it, without its secret."""
     with call.exchange.service.reading() as reading:
         documents = reading.documents(call.exchange.realm, list(entities))
     aspects_of = {

@@ -1,4 +1,4 @@
-"""Secrets that recipes name: stored sealed, listed by name, never returned.
+"""Secrets that recipes refer to: stored sealed, listed by name, never returned.
 
 CHOICE: the original returns the values of secrets to callers who may manage them; here
 `getSecretValues` is refused for every caller. SOURCE: datahub reference 1.1;

@@ -1,4 +1,4 @@
-"""Settings of the whole platform: parts of one aspect, each with the right of its own.
+"""Settings of the whole platform: parts of one aspect, each with its own privilege.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/settings.
 """
@@ -74,7 +74,7 @@ def _settings(_: object, info: Info) -> Mapping[str, Any]:
 
 
 def _home(_: object, info: Info) -> Mapping[str, Any]:
-    """The home page that everybody starts with, for every caller."""
+    """The default home page, visible to every caller."""
     return {"defaultTemplate": _template(info.context)}
 
 

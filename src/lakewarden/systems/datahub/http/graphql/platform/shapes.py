@@ -1,4 +1,4 @@
-"""Members of stored aspects, as far as they have the types of the schema.
+"""Members of stored aspects that have the types of the schema.
 
 An aspect may come from ingestion, with any content. Values of other types are left out. Both
 spellings of JSON are read (`lakewarden.systems.datahub.aspects.fields`).
@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 
 def text(value: object) -> str | None:
-    """A text."""
+    """A string."""
     plain = without_avro_type(value)
     return plain if isinstance(plain, str) else None
 
@@ -35,7 +35,7 @@ def objects(value: object) -> list[Mapping[str, Any]]:
 
 
 def texts(value: object) -> list[str]:
-    """The texts of a list."""
+    """The strings of a list."""
     return [member for member in map(without_avro_type, _members(value)) if isinstance(member, str)]
 
 
@@ -63,6 +63,6 @@ def entities(value: object, *types: str) -> list[Entity]:
 
 
 def entries(value: object) -> list[Mapping[str, str]]:
-    """A map of texts, as entries in order of their keys."""
+    """A map of strings, as entries sorted by key."""
     pairs = ((key, text(member)) for key, member in sorted(mapping(value).items()))
     return [{"key": key, "value": member} for key, member in pairs if member is not None]

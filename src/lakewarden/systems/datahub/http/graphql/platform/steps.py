@@ -1,4 +1,4 @@
-"""The steps of introductions that a user has seen: each user reads and changes its own.
+"""The introduction steps that a user has seen: each user reads and changes their own.
 
 SOURCE: datahub-project/datahub, its resolvers of step states.
 """
@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.use_cases.aspects import Write
 _TYPE: Final = "dataHubStepState"
 _ASPECT: Final = "dataHubStepStateProperties"
 _MOST: Final = 100
-"""Steps of one document."""
+"""The maximum number of steps in one document."""
 
 
 def _get(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:

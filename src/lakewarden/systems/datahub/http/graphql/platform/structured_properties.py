@@ -45,7 +45,7 @@ def _name(_: AspectChanges, property: Entity, value: Value, __: Input) -> None:
 
 
 def _add(_: AspectChanges, __: Entity, value: Value, input: Input) -> None:
-    """Extends a definition: values that were allowed stay allowed."""
+    """Extends a definition: values that were allowed before stay allowed."""
     if input.get("newAllowedValues"):
         added = _allowed_values(input["newAllowedValues"])
         value["allowedValues"] = [*(value.get("allowedValues") or []), *added]
@@ -116,7 +116,7 @@ _KIND: Final = Kind(
     audited_as="property",
     about=Entity(TYPE, ""),
 )
-"""The right to manage properties is checked for their type."""
+"""The privilege to manage properties is checked for their type."""
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {

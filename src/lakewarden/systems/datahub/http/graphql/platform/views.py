@@ -35,7 +35,7 @@ _MANAGE: Final = "public_view.manage"
 
 
 def _definition(input: Mapping[str, Any]) -> dict[str, Any]:
-    """A definition as it is stored: alternatives of criteria that hold together."""
+    """A definition in its stored form: alternatives of criteria that must all match."""
     criteria = [criterion(item) for item in input["filter"]["filters"]]
     if input["filter"]["operator"] == "AND":
         alternatives = [{"and": criteria}] if criteria else []

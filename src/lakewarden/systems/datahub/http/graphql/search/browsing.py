@@ -1,7 +1,7 @@
 """Browsing: a path is a sequence of nested names.
 
-They come from an entity's own aspect `browsePathsV2`, or else are the URNs of its containers. The
-older call knows containers alone.
+The names come from an entity's own aspect `browsePathsV2`, or else are the URNs of its containers.
+The older call only knows containers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class ContainerLevels:
     def level(self, path: Sequence[str]) -> tuple[BitMap, dict[int, tuple[BitMap, bool]]]:
         """The direct contents of a path, and the contents of each container there.
 
-        With each goes whether a container in it has any of that.
+        Each container comes with a flag: whether one of its own containers has some of these
+        contents.
         """
         shelf = self._container_at(path)
         direct = self._loose if shelf == _TOP else BitMap()
@@ -73,7 +74,7 @@ class ContainerLevels:
 
 
 _TOP: Final = -1
-"""The place that is in no container."""
+"""Stands for the top level, outside of all containers."""
 
 
 def _by_target(links: Links, ids: BitMap, size: int) -> dict[int, BitMap]:
@@ -156,7 +157,7 @@ def _browse_v2(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
 
 
 class _Group(NamedTuple):
-    """The contents below a name: their number, whether there are more levels, and its URN."""
+    """The contents below a name: their count, whether there are more levels, and the name's URN."""
 
     number: int
     is_deeper: bool
@@ -164,7 +165,7 @@ class _Group(NamedTuple):
 
 
 def _with_paths(session: SearchSession, ids: BitMap) -> BitMap:
-    """Those of the ids that have paths of their own."""
+    """The ids that have browse paths of their own."""
     return session.texts().having([[Term(field_term("browsePathV2"))]]) & ids
 
 
@@ -173,7 +174,7 @@ def _add_to_groups(
 ) -> int:
     """Adds entities with own paths to the groups of a path; returns how many are directly there.
 
-    COST: reads the documents of all of it; raises `LimitExceeded` where those are too many.
+    COST: reads all their documents; raises `LimitExceeded` if there are too many.
     """
     direct = 0
     for aspects in aspects_by_id.values():

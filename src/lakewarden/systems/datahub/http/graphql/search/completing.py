@@ -1,4 +1,4 @@
-"""Completion: entities whose names have words that begin like those of a query."""
+"""Completion: entities whose names have words that begin with those of a query."""
 
 from __future__ import annotations
 

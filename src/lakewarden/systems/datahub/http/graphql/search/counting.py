@@ -1,4 +1,4 @@
-"""Counts of each type and each platform; and the search among users."""
+"""Counts for each type and each platform; and the search for users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Input = Mapping[str, Any]
 
 _PLATFORMS: Final = 5
 _TYPES: Final = ("DATASET", "DASHBOARD", "CHART", "DATA_JOB", "DOMAIN", "GLOSSARY_TERM")
-"""What is offered as a filter: the platforms that have most, and these types."""
+"""The offered filters: the most frequent platforms, and these types."""
 
 
 def _users(_: object, info: Info, input: Input) -> Mapping[str, Any]:

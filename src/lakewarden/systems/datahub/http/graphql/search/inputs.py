@@ -1,4 +1,4 @@
-"""The inputs of searches as questions. Raises `Failure` 400 naming the argument."""
+"""The inputs of searches as questions. Raises `Failure` 400 with the argument."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lakewarden.systems.datahub.http.searching import USUAL
 from lakewarden.systems.datahub.search.question import AnyOf, Condition, Criterion, Order, Question
 
 COUNT: Final = 10
-"""How many results are shown unless the caller says otherwise."""
+"""The default number of results."""
 
 QUERY: Final = "input.query"
-"""What callers know the words of a search as."""
+"""The name of the search words for callers."""
 
 _OTHER: Final = "OTHER"
 _VIEW: Final = "dataHubView"
@@ -55,7 +55,7 @@ def question(
 
 
 def types_of_values(call: Call, type_names: Sequence[str] | None) -> tuple[str, ...]:
-    """The types of values of `EntityType`; without values the usual ones."""
+    """The types of values of `EntityType`; the usual ones if there are none."""
     if not type_names:
         return USUAL
     types: dict[str, None] = {}
@@ -68,7 +68,7 @@ def types_of_values(call: Call, type_names: Sequence[str] | None) -> tuple[str, 
 
 
 def page_bounds(call: Call, input: Input, key: str = "count") -> tuple[int, int]:
-    """The start of a page, and its length, bounded by the longest page."""
+    """The start of a page, and its length, limited to the maximum."""
     start, count = input.get("start"), input.get(key)
     start = 0 if start is None else start
     count = COUNT if count is None else count

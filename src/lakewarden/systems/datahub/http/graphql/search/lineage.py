@@ -1,7 +1,7 @@
 """Search within the lineage of an entity: the distance is a criterion, `degree`.
 
-The nearest come first. A column matches as its dataset does; the dataset is shown in its place,
-unless the caller requests columns.
+The nearest results come first. A column matches if its dataset does; the dataset is shown in its
+place, unless the caller requests columns.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _criteria_groups(input: Input) -> list[_Criteria]:
 
 
 def _split_degrees(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
-    """The other criteria, and the degrees that match all criteria about degrees."""
+    """The other criteria, and the degrees that match all criteria on degrees."""
     others: list[Input] = []
     degrees: frozenset[str] | None = None
     for criterion in criteria:
@@ -230,7 +230,7 @@ def _degree_value(degree: int) -> str:
 
 
 class _LineageFilter:
-    """Selects the entities of a lineage that match the rest of the question."""
+    """Selects the entities of a lineage that match the remaining criteria."""
 
     def __init__(
         self, call: Call, session: SearchSession, input: Input, parts: Sequence[_Criteria]

@@ -30,7 +30,7 @@ from lakewarden.systems.datahub.search.search import Page, Search
 Shown = Mapping[str, Any]
 
 MOST_FACETS: Final = 50
-"""Facets of one question."""
+"""The maximum number of facets of one question."""
 
 _TITLES: Final = {
     "_entityType": "Type",
@@ -182,7 +182,7 @@ def _entity(value: str) -> Entity | None:
 def hits(
     call: Call, entities: Sequence[Entity], wanted_question: Question, input: Mapping[str, Any]
 ) -> list[Shown]:
-    """The results of a page. One whose page is hidden shows only that it exists."""
+    """The results of a page. A result whose page is hidden only shows that it exists."""
     flags = input.get("searchFlags") or {}
     visible = set(authorization.visible(call, entities))
     call.add_group(visible)
@@ -244,7 +244,7 @@ def _extra_properties(
 
 
 def _is_selected(info: Info, name: str) -> bool:
-    """Whether the document may select a field of this one's value; fragments are not inspected."""
+    """Whether the document may select a subfield of this field; fragments are not inspected."""
     for node in info.field_nodes:
         for selection in node.selection_set.selections if node.selection_set else ():
             field = getattr(selection, "name", None)

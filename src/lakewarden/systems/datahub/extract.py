@@ -1,8 +1,8 @@
 """A running DataHub, read over its OpenAPI: every type, page by page, as change proposals.
 
-It requests the aspects that matter for authorization, and the key, which shows that the entity
-exists. A policy that DataHub ships and the original does not return is deleted in the export: it
-would become active otherwise. An original without `/openapi/v3/entity` is read over its Rest.li
+Requests the aspects that matter for authorization, and the key, which shows that the entity
+exists. A policy that DataHub ships and the original does not return is exported as deleted:
+otherwise it would become active. An original without `/openapi/v3/entity` is read over its Rest.li
 interface, see `lakewarden.systems.datahub.extract_older`.
 
 SOURCE: datahub reference 6.6, 6.7 and 6.9.
@@ -24,10 +24,10 @@ from lakewarden.systems.datahub import extract_older as datahub_older
 from lakewarden.systems.datahub.aspects.meaning import READERS
 
 PAGE: Final = 500
-"""How many entities are asked for at once."""
+"""The number of entities per request."""
 
 IDLE: Final = 100
-"""How many pages one after the other may bring nothing new."""
+"""The maximum number of consecutive pages without new entities."""
 
 _POLICY: Final = "dataHubPolicy"
 _NOT_EQUALS: Final = "NOT_EQUALS"
@@ -37,13 +37,13 @@ _BOOKKEEPING: Final = frozenset(
     {"any", "dataHubAccessToken", "dataHubRetention", "dataHubSecret", "dataHubStepState"}
     | {"dataHubUpgrade", "dataType", "entityType", "globalSettings", "inviteToken", "telemetry"}
 )
-"""Types that no policy is about by name, or that hold secrets."""
+"""Types whose names no policy refers to, or that hold secrets."""
 
 _KEYS: Final = {"corpuser": "corpUserKey"}
-"""Key aspects that are not called by their type."""
+"""Key aspects that are not named after their type."""
 
 _OF_ONE_TYPE: Final = {"glossaryNodeInfo": "glossaryNode", "glossaryTermInfo": "glossaryTerm"}
-"""Aspects that say the same of different types; a server may show both, and one is enough."""
+"""Aspects with the same meaning for different types; a server may return both, one is enough."""
 
 _NOTES: Final = (
     f"entities of {', '.join(sorted(_BOOKKEEPING - {'any'}))}: not asked for",
@@ -53,14 +53,14 @@ _NOTES: Final = (
 
 
 def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> None:
-    """Reads all entities that the caller is shown. Raises `BadInput` where no policy is."""
+    """Reads all entities that the caller may see. Raises `BadInput` if no policy is returned."""
     for text in _NOTES:
         export.note(text)
     model = load_system("datahub").model
     entities = _entities if _has_openapi_v3(original) else datahub_older.entities
     policies: set[str] = set()
     excluding: set[str] = set()
-    # First the policies: without them the rest need not be asked for.
+    # Policies first: without them the rest is not needed.
     for type in (_POLICY, *(type for type in model.types if type not in {*_BOOKKEEPING, _POLICY})):
         for entity in entities(original, type, _requested_aspects(type)):
             urn = entity["urn"]
@@ -85,7 +85,7 @@ def _excludes(value: object) -> bool:
 
 
 def _check_complete(original: Original, excluding: set[str]) -> None:
-    """Refuses an export that lacks entities which a negated condition would otherwise exclude."""
+    """Rejects an export without entities that a negated condition would otherwise exclude."""
     hidden = [reply for reply in original.withheld if reply.status == _FORBIDDEN]
     if hidden and excluding:
         policy = min(excluding)
@@ -94,7 +94,7 @@ def _check_complete(original: Original, excluding: set[str]) -> None:
 
 
 def _has_openapi_v3(original: Original) -> bool:
-    """Whether the newer interface exists; every DataHub has policies, so they are requested."""
+    """Whether the newer interface exists; checked with policies, which every DataHub has."""
     known = len(original.withheld)
     reply = original.get(f"{_path(_POLICY)}?query=*&count=1", ABSENT)
     is_refused = len(original.withheld) > known
@@ -111,12 +111,12 @@ def _key(type: str) -> str:
 
 
 def _requested_aspects(type: str) -> list[str]:
-    """The aspects that are asked for."""
+    """The aspects to request."""
     return [_key(type), *sorted(READERS)]
 
 
 def _entities(original: Original, type: str, aspects: list[str]) -> Iterator[dict[str, Any]]:
-    """All entities of a type; the scroll ends with a page without a next position."""
+    """All entities of a type; the scroll ends at a page without a next position."""
     parameters = [("query", "*"), ("count", str(PAGE)), ("includeSoftDelete", "true")]
     parameters += [("aspects", name) for name in aspects]
     place: str | None = None
@@ -138,7 +138,7 @@ def _entities(original: Original, type: str, aspects: list[str]) -> Iterator[dic
 
 
 class _Scroll:
-    """A scroll that must end: each position once, and new entities on each page."""
+    """A scroll that must end: each position occurs once, and pages bring new entities."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -174,7 +174,7 @@ def _page(reply: Any, type: str) -> list[dict[str, Any]]:
 
 
 def _records(type: str, urn: str, entity: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A change proposal for each aspect that matters; for the key, if there is none."""
+    """A change proposal for each aspect that matters; for the key if there is none."""
     about = {"entityType": type, "entityUrn": urn, "changeType": "UPSERT"}
     any_record = False
     for name in sorted(READERS):

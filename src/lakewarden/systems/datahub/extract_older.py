@@ -22,10 +22,10 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded, Unavailable
 from lakewarden.pipeline.extract.original import ABSENT, Original
 
 PAGE: Final = 1_000
-"""How many names are asked for at once."""
+"""The number of names per request."""
 
 TRIES: Final = 5
-"""How often the names of a type are read that change meanwhile."""
+"""How many times the names of a type are read if they change meanwhile."""
 
 _FIRST: Final = "dataHubPolicy"
 """The type that is requested first: every DataHub has it."""
@@ -34,7 +34,7 @@ _LIST: Final = "/entities?action=listUrns"
 
 
 def entities(original: Original, type: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    """All entities of a type, in the form of the newer interface: each with the aspects wanted.
+    """All entities of a type, in the newer interface's format: each with the requested aspects.
 
     Raises `BadInput` for an address where neither interface is, and `Unavailable` where the
     names change again and again while they are read.
@@ -58,7 +58,7 @@ def _names(original: Original, type: str) -> list[str]:
 
 
 def _stable_names(original: Original, type: str) -> list[str] | None:
-    """The names of a type, none where the type is withheld; None if they changed meanwhile."""
+    """The names of a type, none if it is withheld; None if they changed meanwhile."""
     distinct: dict[str, None] = {}
     total = -1
     while len(distinct) < total or total < 0:
@@ -77,7 +77,7 @@ def _stable_names(original: Original, type: str) -> list[str] | None:
 
 
 def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | None:
-    """Names from an offset on, and the total; None where the type is withheld."""
+    """Names from an offset on, and the total; None if the type is withheld."""
     reply = original.post(_LIST, {"entity": type, "start": start, "count": PAGE})
     if reply is None:
         if start:
@@ -98,7 +98,7 @@ def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | 
 
 
 def _withheld_type(original: Original, type: str) -> None:
-    """Records the withheld type in the export; refuses an address with neither interface."""
+    """Records the withheld type in the export; rejects an address with neither interface."""
     last = original.withheld.pop()
     if last.status in ABSENT and type == _FIRST:
         message = (
@@ -111,7 +111,7 @@ def _withheld_type(original: Original, type: str) -> None:
 
 
 def _entity(reply: Any, path: str) -> dict[str, Any]:
-    """An entity with its aspects as the newer interface writes it."""
+    """An entity with its aspects in the format of the newer interface."""
     urn = reply.get("urn") if isinstance(reply, dict) else None
     aspects = reply.get("aspects") if isinstance(reply, dict) else None
     if not isinstance(urn, str) or not isinstance(aspects, dict):

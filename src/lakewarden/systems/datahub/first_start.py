@@ -1,4 +1,4 @@
-"""The realm that DataHub has in a fresh database, its administrator and its root user."""
+"""The realm of DataHub in a new database, its administrator and its root user."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _FirstStart(FirstStart):
 
     def ready(self, service: DecisionService) -> None:
         if any(realm.realm.model == MODEL for realm in service.state.realms.values()):
-            # Here, since commands that start no server import this module.
+            # Imported here, since commands that start no server import this module.
             from lakewarden.systems.datahub.http.graphql.schema import schema
 
             schema()

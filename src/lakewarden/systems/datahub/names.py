@@ -1,16 +1,16 @@
-"""How DataHub spells names: URNs, kept and compared as exact strings.
+"""DataHub's spelling of names: URNs, stored and compared as exact strings.
 
     urn:li:<entity type>:<key>
     key = text that does not begin with a parenthesis, or (part,part,…) with two parts or more
 
-A part may be a URN again. Types are case sensitive and irregular (`corpuser`, `corpGroup`).
-Types that are not in the tables below are taken as they come, since DataHub's own list
-grows; those in the tables must have the parts that they have there. Percent escapes are
-characters like any other. A key `(x)` is refused: clients read it as `x`.
+A part may itself be a URN. Types are case-sensitive and irregular (`corpuser`, `corpGroup`). Types
+that are not in the tables below are accepted as they are, since DataHub's own list grows; those in
+the tables must have exactly the listed parts. Percent escapes are ordinary characters. A key `(x)`
+is rejected: clients read it as `x`.
 
-Two entities here are not stored, as in our AuthZEN mapping: type `platform`
-with the name `platform` is the question without a resource, any type with an empty name
-is the question about the type alone.
+Two entities here are not stored, as in our AuthZEN mapping: type `platform` with the name
+`platform` is the question without a resource; any type with an empty name is the question about the
+type alone.
 
 SOURCE: datahub reference 6.8; arity of the types: URN classes of acryl-datahub 1.7.0.17.
 """
@@ -36,10 +36,10 @@ ENVIRONMENTS: Final = frozenset(
         *("RVW", "PRD", "TST", "SIT", "SBX", "SANDBOX", "CERT"),
     )
 )
-"""What the last part of a dataset may be."""
+"""The possible last parts of a dataset."""
 
 MAX_NESTING: Final = 8
-"""Deepest URN inside URN; real ones have three levels (field, dataset, platform)."""
+"""The maximum nesting of URNs; real ones have three levels (field, dataset, platform)."""
 
 _PREFIX = "urn:li:"
 
@@ -47,7 +47,7 @@ _ANY_URN = ""
 
 
 class _Key(NamedTuple):
-    """How many parts a key has, and of which type the URN in its first part must be."""
+    """The number of parts of a key, and the required type of the URN in its first part."""
 
     arity: int
     first: str | None = None
@@ -99,7 +99,7 @@ _PLAIN: Mapping[str, _Key] = dict.fromkeys(
 _KEYS = {**_TUPLES, **_PLAIN}
 
 _CONTAINED = frozenset({"schemaField", "dataJob"})
-"""Types whose name spells their parent: the URN in the first part."""
+"""Types whose name contains their parent: the URN in the first part."""
 
 _KINDS = {"corpuser": USER, "corpGroup": GROUP, "dataHubRole": ROLE}
 
@@ -107,11 +107,10 @@ _TYPE_CHARACTERS = frozenset(ascii_letters + digits)
 
 
 def parse(type: str, text: str) -> Entity:
-    """The entity of a URN, which must be of type `type`; an empty `type` takes the URN's.
+    """The entity of a URN, which must be of type `type`; with an empty `type`, of the URN's type.
 
-    `("platform", "platform")` is `NO_RESOURCE`; a type with an empty text is the question
-    about that type alone. Raises `BadInput` naming the offending part. There is no
-    unknown type.
+    `("platform", "platform")` is `NO_RESOURCE`; a type with an empty text is the question about
+    that type alone. Raises `BadInput` with the invalid part. No type is unknown.
 
     >>> parse("", "urn:li:domain:sales")
     Entity(type='domain', name='urn:li:domain:sales')
@@ -119,7 +118,7 @@ def parse(type: str, text: str) -> Entity:
     if (type, text) == ("platform", "platform"):
         return NO_RESOURCE
     if not text:
-        # INVARIANT: an empty type and an empty text never meet, for that is NO_RESOURCE.
+        # INVARIANT: type and text are never both empty, because that is NO_RESOURCE.
         _check_type(type)
         return Entity(type, "")
     actual, _ = _read(text)
@@ -129,9 +128,9 @@ def parse(type: str, text: str) -> Entity:
 
 
 def parent(entity: Entity) -> Entity | None:
-    """Schema field → the entity that has the field, data job → its data flow, others None.
+    """Schema field → the entity with the field, data job → its data flow, others None.
 
-    Containers, domains and the like are stored relations; a name does not spell them.
+    Containers, domains and similar are stored relations; a name does not contain them.
     """
     if entity.type not in _CONTAINED or not entity.name:
         return None
@@ -140,17 +139,17 @@ def parent(entity: Entity) -> Entity | None:
 
 
 def parts(entity: Entity) -> tuple[str, ...]:
-    """The URN as one part; DataHub has no wildcards."""
+    """The URN as a single part; DataHub has no wildcards."""
     return (entity.name,)
 
 
 def pattern(type: str, text: str) -> tuple[str, ...]:
-    """Always `BadInput`: in DataHub `*` and `?` are characters like any other."""
+    """Always raises `BadInput`: in DataHub `*` and `?` are ordinary characters."""
     raise BadInput(f"DataHub names have no wildcards, got {quoted(f'{type}:{text}')}")
 
 
 def urn_type(urn: str) -> str:
-    """The entity type of a URN. Raises `BadInput` when it is malformed.
+    """The entity type of a URN. Raises `BadInput` if it is malformed.
 
     >>> urn_type("urn:li:corpuser:ana")
     'corpuser'
@@ -159,7 +158,7 @@ def urn_type(urn: str) -> str:
 
 
 def key_parts(urn: str) -> tuple[str, ...]:
-    """The parts of a URN's key, one for a plain key. Raises `BadInput` when it is malformed.
+    """The parts of a URN's key, one for a plain key. Raises `BadInput` if it is malformed.
 
     >>> key_parts("urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
     ('urn:li:dataPlatform:hive', 'shop.orders', 'PROD')
@@ -182,7 +181,7 @@ def actor(text: str) -> Principal:
 
 
 def user_urn(name: str) -> str:
-    """The URN of a person by the name that the directory has. Raises `BadInput`.
+    """The URN of a person by the directory's name. Raises `BadInput`.
 
     >>> user_urn("ana@corp.test")
     'urn:li:corpuser:ana@corp.test'
@@ -193,7 +192,7 @@ def user_urn(name: str) -> str:
 
 
 def group_urn(name: str) -> str:
-    """The URN of a group by the name that the directory has. Raises `BadInput`.
+    """The URN of a group by the directory's name. Raises `BadInput`.
 
     >>> group_urn("staff")
     'urn:li:corpGroup:staff'
@@ -204,7 +203,7 @@ def group_urn(name: str) -> str:
 
 
 def name_of(urn: str) -> str:
-    """The directory's name of the person that a `corpuser` URN names. Raises `BadInput`.
+    """The directory's name for the person of a `corpuser` URN. Raises `BadInput`.
 
     >>> name_of("urn:li:corpuser:ana@corp.test")
     'ana@corp.test'
@@ -238,7 +237,7 @@ def _read(urn: str, nesting: int = 1) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_parts(type: str, parts: tuple[str, ...], nesting: int) -> None:
-    """The parts against the tables, and every URN among them."""
+    """Checks the parts against the tables, and every URN among them."""
     rule = _KEYS.get(type)
     if rule is not None and len(parts) != rule.arity:
         noun = "part" if rule.arity == 1 else "parts"
@@ -272,7 +271,7 @@ def _key(urn: str) -> str:
 
 
 def _tuple_parts(key: str) -> tuple[str, ...]:
-    """What the commas of the outermost parentheses separate; `key` begins with one."""
+    """The parts between the commas of the outermost parentheses; `key` begins with one."""
     parts: list[str] = []
     depth = 0
     start = 1
@@ -292,7 +291,7 @@ def _tuple_parts(key: str) -> tuple[str, ...]:
 
 
 def _directory_name(principal: Principal, kind: str) -> str:
-    """The key of the URN of a principal of that kind; any other name as it is."""
+    """The key of the URN of a principal of that kind; any other name unchanged."""
     try:
         is_urn = principal.kind == kind and actor(principal.name) == principal
     except BadInput:
@@ -301,7 +300,7 @@ def _directory_name(principal: Principal, kind: str) -> str:
 
 
 class _Urns(Identities):
-    """Everything has a URN; a bare name is a user's, of the directory a group's as well."""
+    """Every identity has a URN; a bare name is a user's, in the directory also a group's."""
 
     def entity(self, text: str) -> Entity | None:
         return parse("", text) if text.startswith(_PREFIX) else None
@@ -337,4 +336,4 @@ class _Urns(Identities):
 
 
 IDENTITIES: Final = _Urns()
-"""How DataHub calls users and groups."""
+"""DataHub's identities of users and groups."""

@@ -1,8 +1,7 @@
-"""The password of DataHub's root user, as the operator configured it: there is no other.
+"""The operator's configured password of DataHub's root user; there is no default password.
 
-It is compared at every start with the stored one; where they differ, the configured one replaces
-it, and the sessions of root end. A password set by `lakewarden user password` stays where none is
-configured.
+At every start it is compared with the stored one. If they differ, it replaces the stored one, and
+root's sessions end. Without a configured password, one set by `lakewarden user password` is kept.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def set_root_password(
 ) -> bool:
     """Stores the configured password; returns whether it changed.
 
-    Raises `BadInput` for one that is too easily guessed, or a file that cannot be read.
+    Raises `BadInput` for one that is too easily guessed, or for an unreadable file.
     """
     password = _configured_password(settings)
     if password is None or REALM not in service.state.realms:
@@ -41,7 +40,7 @@ def set_root_password(
     hashed = hashing.hash(password)
 
     def put_password(transaction: WriteTransaction) -> bool:
-        # Another process may have been faster: one of them ends the sessions.
+        # Another process may have stored it first: only one of them ends the sessions.
         if transaction.store.credential(REALM, _USER, PASSWORD) != stored:
             return False
         native_user.set_password(transaction, REALM, ROOT, hashed, "configuration")

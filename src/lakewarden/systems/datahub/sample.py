@@ -1,4 +1,4 @@
-"""Quillmere's DataHub, and what the demo asks it."""
+"""Quillmere's DataHub, and the demo's questions to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DataHub brings."""
+"""The parts of DataHub."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the aspects of DataHub entities mean for authorization, as normalised rows."""
+"""The meaning of DataHub's aspects for authorization, as normalised rows."""

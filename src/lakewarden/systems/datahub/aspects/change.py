@@ -1,4 +1,4 @@
-"""The types of a proposed change to an aspect, and their names."""
+"""The types of proposed changes to an aspect, and their names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Change(Enum):
-    """What a proposal does to an aspect. `ADD` creates one, with its entity."""
+    """The effect of a proposal on an aspect. `ADD` creates one, with its entity."""
 
     PUT = "put"
     ADD = "add"
@@ -27,4 +27,4 @@ CHANGES: Final[Mapping[str, Change]] = {
     "PATCH": Change.PATCH,
     "DELETE": Change.DELETE,
 }
-"""DataHub's words. SOURCE: datahub reference 5.4, changeType."""
+"""DataHub's names. SOURCE: datahub reference 5.4, changeType."""

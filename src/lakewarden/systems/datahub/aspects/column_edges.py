@@ -1,10 +1,10 @@
-"""Edges between columns under a patch, which names each by four parts of a path.
+"""Edges between columns in a patch, which names each by a path of four parts.
 
     /fineGrainedLineages/TRANSFORMATION/DOWNSTREAM/QUERY/UPSTREAM
 
 `NONE` means no transformation, or no query. A shorter path names all edges that begin with its
-parts. Edges with the same parts but the last are one object in the list, with the lowest confidence
-of these edges.
+parts. Edges that differ only in the last part are one object in the list, with the lowest
+confidence of these edges.
 
 SOURCE: datahub-project/datahub, FineGrainedLineageTemplateHelper.
 """
@@ -54,7 +54,7 @@ class ColumnEdges:
                 self._edges[path] = details
 
     def change(self, parts: list[str], value: object | None) -> None:
-        """Removes what the parts name, and adds an edge that they name whole."""
+        """Removes the edges that the parts name, and adds an edge if they name one completely."""
         if value is None and len(parts) == _PARTS:
             self._edges.pop(_Path(*parts), None)
             return

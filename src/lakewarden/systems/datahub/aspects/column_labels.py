@@ -1,8 +1,8 @@
-"""Tags and terms of columns that lie in aspects of their dataset.
+"""Tags and terms of columns that are stored in aspects of their dataset.
 
-They are relations of the columns, of kinds of their own: what the original's policies look at are
-the aspects of a column's own entity. A column is called by its plain name, since engines ask by
-that; a part of a column counts for the whole column, too, since engines ask for whole ones.
+They are relations of the columns, of separate kinds, because the original's policies use the
+aspects of a column's own entity. A column has its plain name, since engines ask by that name. A
+label on a part of a column also counts for the whole column, since engines ask for whole columns.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ ASPECTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "schemaMetadata": ("fields", "schema_tag", "schema_term"),
     "editableSchemaMetadata": ("editableSchemaFieldInfo", "edited_tag", "edited_term"),
 }
-"""By aspect: the list of its columns, and the kinds of relation of their tags and terms."""
+"""By aspect: its list of columns, and the kinds of relation for their tags and terms."""
 
 _LABELS: Final = (("globalTags", "tags", "tag"), ("glossaryTerms", "terms", "urn"))
-"""Of tags and terms: the member of a column, the list in it, and the URN's name in the list."""
+"""For tags and for terms: the member of a column, its list, and the name of the URN in the list."""
 
 _OF_TYPES: Final = re.compile(r"\[[^\[\]]*\]")
-"""What a path of version 2 says of types."""
+"""The parts of a version 2 path that describe types."""
 
 
 def column_labels(dataset: Entity, aspect: str, value: object, model: Model) -> set[RelationRow]:
-    """The tags and terms of columns that an aspect of a dataset has.
+    """The tags and terms of columns in an aspect of a dataset.
 
-    What is no URN of a tag or a term is left out, as is what is not of the form of the aspect.
+    Invalid URNs of tags and terms are left out, as are values that do not have the aspect's form.
     """
     if dataset.type != DATASET or aspect not in ASPECTS:
         return set()
@@ -50,14 +50,14 @@ def column_labels(dataset: Entity, aspect: str, value: object, model: Model) -> 
         kinds = zip((tag, term), _LABELS, strict=True)
         named = [(kind, urn) for kind, label in kinds for urn in _urns(field, *label)]
         targets = [(kind, _target(urn, model.relations[kind].targets)) for kind, urn in named]
-        if targets and isinstance(path, str):  # most columns have none: their names are not parsed
+        if targets and isinstance(path, str):  # most have none: their names are not parsed
             for column in _columns(dataset, path):
                 labels |= {RelationRow(kind, column, to) for kind, to in targets if to is not None}
     return labels
 
 
 def stored_labels(dataset: Entity, aspect: str, snapshot: Snapshot) -> set[RelationRow]:
-    """The stored tags and terms of columns that are from an aspect of the dataset."""
+    """The stored tags and terms of columns that come from an aspect of the dataset."""
     coded = snapshot.coded
     id = coded.tree.find(dataset)
     if dataset.type != DATASET or aspect not in ASPECTS or id is None:
@@ -71,7 +71,7 @@ def stored_labels(dataset: Entity, aspect: str, snapshot: Snapshot) -> set[Relat
 
 
 def labelled_parts(aspect: str, value: object) -> dict[str, object]:
-    """The aspect's value as far as `column_labels` and `field_types` read it."""
+    """The part of the aspect's value that `column_labels` and `field_types` read."""
     listed = ASPECTS[aspect][0]
     read = ("fieldPath", "globalTags", "glossaryTerms", "nativeDataType")
     parts = ({key: one[key] for key in read if key in one} for one in _objects(value, listed))
@@ -118,7 +118,7 @@ def _names(label: object, member: str, urn: str) -> bool:
 
 
 def _within(value: object, change: Callable[[object], object]) -> object:
-    """The changed value, below the name of its Avro type where it has one."""
+    """The changed value, inside the object with the name of its Avro type if there is one."""
     inner = without_avro_type(value)
     if inner is value or not isinstance(value, Mapping):
         return change(value)
@@ -127,7 +127,7 @@ def _within(value: object, change: Callable[[object], object]) -> object:
 
 
 def field_paths(aspect: str, value: object) -> Iterator[str]:
-    """The paths of the columns that the aspect's value lists, as they are written."""
+    """The paths of the columns in the aspect's value, unchanged."""
     for field in _objects(value, ASPECTS[aspect][0]):
         path = without_avro_type(field.get("fieldPath"))
         if isinstance(path, str):
@@ -135,7 +135,7 @@ def field_paths(aspect: str, value: object) -> Iterator[str]:
 
 
 def plain_path(path: str) -> str:
-    """The path without what version 2 says of types.
+    """The path without the types of version 2.
 
     >>> plain_path("[version=2.0].[type=struct].[type=string].address.[type=string].city")
     'address.city'

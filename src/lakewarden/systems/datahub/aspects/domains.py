@@ -1,6 +1,6 @@
 """The two lists of the aspect `domains`, which name the same domains.
 
-`domainAssociations` also has the origin of each; policies read `domains`. A write of one of the two
+`domainAssociations` also has the origin of each; policies read `domains`. A write of either list
 changes both. SOURCE: DomainsSyncMutationHook.
 """
 
@@ -17,9 +17,9 @@ ASSOCIATED: Final = "domainAssociations"
 
 
 def align_lists(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> dict[str, Any]:
-    """The new value with both lists, where it has associations: the list that changed wins.
+    """The new value with both lists, if it has associations: the list that changed wins.
 
-    Raises `BadInput` where both changed and name different domains.
+    Raises `BadInput` if both changed and name different domains.
 
     >>> align_lists(None, {"domainAssociations": [{"domain": "a"}]}, "")
     {'domainAssociations': [{'domain': 'a'}], 'domains': ['a']}
@@ -42,7 +42,7 @@ def _listed_domains(value: Fields) -> list[str]:
 
 
 def _associations(value: Fields, listed: Iterable[str]) -> list[object]:
-    """The associations of the listed domains: those that are there, and plain ones."""
+    """The associations of the listed domains: existing ones, and plain ones for the others."""
     associations = value.objects(ASSOCIATED)
     remaining: list[object] = [
         association.everything()

@@ -1,8 +1,8 @@
-"""Edges between entities that aspects state beside the facts: lineage and similar relations.
+"""Edges between entities that aspects state in addition to facts: lineage and similar relations.
 
-An aspect belongs to the source of an edge. Edges between columns are an exception: the dataset or
-the task that derives one column from another states them. The target of an edge is in the search
-index (`term`), so that the edge is found from this end too.
+An aspect belongs to the source of an edge. Edges between columns are an exception: they are stated
+by the dataset or task that derives one column from another. The target of an edge is in the search
+index (`term`), so the edge can also be found from its target.
 
 SOURCE: the relationships that the records of acryl-datahub 1.7.0.17 declare.
 """
@@ -37,7 +37,7 @@ class Lineage(Enum):
 
 
 class _EdgePath(NamedTuple):
-    """Where an aspect states edges: the path of a URN, `*` for each member of a list."""
+    """The place of edges in an aspect: the path of a URN, with `*` for each member of a list."""
 
     aspect: str
     path: tuple[str, ...]
@@ -58,7 +58,7 @@ def _downstream(*paths: str) -> tuple[_EdgePath, ...]:
 
 
 BELONGING: Final = "AssociatedWith"
-"""The type of the edges to applications; to domains they are facts."""
+"""The type of edges to applications; edges to domains are facts."""
 
 TYPES: Final[Mapping[str, tuple[_EdgePath, ...]]] = {
     BELONGING: _edge_paths("applications/applications/*"),
@@ -119,7 +119,7 @@ TYPES: Final[Mapping[str, tuple[_EdgePath, ...]]] = {
     ),
     "VersionOf": _edge_paths("versionProperties/versionSet"),
 }
-"""Where edges are stated, by their types."""
+"""The places of edges, by type."""
 
 LINEAGE: Final = frozenset(
     name for name, places in TYPES.items() if any(place.lineage for place in places)
@@ -141,7 +141,7 @@ class Edge(NamedTuple):
 
 
 def stated_edges(entity: Entity, aspects: Values) -> Iterator[Edge]:
-    """The edges that an entity's aspects state; one may come more than once."""
+    """The edges in an entity's aspects; there may be duplicates."""
     for name, places in TYPES.items():
         for aspect, path, lineage in places:
             value = aspects.get(aspect)
@@ -177,7 +177,7 @@ def _edges_at(holder: Mapping[str, Any], key: str) -> Sequence[Any]:
 def _urns_at(
     value: Any, path: Sequence[str], properties: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The URNs at a path, each with the object that it is in."""
+    """The URNs at a path, each with the object that contains it."""
     value = without_avro_type(value)
     if not path:
         if isinstance(value, str) and value:
@@ -192,12 +192,12 @@ def _urns_at(
 
 
 def term(type: str, target: str) -> str:
-    """The term in the index of whatever states an edge of the type to a URN."""
+    """The index term of entities that state an edge of the type to a URN."""
     return value_term(f"edge {type}", target)
 
 
 def column_term(urn: str) -> str:
-    """The term of whatever states that a column is made of others."""
+    """The index term of entities that state that a column is derived from others."""
     return value_term(_MENTIONED, urn)
 
 
@@ -211,5 +211,5 @@ def terms(edges: Iterable[Edge], *, of_columns: bool) -> Iterator[str]:
 
 
 def is_column(urn: str) -> bool:
-    """Whether a URN is that of a column."""
+    """Whether a URN is a column's."""
     return urn.startswith(_COLUMNS)

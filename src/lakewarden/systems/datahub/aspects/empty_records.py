@@ -1,4 +1,4 @@
-"""New aspects for a patch or an edit: the members that their records require, without content.
+"""New aspects for a patch or an edit: the required members of their records, without content.
 
 SOURCE: schemas of acryl-datahub 1.7.0.17; defaults of DataHub's patch templates.
 """
@@ -37,11 +37,11 @@ _EMPTY_RECORDS: Final[Mapping[str, Value]] = {
 }
 
 _CHANGES: Final = ("chartInfo", "dashboardInfo")
-"""Records that say together when they were made and when they were changed."""
+"""Records with one member for both their creation and their last change."""
 
 
 def initial_aspect(aspect: str, stamp: Value) -> Value:
-    """The aspect without content; `stamp`: who creates it, and when.
+    """The aspect without content; `stamp`: its creator and creation time.
 
     >>> initial_aspect("glossaryTerms", {"time": 1, "actor": "urn:li:corpuser:ana"})
     {'terms': [], 'auditStamp': {'time': 1, 'actor': 'urn:li:corpuser:ana'}}

@@ -1,7 +1,7 @@
-"""The facts of the kernel that an aspect states: read from a value, or from the store.
+"""The kernel facts that an aspect states: read from a value, or from the store.
 
-Some aspects state the same kind of facts about an entity (both memberships in groups); then a
-fact that is stored counts as stated by the first of them unless the other one has it.
+Some aspects state facts of the same kind about an entity (both kinds of group membership). A stored
+fact then counts as stated by the first of them, unless the other one contains it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakewarden.systems.datahub.aspects import meaning
 from lakewarden.systems.datahub.aspects.fields import Fields
 
 PROPERTY: Final = "urn:li:structuredProperty:"
-"""How the names of attributes begin that are structured properties."""
+"""The prefix of the names of attributes that are structured properties."""
 
 
 class Placement(NamedTuple):
@@ -39,9 +39,9 @@ Fact = RelationRow | OwnerRow | AttributeRow | MembershipRow | Placement | State
 def stated_facts(
     entity: Entity, aspect: str, value: object, model: Model, spelling: Spelling
 ) -> frozenset[Fact]:
-    """The facts of an aspect's value; empty for an aspect without meaning for authorization.
+    """The facts in an aspect's value; none for an aspect without meaning for authorization.
 
-    Raises `BadInput` naming the aspect's field.
+    Raises `BadInput` with the aspect's field.
     """
     if aspect not in meaning.READERS:
         return frozenset()
@@ -72,7 +72,7 @@ def _facts(rows: Iterable[Row], model: Model, spelling: Spelling) -> Iterator[Fa
 
 
 def stored_facts(entity: Entity, aspect: str, snapshot: Snapshot) -> frozenset[Fact]:
-    """The facts that are stored, of the kinds that the aspect states about the entity."""
+    """The stored facts of the kinds that the aspect states about the entity."""
     finder = _FINDERS.get(aspect)
     return frozenset() if finder is None else frozenset(finder(entity, snapshot))
 
@@ -125,7 +125,7 @@ def _memberships(kind: str) -> Finder:
 
 
 def _placed(type: str, of: str = "") -> Finder:
-    """The parent of an entity, if it is of the type and does not follow from the entity's name.
+    """The parent of an entity, if it is of the type and not implied by the entity's name.
 
     `of`: the only type of entities whose parent the aspect states.
     """
@@ -178,4 +178,4 @@ SHARED: Final[Mapping[str, str]] = {
     "groupMembership": "nativeGroupMembership",
     "nativeGroupMembership": "groupMembership",
 }
-"""Aspects that state facts of the same kind, and the other one of them."""
+"""Aspects that state facts of the same kind, mapped to each other."""

@@ -1,4 +1,4 @@
-"""The types of a dataset's columns, as its aspect `schemaMetadata` has them."""
+"""The types of a dataset's columns in its aspect `schemaMetadata`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 ASPECT: Final = "schemaMetadata"
 _MOMENTS: Final = frozenset({Type.DATE, Type.TIMESTAMP, Type.INSTANT})
-"""Types whose names mean different things on different platforms: they are not known."""
+"""Types whose names mean different things on different platforms; they count as unknown."""
 
 
 def field_types(schema: object) -> Iterator[tuple[str, str]]:
-    """The columns that are no parts of others, with the types that their platform names.
+    """The top-level columns, with the types of their platform.
 
     >>> field = {"fieldPath": "region", "nativeDataType": "varchar(20)"}
     >>> list(field_types({"fields": [field, {"fieldPath": "address.city"}]}))

@@ -2,7 +2,7 @@
 
 Two spellings are read: plain JSON, and Avro's, where a value of a union is in an object under the
 name of its type (`{"string": "x"}`). Unknown fields are ignored, since DataHub's own records grow.
-Every error names the path of the field and the expected value.
+Every error has the path of the field and the expected value.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ class Fields:
         return f"{self.where}.{key}"
 
     def raw(self, key: str) -> object | None:
-        """The value as it is, without the name of its Avro type."""
+        """The unchanged value, without the name of its Avro type."""
         return without_avro_type(self._fields.get(key))
 
     def whole(self, key: str) -> object | None:
-        """The value exactly as it is written."""
+        """The value exactly as written."""
         return self._fields.get(key)
 
     def everything(self) -> Mapping[str, object]:
-        """All the fields."""
+        """All fields."""
         return self._fields
 
     def text(self, key: str) -> str:
-        """A string that must be there; it may be empty."""
+        """A required string, which may be empty."""
         value = self.raw(key)
         if not isinstance(value, str):
             raise BadInput("expected a string", where=self.at(key))
         return value
 
     def text_or_none(self, key: str) -> str | None:
-        """A string, or None if there is none or an empty one."""
+        """A string; None if it is absent or empty."""
         return self.text(key) or None if key in self else None
 
     def flag(self, key: str, default: bool = False) -> bool:
@@ -80,7 +80,7 @@ class Fields:
         return value
 
     def values(self, key: str) -> list[object]:
-        """A list, its members without the names of their Avro types; empty where absent."""
+        """A list whose members have no Avro type names; empty if absent."""
         value = self.raw(key)
         if value is None:
             return []
@@ -89,7 +89,7 @@ class Fields:
         return [without_avro_type(item) for item in value]
 
     def texts(self, key: str) -> list[str]:
-        """A list of strings; empty where absent."""
+        """A list of strings; empty if absent."""
         items: list[str] = []
         for index, item in enumerate(self.values(key)):
             if not isinstance(item, str):
@@ -98,10 +98,10 @@ class Fields:
         return items
 
     def objects(self, key: str) -> list[Fields]:
-        """A list of objects; empty where absent."""
+        """A list of objects; empty if absent."""
         items = enumerate(self.values(key))
         return [Fields(item, f"{self.at(key)}[{index}]") for index, item in items]
 
     def object_or_none(self, key: str) -> Fields | None:
-        """An object, or None if there is none."""
+        """An object; None if absent."""
         return Fields(self.raw(key), self.at(key)) if key in self else None

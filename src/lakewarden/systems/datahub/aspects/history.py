@@ -1,7 +1,7 @@
 """The known history of an entity: the last write of each of its aspects.
 
-Older versions of an aspect are not stored, so its history begins with the current version:
-everything in it was added then. SOURCE: shapes of ChangeTransaction and ChangeEvent, DataHub's
+Older versions of an aspect are not stored, so its history begins with the current version: all its
+content counts as added then. SOURCE: shapes of ChangeTransaction and ChangeEvent, DataHub's
 timeline service.
 """
 
@@ -15,11 +15,11 @@ from lakewarden.systems.datahub.aspects.fields import without_avro_type
 Value = Mapping[str, Any]
 
 FIRST: Final = "0.0.0-computed"
-"""The number of the one version that is known."""
+"""The number of the only known version."""
 
 
 class LastWrite(NamedTuple):
-    """A stored aspect, when it was written (in milliseconds) and by whom."""
+    """A stored aspect, with the time (in milliseconds) and the writer of its last write."""
 
     aspect: str
     value: Value
@@ -28,7 +28,7 @@ class LastWrite(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """A statement that an aspect added: its subject, a sentence, and the parameters of it."""
+    """A statement that an aspect added: its subject, a sentence, and the sentence's parameters."""
 
     modifier: str
     description: str
@@ -95,13 +95,13 @@ _CATEGORIES: Final[Mapping[str, Mapping[str, Any]]] = {
     "TECHNICAL_SCHEMA": {"schemaMetadata": _read_fields},
     "VERSIONING": {},
 }
-"""The aspects that a category of changes is about."""
+"""The aspects of each category of changes."""
 
 CATEGORIES: Final = tuple(_CATEGORIES)
 
 
 def transactions(urn: str, writes: Iterable[LastWrite], categories: Iterable[str]) -> list[Value]:
-    """The known writes, the oldest first, each with its additions."""
+    """The known writes, oldest first, each with its additions."""
     readers = {
         aspect: (category, read)
         for category in categories

@@ -1,4 +1,4 @@
-"""Key aspects: the parts of a URN as the aspect that clients read.
+"""Key aspects: the parts of a URN, in the form of the aspect that clients read.
 
 SOURCE: key records of acryl-datahub 1.7.0.17; datahub reference 6.7 and 6.8.
 """
@@ -47,7 +47,7 @@ _FIELDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 
 def key_of(entity: Entity) -> tuple[str, dict[str, object]] | None:
-    """The name and value of an entity's key aspect; None for a key of another arity than known.
+    """The name and value of an entity's key aspect; None for a key of unknown arity.
 
     >>> key_of(Entity("corpuser", "urn:li:corpuser:ana"))
     ('corpUserKey', {'username': 'ana'})

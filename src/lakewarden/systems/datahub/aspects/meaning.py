@@ -1,9 +1,9 @@
-"""What each aspect of a DataHub entity means for authorization, as normalised rows.
+"""The meaning of each aspect of a DataHub entity for authorization, as normalised rows.
 
-Aspects that are not in `READERS` mean nothing here but that their entity exists. A malformed
-aspect raises `BadInput`; a name in it that is no URN, or one of the wrong type, gives a row
-that is rejected, so that it is set aside and not lost. Where the kind of owner or the type
-of a target decides, nothing is guessed.
+Aspects that are not in `READERS` only mean that their entity exists. A malformed aspect raises
+`BadInput`. A name in an aspect that is not a URN, or a URN of the wrong type, gives a rejected row,
+so it is set aside and not lost. If the kind of owner or the type of a target decides, nothing is
+guessed.
 
 SOURCE: datahub reference 3.5, 3.6 and 6.7.
 """
@@ -39,21 +39,21 @@ from lakewarden.systems.datahub.aspects.policy import policy
 Reader = Callable[[Entity, Fields, At], Iterator[Row]]
 
 _NEVER_MARKED: Final = frozenset({"dataHubPolicy", "dataHubRole", "dataHubAccessToken"})
-"""What gives access, and would go on to give it while it is marked as removed."""
+"""Types that grant access, and would continue to grant it while marked as removed."""
 
 _KIND_WORDS = {USER: "user", GROUP: "group", ROLE: "role"}
 
 
 def rows(entity: Entity, aspect: str, value: Fields, place: str, model: Model) -> list[Row]:
-    """The rows of one aspect, some of them rejected; raises `BadInput` when it is malformed."""
+    """The rows of one aspect, some of them rejected; raises `BadInput` if it is malformed."""
     return list(READERS[aspect](entity, value, At(place, model)))
 
 
 def _ownership(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
-    """An owner's ownership type is its `typeUrn`; the older word `type` is not read.
+    """The ownership type of an owner is its `typeUrn`; the older enum `type` is not read.
 
-    The original compares typed policies with the URN alone, so that a word never matches
-    one. SOURCE: datahub reference 3.5.
+    The original compares typed policies only with the URN, so an enum value never matches. SOURCE:
+    datahub reference 3.5.
     """
     for item in value.objects("owners"):
         owner, problem = _actor(item.text("owner"), USER, GROUP)
@@ -64,7 +64,7 @@ def _ownership(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
 
 
 def _edge(kind: str, entity: Entity, urn: str, at: At) -> Row:
-    """An edge of a declared kind; rejected when the model has none between such types."""
+    """An edge of a declared kind; rejected if the model has none between these types."""
     relation = at.model.relations[kind]
     linked, problem = target(urn, relation.targets)
     if relation.sources and entity.type not in relation.sources:
@@ -83,7 +83,7 @@ def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
 
 
 def _parent_reader(key: str, type: str, of: str) -> Reader:
-    """The containment parent that a field of an aspect of one type names."""
+    """The parent in a field of an aspect, for entities of one type."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         urn = value.text_or_none(key)
@@ -97,7 +97,7 @@ def _parent_reader(key: str, type: str, of: str) -> Reader:
 
 
 def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
-    """The place of what the model places in containers, a relation of everything else."""
+    """The parent of entities that the model places in containers; for others, a relation."""
     urn = value.text("container")
     declared = at.model.types.get(entity.type)
     placed = declared is not None and "container" in declared.parents
@@ -109,7 +109,7 @@ def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
 
 
 def _edge_reader(kind: str, key: str, field: str) -> Reader:
-    """Edges to what a field of each member of a list names."""
+    """Edges to the entities in a field of each member of a list."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         for item in value.objects(key):
@@ -131,7 +131,7 @@ def _logical_parent(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
 
 
 def _membership_reader(key: str, kind: str) -> Reader:
-    """The groups or roles that a user (or a group) acts as."""
+    """The groups or roles of a user (or a group)."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         member, problem = _actor(entity.name, USER, *((GROUP,) if kind == ROLE else ()))
@@ -171,9 +171,9 @@ def _property_text(value: object, where: str) -> str:
 
 
 def java_double(value: float) -> str:
-    """A number as Java writes a double, which is how values of properties are compared.
+    """A number as Java formats a double, in which values of properties are compared.
 
-    Shortest digits that read back, as of Java 19.
+    The shortest digits that parse to the same value, as of Java 19.
 
     >>> java_double(10.0), java_double(12345678.5), java_double(-0.0001)
     ('10.0', '1.23456785E7', '-1.0E-4')
@@ -186,10 +186,10 @@ def java_double(value: float) -> str:
     return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{magnitude}"
 
 
-# Owners, tags and domains come again and again.
+# Owners, tags and domains repeat often.
 @lru_cache(maxsize=65_536)
 def target(urn: str, types: frozenset[str]) -> tuple[Entity, str]:
-    """The entity of a URN, and the problem with it; without types any type is valid."""
+    """The entity of a URN, and the problem with it; with no types, any type is valid."""
     try:
         type = datahub.urn_type(urn)
     except BadInput as error:
@@ -236,4 +236,4 @@ READERS: Final[Mapping[str, Reader]] = {
     "status": _status,
     "structuredProperties": _properties,
 }
-"""The aspects that mean something here."""
+"""The aspects that have a meaning here."""

@@ -1,13 +1,13 @@
 """Patches of aspects: JSON Patch, whose paths name the members of lists by their keys.
 
 `/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN. A path
-may give the first of several keys only: it then names every member that has them. The value of a
+may give only the first of several keys: it then names every member that has them. The value for a
 member is the member, or a list of members; the rest of a path after the keys leads into the member.
 Edges between columns have paths of their own (`lakewarden.systems.datahub.aspects.column_edges`).
-What is missing on the way to a value is created: a list where its name is known, else an object.
+Missing containers of a value are created: a list if the name is known to be one, else an object.
 
-A patch may also come as an object. With `arrayPrimaryKeys`, or with `forceGenericPatch`, the keys
-are those that it names and no others: members of other lists are named by their places.
+A patch may also be an object. With `arrayPrimaryKeys`, or with `forceGenericPatch`, only the keys
+that it names apply: members of other lists are named by their index.
 
 SOURCE: DataHub's patch templates (ownership: owner, type, typeUrn, attribution source), its
 GenericJsonPatch and GenericPatchTemplate.
@@ -30,7 +30,7 @@ Keys = Sequence[str]
 _INSIDE: Final = "␟"
 
 SOURCE: Final = f"attribution{_INSIDE}source"
-"""How a key inside a member is written."""
+"""The notation for a key inside a member."""
 
 KEYS: Final[Mapping[str, Keys]] = {
     "allowedValues": ("value",),
@@ -76,15 +76,15 @@ TEXTS: Final = frozenset(
         "users",
     )
 )
-"""The lists of plain texts, which name themselves."""
+"""The lists of plain strings, which are their own keys."""
 
 _OPERATIONS = ("add", "remove", "replace")
 
 LARGEST: Final = 1_000
-"""The most operations of a patch, unless the operator sets another bound."""
+"""The maximum number of operations in a patch, unless the operator sets another limit."""
 
 DEEPEST: Final = 64
-"""So many parts a path may have."""
+"""The maximum number of parts in a path."""
 
 _DIGITS: Final = 6
 _MOST_KEYS: Final = 8
@@ -97,7 +97,7 @@ def check(patch: object, where: str) -> None:
 
 
 def apply(aspect: object, patch: object, where: str, most: int | None = None) -> object:
-    """The aspect (None: there is none yet) after the patch. Raises `BadInput`.
+    """The aspect after the patch; None: the aspect does not exist yet. Raises `BadInput`.
 
     >>> apply({"tags": [{"tag": "a"}]}, [{"op": "remove", "path": "/tags/a"}], "")
     {'tags': []}
@@ -108,7 +108,7 @@ def apply(aspect: object, patch: object, where: str, most: int | None = None) ->
 
 
 class _Naming(NamedTuple):
-    """How a patch names the members of lists; `is_generic`: by the keys that it gives, only."""
+    """How a patch names the members of lists; `is_generic`: only by the keys in the patch."""
 
     keys: Mapping[str, Keys]
     is_generic: bool
@@ -119,7 +119,7 @@ class _Naming(NamedTuple):
         return name in self.keys or (known and not self.is_generic)
 
     def keys_of(self, name: str, members: object) -> Keys | None:
-        """The keys of a list's members, none where they are texts; None: their places name them."""
+        """The keys of a list's members, none for strings; None: they are named by index."""
         if self.is_list(name):
             return self.keys.get(name, ())
         is_plain = isinstance(members, list) and members and not isinstance(members[0], str)
@@ -127,7 +127,7 @@ class _Naming(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The rest of an operation: the path from here, and the value (None: to be removed)."""
+    """The rest of an operation: the remaining path, and the value (None: to be removed)."""
 
     parts: list[str]
     value: Any
@@ -136,7 +136,7 @@ class _Step(NamedTuple):
     at: str
 
     def after(self, count: int) -> _Step:
-        """The operation below the first parts."""
+        """The operation after the first `count` parts."""
         return self._replace(parts=self.parts[count:])
 
 
@@ -148,27 +148,28 @@ def _begin_empty(_: str) -> dict[str, Any]:
 
 
 class PatchedAspect:
-    """An aspect under several patches, each with `most` operations at most (None: any number).
+    """An aspect to which several patches are applied, each with at most `most` operations.
 
-    Neither the aspect nor a patch is changed. COST: linear in the aspect and the patches, for
-    the aspect is copied once and the members of a list are found by their keys.
+    None means any number. Neither the aspect nor a patch is changed. COST: linear in the aspect and
+    the patches, because the aspect is copied once and the members of a list are found by their
+    keys.
     """
 
     def __init__(self, aspect: object, begin: Begin = _begin_empty) -> None:
-        """`begin` gives what an object has that is missing, by its name."""
+        """`begin` returns the initial content of a missing object, by its name."""
         self._root: object = {} if aspect is None else copy.deepcopy(aspect)
         self._begin = begin
         self._lists: list[tuple[dict[str, Any], str, _Members | ColumnEdges]] = []
 
     def apply(self, patch: object, where: str, most: int | None = None) -> None:
-        """Applies one more patch. Raises `BadInput`, and then the rest is not to be used."""
+        """Applies another patch. Raises `BadInput`; the object must not be used after that."""
         for step in _read_operations(patch, where, most):
             if not isinstance(self._root, dict):
                 raise BadInput("expected an object", where=step.at)
             self._change_object(self._root, step._replace(value=copy.deepcopy(step.value)))
 
     def value(self) -> object:
-        """The aspect as it is now."""
+        """The current aspect."""
         for node, name, members in self._lists:
             if node.get(name) is members:
                 node[name] = members.to_list()
@@ -220,7 +221,7 @@ class PatchedAspect:
         members.insert(number, member)
 
     def _change_by_position(self, members: list[Any], name: str, step: _Step) -> None:
-        """Changes a member that is named by its index, counted from 0, or a value below it."""
+        """Changes the member with an index, counted from 0, or a value below it."""
         position, rest = step.parts[0], step.after(1)
         is_new = not rest.parts and step.is_added
         if position == "-" and is_new:
@@ -245,7 +246,7 @@ class PatchedAspect:
             raise BadInput(f"`{name}/{position}` has no members", where=step.at)
 
     def _keyed_members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
-        """The list under a name, its members by these keys."""
+        """The list under a name, with its members by these keys."""
         value = node[name]
         is_known = isinstance(value, (_Members, ColumnEdges))
         if is_known and value.keys == keys:
@@ -260,7 +261,7 @@ class PatchedAspect:
 
 
 class _Members:
-    """The members of a list, in order, found by the first ones of their keys or all of them."""
+    """The members of a list, in order, found by all or the first of their keys."""
 
     def __init__(self, members: Sequence[object], keys: Keys) -> None:
         self.keys = keys
@@ -280,9 +281,9 @@ class _Members:
             self._add(member)
 
     def find_or_add(self, parts: list[str], *, makes: bool) -> int | None:
-        """The number of the member with all of these keys; without one it is added, or None.
+        """The number of the member with all of these keys; a missing one is added, or None.
 
-        Several that are alike become one, as in the original.
+        Several equal ones become one, as in the original.
         """
         first, *others = self._named.get(tuple(parts), ()) or (None,)
         if first is None:
@@ -317,7 +318,7 @@ class _Members:
         return number
 
     def _new_member(self, parts: list[str]) -> dict[str, Any]:
-        """A member with these keys only."""
+        """A member with only these keys."""
         object: dict[str, Any] = {}
         for key, part in zip(self.keys, parts, strict=True):
             *outer, last = key.split(_INSIDE)
@@ -330,7 +331,7 @@ class _Members:
 
 
 def _key_paths(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
-    """The paths that name a member, from its first key to all of them; a text names itself."""
+    """The paths that name a member, from its first key to all keys; a string names itself."""
     if isinstance(member, Mapping):
         name: tuple[str, ...] = ()
         for key in keys:
@@ -341,7 +342,7 @@ def _key_paths(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
 
 
 def _read_operations(patch: object, where: str, most: int | None) -> Iterator[_Step]:
-    """The operations of a patch. Raises `BadInput` for anything else, and for none at all."""
+    """The operations of a patch. Raises `BadInput` for anything else, and for an empty patch."""
     fields = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
     naming = _read_naming(fields) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
     operations = fields.values("patch")
@@ -353,7 +354,7 @@ def _read_operations(patch: object, where: str, most: int | None) -> Iterator[_S
 
 
 def _read_naming(fields: Fields) -> _Naming:
-    """How a patch that is an object names the members of lists."""
+    """How a patch in the form of an object names the members of lists."""
     is_forced = fields.flag("forceGenericPatch")
     declared = fields.object_or_none("arrayPrimaryKeys")
     keys = (
@@ -365,7 +366,7 @@ def _read_naming(fields: Fields) -> _Naming:
 
 
 def _read_keys(declared: Fields, name: str) -> Keys:
-    """COST: bounded, since each member of a list is looked at for each of its keys."""
+    """COST: limited, since every member of a list is examined for each of its keys."""
     keys = declared.texts(name)
     if len(keys) > _MOST_KEYS:
         raise BadInput(f"expected no more than {_MOST_KEYS} keys", where=declared.at(name))
@@ -395,7 +396,7 @@ def _read_operation(item: Fields, naming: _Naming) -> _Step:
 
 
 def _key_value(member: Mapping[str, object], key: str) -> str:
-    """The member's key; what it does not have counts as empty."""
+    """The member's key; an absent one counts as empty."""
     value: object = member
     for step in key.split(_INSIDE):
         value = value.get(step) if isinstance(value, Mapping) else None

@@ -1,8 +1,9 @@
-"""A stored DataHub policy to a statement of ours.
+"""Converts a stored DataHub policy to a statement.
 
-What the engine compares as text is kept as text; what a statement cannot say exactly is narrowed or
-rejected, never widened: a policy with a field, condition or type that is not known is rejected
-whole, a privilege or actor that matches nothing is left out and noted. Only `ACTIVE` is active.
+Values that the engine compares as strings are kept as strings. A policy that a statement cannot
+express exactly is narrowed or rejected, never widened: a policy with an unknown field, condition or
+type is rejected as a whole; a privilege or actor that matches nothing is left out and noted. Only
+`ACTIVE` is active.
 
 SOURCE: datahub reference 2 and 3.3 to 3.8; PR #19737 for values of structured properties.
 """
@@ -40,9 +41,9 @@ _MATCHES: Final = ("filter", _CONSTRAINTS)
 
 
 def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
-    """The statement of a policy, and notes about what of it has no counterpart.
+    """The statement of a policy, and notes about the parts without a counterpart.
 
-    INVARIANT: a policy alone has one. Who may write some other entity may not grant by that.
+    INVARIANT: only a policy has a statement. A right to write another entity must not allow grants.
     """
     if entity.type != _TYPE:
         row = statement_row({"id": entity.name}, at.place)
@@ -64,7 +65,7 @@ def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     problem = "" if type in (_METADATA, _PLATFORM) else f"unknown type of policy {quoted(type)}"
     if resources is not None:
         scope = _scope(resources)
-        # A platform policy's resources are not read.
+        # The resources of a platform policy are not read.
         table |= scope if type == _METADATA else {}
     row = statement_row(table, at.place)
     problem = problem or _refusal(table, at)
@@ -75,7 +76,7 @@ def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
 def policy_statement(
     name: str, value: Mapping[str, object], model: Model, where: str
 ) -> dict[str, Any]:
-    """The statement of a policy of that URN, as a statement file has it; raises `BadInput`."""
+    """The statement of a policy with that URN, as in a statement file; raises `BadInput`."""
     entity = datahub.parse(_TYPE, name)
     rows = policy(entity, Fields(value, f"{where}.value"), At(where, model))
     (row,) = (row for row in rows if row.table == STATEMENTS)
@@ -125,13 +126,13 @@ def _actors(value: Fields, notes: list[str]) -> list[str]:
     types = actors.texts("resourceOwnersTypes")
     if actors.flag("resourceOwners"):
         typed = "resourceOwnersTypes" in actors
-        # A list that is there and empty matches no owner.
+        # An existing, empty list matches no owner.
         texts += [f"owners:{type}" for type in types if type] if typed else ["owners"]
     return sorted(set(texts))
 
 
 def _actor(urn: str, kind: str) -> str:
-    """The actor as a statement names it; empty for one of another kind than the list."""
+    """The actor in a statement's notation; empty if it is not of the list's kind."""
     try:
         actor = datahub.actor(urn)
     except BadInput:
@@ -154,7 +155,7 @@ def _legacy_criteria(resources: Fields) -> list[dict[str, object]]:
     criteria: list[dict[str, object]] = []
     urns = resources.texts("resources")
     if "type" in resources:
-        # An empty text is the type of nothing.
+        # An empty string is the type of no entity.
         criteria.append(_criterion("TYPE", Condition.EQUALS.value, [resources.text("type")]))
     if "resources" in resources and not resources.flag("allResources"):
         criteria.append(_criterion("URN", Condition.EQUALS.value, urns))
@@ -167,9 +168,9 @@ def _criteria(match: Fields) -> list[dict[str, object]]:
 
 
 def _criteria_of(item: Fields) -> Iterator[dict[str, object]]:
-    """One criterion; with values of structured properties, one for each property.
+    """One criterion; for values of structured properties, one for each property.
 
-    AMBIGUOUS: whether several properties of one criterion are alternatives. Taken as all
+    AMBIGUOUS: whether several properties of one criterion are alternatives. All are treated as
     required, which can only narrow.
     """
     field = item.text("field")
@@ -180,14 +181,14 @@ def _criteria_of(item: Fields) -> Iterator[dict[str, object]]:
         yield _criterion(field, condition, values)
     for member in properties:
         urn, expected = member.text("propertyUrn"), member.texts("values")
-        # Neither means anything: without a value `NOT_EQUALS` would hold of everything.
+        # Either would be meaningless: without a value, `NOT_EQUALS` would match everything.
         sound = field.upper() == _PROPERTY and expected
         pairs = [f"{urn}={value}" for value in expected]
         yield _criterion(field if sound else member.where.rpartition(".")[2], condition, pairs)
 
 
 def _required(fields: Fields, key: str) -> Fields:
-    """The fields, if they have the list; without it a condition could hold of everything."""
+    """The fields, which must include the list; without it a condition could match everything."""
     if key not in fields:
         raise BadInput("expected a list", where=fields.at(key))
     return fields
@@ -198,10 +199,10 @@ def _criterion(field: str, condition: str, values: list[str]) -> dict[str, objec
 
 
 def check_change(old: Mapping[str, object] | None, new: Mapping[str, object], model: Model) -> None:
-    """Refuses what a policy that is written must not name, other than what it names already.
+    """Rejects invalid names in a policy to write, except names that it already contains.
 
-    That is a field of criteria that is not spelled as declared, in upper case, and an actor or type
-    of owners that is no URN. Raises `BadInput`.
+    These are a field of criteria that is not spelled as declared, in upper case, and an actor or
+    type of owners that is not a URN. Raises `BadInput`.
     SOURCE: PolicyFieldTypeValidator, PolicyUpdateInputInfoMapper.
     """
     fields = (field for field in model.fields.values() if field.grants)
@@ -234,7 +235,7 @@ def _named_fields(policy: Mapping[str, object]) -> Iterator[str]:
 
 
 def _refusal(table: dict[str, object], at: At) -> str:
-    """Why the statement cannot be read; empty when it can."""
+    """Why the statement cannot be read; empty if it can."""
     try:
         read_statements([table], at.model, datahub, at.place)
     except BadInput as error:

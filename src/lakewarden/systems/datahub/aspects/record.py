@@ -1,6 +1,6 @@
 """DataHub's records of changes, from files or requests.
 
-Two kinds: a change event with a whole snapshot (an entity and its aspects, each under the name
+Two kinds: a change event with a whole snapshot (an entity and its aspects, each under the name of
 of its class), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`).
 
 SOURCE: datahub reference 6.6 and 6.7; DataHub documentation, Metadata File source.
@@ -20,17 +20,17 @@ from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.record_names import aspect_name
 
 JSON: Final = ("application/json", "application/json-patch+json")
-"""What the content of an aspect may be."""
+"""The supported content types of an aspect."""
 
 Parse = Callable[[str, str], object]
 """Parses a JSON text at a path; raises `BadInput`."""
 
 
 class RecordChange(NamedTuple):
-    """One change of a record.
+    """One change in a record.
 
-    `type` is what the record calls the entity's type; `value` the aspect or the patch, of a
-    deletion None; `problem` says why the entity cannot be named.
+    `type` is the record's name for the entity's type; `value` the aspect or the patch, None for a
+    deletion; `problem` says why the entity cannot be named.
     """
 
     urn: str
@@ -48,7 +48,7 @@ def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
     if not class_name.endswith("Snapshot"):
         message = f"expected the name of a snapshot, got {quoted(class_name)}"
         raise BadInput(message, where=fields.at(key))
-    # The type words are irregular (`corpuser`), the class names are not (`CorpUserSnapshot`).
+    # The names of types are irregular (`corpuser`), the class names are not (`CorpUserSnapshot`).
     type = class_name.removesuffix("Snapshot")
     urn = body.text("urn")
     problem = _problem(urn, type, exact=False)
@@ -63,7 +63,7 @@ def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
 
 
 def proposal(fields: Fields, parse: Parse) -> RecordChange:
-    """The change that a proposal asks for. Raises `BadInput`."""
+    """The change in a proposal. Raises `BadInput`."""
     urn = fields.text("entityUrn")
     type = fields.text("entityType")
     type_name = fields.text("changeType") if "changeType" in fields else "UPSERT"
@@ -82,7 +82,7 @@ def proposal(fields: Fields, parse: Parse) -> RecordChange:
 
 
 def _read_content(fields: Fields, parse: Parse) -> tuple[object, str]:
-    """The aspect of a proposal, and its path: an object, or the text of one."""
+    """The aspect in a proposal, and its path: an object, or a string with the object."""
     aspect = fields.object_or_none("aspect")
     if aspect is None:
         raise BadInput("expected an object", where=fields.at("aspect"))
@@ -103,7 +103,7 @@ def _read_list(fields: Fields, key: str) -> list[object]:
 
 
 def _class_and_fields(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fields]:
-    """The short class name and the fields of a record that is tagged with its class name."""
+    """The short class name and the fields of a record with its class name as key."""
     where = fields.at(key) if shown is None else fields.where
     value = fields.whole(key)
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
@@ -119,7 +119,7 @@ def _class_and_fields(fields: Fields, key: str, shown: str | None = None) -> tup
 
 @lru_cache(maxsize=4_096)
 def _problem(urn: str, type: str, *, exact: bool) -> str:
-    """Why the URN does not name an entity of the type; empty when it does."""
+    """Why the URN does not name an entity of the type; empty if it does."""
     try:
         actual = datahub.urn_type(urn)
     except BadInput as error:

@@ -1,6 +1,6 @@
-"""The record behind each aspect: its full name, as clients of DataHub look for it.
+"""The record of each aspect: its full name, under which clients of DataHub look for it.
 
-A name that is not in the tables is made by rule, since DataHub's own list grows.
+A name that is not in the tables is derived by rule, since DataHub's own list grows.
 
 SOURCE: Avro schemas of acryl-datahub 1.7.0.17.
 """
@@ -170,7 +170,7 @@ _IRREGULAR: Final[Mapping[str, str]] = {
     "propertyDefinition": "StructuredPropertyDefinition",
     "schemafieldInfo": "SchemaFieldInfo",
 }
-"""Records that are not called as their aspects are."""
+"""Records with names that differ from those of their aspects."""
 
 TIMESERIES: Final = frozenset(
     (
@@ -187,7 +187,7 @@ TIMESERIES: Final = frozenset(
         "queryUsageStatistics",
     )
 )
-"""Aspects that are a row of values in time, not one value."""
+"""Aspects that are timeseries, not single values."""
 
 _FIRST_WORD = re.compile(r"^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z])")
 
@@ -200,13 +200,13 @@ _BY_RECORD: Final = {record: aspect for aspect, record in _IRREGULAR.items()}
 
 
 MOST_CHARACTERS: Final = 128
-"""Longest name of an aspect; DataHub's own have at most 42 characters."""
+"""The maximum length of an aspect's name; DataHub's own have at most 42 characters."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_name(aspect: str, where: str) -> None:
-    """Refuses what cannot name a record, whatever the model; raises `BadInput`.
+    """Rejects names that no record can have in any model; raises `BadInput`.
 
     SOURCE: the Avro and PDL specifications, names.
     """
@@ -225,7 +225,7 @@ def check_name(aspect: str, where: str) -> None:
 
 
 def is_known(aspect: str) -> bool:
-    """Whether DataHub's own model has the aspect."""
+    """Whether the aspect is in DataHub's own model."""
     return aspect in _BY_ASPECT
 
 
@@ -250,5 +250,5 @@ def aspect_name(class_name: str) -> str:
 
 
 def is_timed(aspect: str) -> bool:
-    """Whether the aspect is a row of values in time."""
+    """Whether the aspect is a timeseries."""
     return aspect in TIMESERIES

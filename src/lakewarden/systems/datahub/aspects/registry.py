@@ -1,6 +1,6 @@
-"""Which aspects an entity of each type may have, as clients ask for it.
+"""The aspects of each entity type, for clients that request them.
 
-Nothing is refused for it: entities of other types, and other aspects, are kept like these.
+Nothing is refused because of it: entities of other types, and other aspects, are stored alike.
 
 SOURCE: Avro schemas of acryl-datahub 1.7.0.17, key records.
 """
@@ -191,13 +191,13 @@ institutionalMemory propertyDefinition status structuredPropertySettings""",
     "test": "testInfo",
     "versionSet": "versionSetProperties",
 }
-"""All but the key aspect, by type."""
+"""All aspects except the key aspect, by type."""
 
 TYPES: Final = tuple(_ASPECTS)
 
 
 def aspects_of(type: str) -> tuple[str, ...]:
-    """The aspects of a type beside its key; none of a type that is not known.
+    """The aspects of a type except its key; none for an unknown type.
 
     >>> aspects_of("tag")
     ('deprecation', 'ownership', 'status', 'tagProperties', 'testResults')

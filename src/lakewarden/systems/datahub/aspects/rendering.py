@@ -1,8 +1,8 @@
-"""An aspect's value for facts that were not written as that aspect.
+"""The value of an aspect for facts that were not written as that aspect.
 
-Entities may come from files with nothing but facts, and owners, tags or grants change through our
-own API. An aspect must agree with the stored facts; so a written value stays where it still states
-them, and otherwise gets its lists from them.
+Entities may come from files that only contain facts, and owners, tags or grants may change through
+our own API. An aspect must agree with the stored facts: a written value is kept if it still states
+them; otherwise its lists are derived from them.
 
 SOURCE: shapes of the aspects, datahub reference 6.7.
 """
@@ -31,7 +31,7 @@ SYSTEM_TYPES: Final[Mapping[str, str]] = {
     "urn:li:ownershipType:__system__data_steward": "DATA_STEWARD",
     "urn:li:ownershipType:__system__none": "NONE",
 }
-"""The ownership types that every DataHub has, and the older words for them."""
+"""The ownership types that every DataHub has, and their older enum values."""
 
 _UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 _NEVER = {"time": 0, "actor": _UNKNOWN_ACTOR}
@@ -40,9 +40,9 @@ _NEVER = {"time": 0, "actor": _UNKNOWN_ACTOR}
 def consistent_value(
     entity: Entity, aspect: str, value: Value | None, facts: frozenset[Fact], model: Model
 ) -> Value | None:
-    """The aspect as readers get it: it states exactly the `facts`. None: there is none.
+    """The aspect for readers: it states exactly the `facts`. None if there is none.
 
-    `value` is what was written, if anything was.
+    `value` is the written value, if any.
     """
     if _stated_facts(entity, aspect, value, model) == facts:
         return value
@@ -75,7 +75,7 @@ Renderer = Callable[[RenderInput], Value]
 
 
 def _list_renderer(aspect: str, key: str, render_fact: Callable[[Fact], object]) -> Renderer:
-    """A list whose members state a fact each: members without a fact go, missing ones are added."""
+    """A list whose members state one fact each: others are removed, missing ones are added."""
 
     def render(input: RenderInput) -> Value:
         remaining, unrendered = [], set(input.facts)
@@ -174,10 +174,10 @@ def _properties(input: RenderInput) -> Value:
 
 
 def policy_of(statement: Statement, model: Model) -> Value:
-    """A statement as a policy: the reverse of `lakewarden.systems.datahub.aspects.policy`.
+    """Converts a statement to a policy: the reverse of `lakewarden.systems.datahub.aspects.policy`.
 
-    A statement does not say which type its policy has; where all privileges are asked without
-    a resource, it is a platform policy.
+    A statement does not contain the policy's type; if all its privileges are checked without a
+    resource, it is a platform policy.
     """
     actors: Value = {"resourceOwners": False, "allUsers": False, "allGroups": False}
     for key, kind in (("users", USER), ("groups", GROUP), ("roles", ROLE)):
@@ -213,7 +213,7 @@ def _is_platform(statement: Statement, model: Model) -> bool:
 
 
 def is_immutable(policy: str, model: Model, value: Mapping[str, Any] | None = None) -> bool:
-    """Whether a policy is shipped with the system and must not change, or is written so."""
+    """Whether a policy is shipped with the system and immutable, or was written as immutable."""
     if value is not None and without_avro_type(value.get("editable")) is False:
         return True
     return policy in model.immutable_ids

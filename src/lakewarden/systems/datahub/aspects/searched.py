@@ -1,10 +1,10 @@
 """The search terms of an entity, from its name and its aspects.
 
 Texts are names, descriptions, field paths, descriptions of fields, tags and terms, custom
-properties and subtypes; the first name that an aspect gives is the display name. The targets of its
-edges are among the terms too (`lakewarden.systems.datahub.aspects.edges`), those of columns last.
-An entity without aspects has the name that is in its URN. Entities that hold power or secrets
-(`UNSEARCHED`) are found by nothing.
+properties and subtypes; the first name in an aspect is the display name. The terms also include the
+targets of the entity's edges (`lakewarden.systems.datahub.aspects.edges`), those of columns last.
+An entity without aspects has the name in its URN. Entities that hold permissions or secrets
+(`UNSEARCHED`) are never found.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ UNSEARCHED: Final = frozenset(
 """Types that no search shows, for every caller."""
 
 CONTAINER: Final = "urn:li:container:"
-"""How the URNs of containers begin."""
+"""The prefix of URNs of containers."""
 
 STEP: Final = "␟"
 """The prefix of each name of a browse path."""
 
 MOST_STEPS: Final = 32
-"""Names of a path that count."""
+"""The maximum number of names of a path that count."""
 
 MOST_BYTES: Final = 400_000
-"""Bytes of the terms of one entity; what comes later does not count."""
+"""The maximum size in bytes of the terms of one entity; later terms do not count."""
 
 _NAMES: Final = ("name", "title", "displayName", "fullName", "qualifiedName", "username")
 _TEXTS: Final = (
@@ -67,7 +67,7 @@ _FIRST: Final = (
     *("editableChartProperties", "editableDataJobProperties", "editableDataFlowProperties"),
     "corpUserEditableInfo",
 )
-"""Aspects whose name is shown before any other's."""
+"""Aspects whose names take precedence as display names."""
 
 FIELDS: Final = frozenset(
     (
@@ -75,7 +75,7 @@ FIELDS: Final = frozenset(
         *("platform", "env", "description", "email", "browsePathV2"),
     )
 )
-"""The fields that documents are looked up by; others are facts, or not known."""
+"""The fields by which documents are looked up; others are facts, or unknown."""
 
 Values = Mapping[str, Mapping[str, Any]]
 """Aspects by name."""
@@ -87,7 +87,7 @@ def is_searched(entity: Entity) -> bool:
 
 
 def name_in_urn(entity: Entity) -> str:
-    """The name that a URN spells.
+    """The name in a URN.
 
     >>> name_in_urn(Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"))
     'a.b'
@@ -114,7 +114,7 @@ def name_terms(entity: Entity) -> Indexed:
 
 @lru_cache(maxsize=10_000)
 def _common_words(text: str) -> tuple[str, ...]:
-    """Words that many names have in common."""
+    """Words that occur in many names."""
     return tuple(words(text))
 
 
@@ -145,7 +145,7 @@ def display_name(entity: Entity, aspects: Values) -> str:
 
 
 def fields(aspects: Values) -> dict[str, list[str]]:
-    """The values of `FIELDS`, as far as the aspects give any."""
+    """The values of `FIELDS` that the aspects contain."""
     values_by_field: dict[str, list[str]] = {name: [] for name in FIELDS}
     values_by_field["typeNames"] += _strings(aspects.get("subTypes", {}).get("typeNames"))
     platform = aspects.get("dataPlatformInstance", {}).get("platform")
@@ -171,9 +171,9 @@ def fields(aspects: Values) -> dict[str, list[str]]:
 
 
 def browse_path(aspects: Values) -> list[tuple[str, str]]:
-    """Where an entity is found by browsing: names, each with a URN if it has one.
+    """The place of an entity when browsing: names, each with a URN if it has one.
 
-    Empty where the path consists of its containers, or is unknown.
+    Empty if the path consists of its containers, or is unknown.
     """
     listed = without_avro_type(aspects.get("browsePathsV2", {}).get("path"))
     steps = []
@@ -206,7 +206,7 @@ def _terms_of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
 
 
 def _add_terms(terms: dict[str, None], added: Iterable[str]) -> None:
-    """Adds the words that are in no name."""
+    """Adds the words that occur in no name."""
     for term in added:
         if f"n{term}" not in terms:
             terms[f"w{term}"] = None
@@ -222,7 +222,7 @@ def _limited_terms(terms: Mapping[str, None]) -> Iterator[str]:
 
 
 def _inner_key(urn: str) -> str:
-    """The key without the beginnings of URNs in it."""
+    """The key without the prefixes of URNs in it."""
     return _INNER.sub("", urn)
 
 
@@ -236,7 +236,7 @@ def _label(entity: Entity, inner: str) -> str:
 
 
 def _names(aspects: Values) -> Iterator[str]:
-    """The names that aspects give, those first that are shown first."""
+    """The names in aspects, those for display first."""
     order = [name for name in _FIRST if name in aspects]
     order += sorted(name for name in aspects if name not in _FIRST and not name.endswith("Key"))
     for key in _NAMES:
@@ -277,7 +277,7 @@ def _associated_urns(holder: Mapping[str, Any], of: str, list_key: str, key: str
 
 
 def _strings(values: object) -> list[str]:
-    """The strings among values, out of the names of their Avro types."""
+    """The strings among values, without the names of their Avro types."""
     if not isinstance(values, list):
         return []
     return [text for text in map(without_avro_type, values) if isinstance(text, str)]

@@ -1,4 +1,4 @@
-"""Usage of datasets: one value for each window of time, and sums over several of them.
+"""Usage of datasets: one value per time window, and sums over several windows.
 
 The older interface writes and reads windows as buckets, whose member names differ from those of the
 aspect `datasetUsageStatistics`. SOURCE: records UsageAggregation, UsageQueryResult and
@@ -19,7 +19,7 @@ Value = Mapping[str, Any]
 ASPECT: Final = "datasetUsageStatistics"
 
 DURATIONS: Final = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR")
-"""How long a bucket is."""
+"""The durations of buckets."""
 
 _DAY: Final = 86_400_000
 RANGES: Final[Mapping[str, int | None]] = {
@@ -32,11 +32,11 @@ RANGES: Final[Mapping[str, int | None]] = {
     "YEAR": 366 * _DAY,
     "ALL": None,
 }
-"""Milliseconds back from now; None: without an end."""
+"""Milliseconds before now; None: unlimited."""
 
 
 def duration_of(body: Fields) -> str:
-    """The duration that a body names. Raises `BadInput`."""
+    """The duration in a body. Raises `BadInput`."""
     duration = body.text("duration")
     if duration not in DURATIONS:
         raise BadInput(f"expected one of: {', '.join(DURATIONS)}", where=body.at("duration"))
@@ -64,7 +64,7 @@ def value_of(bucket: Fields) -> dict[str, object]:
 
 
 def has_duration(value: Value, duration: str) -> bool:
-    """Whether the value is of a window of this length."""
+    """Whether the value has a window of this duration."""
     granularity = value.get("eventGranularity")
     return isinstance(granularity, Mapping) and granularity.get("unit") == duration
 
@@ -92,7 +92,7 @@ def bucket_of(value: Value, resource: str, duration: str) -> dict[str, object]:
 
 
 def aggregate(values: Sequence[Value]) -> dict[str, object]:
-    """The sums of the values: users and fields with their counts, the most used first."""
+    """The sums of the values: users and fields with their counts, most used first."""
     users = _sums(values, "userCounts", "user")
     mails = {
         count.get("user"): count.get("userEmail")

@@ -1,7 +1,7 @@
-"""What the query of a dataset that is a view reads, from its aspect `viewProperties`.
+"""The columns and tables that a view's query reads, from the dataset's aspect `viewProperties`.
 
-Read for lint, which finds views that hand on masked columns; no decision looks at it. A text that
-is no SQL, or that cannot be read, names nothing.
+Used by lint, which finds views that expose masked columns; no decision uses it. A text that is not
+SQL, or cannot be parsed, gives no names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ASPECT: Final = "viewProperties"
 _DATASET: Final = "dataset"
 _SQL: Final = "sql"
 _MAX_READS: Final = 1_000
-"""Of one view no more are kept."""
+"""The maximum number of names stored for one view."""
 
 _DIALECTS: Final[Mapping[str, str]] = {
     "delta-lake": "spark",
@@ -26,11 +26,11 @@ _DIALECTS: Final[Mapping[str, str]] = {
     "mssql": "tsql",
     "unity-catalog": "databricks",
 }
-"""Platforms whose SQL has another name than they have."""
+"""Platforms whose SQL dialect has a different name."""
 
 
 def view_reads(dataset: Entity, value: object) -> tuple[str, ...]:
-    """What a view reads, in the form of the attribute `reads`, each once, in order.
+    """The names that a view reads, as in the attribute `reads`, without duplicates, in order.
 
     Tables are datasets of the view's platform and environment. A name with fewer parts than the
     view's has those of the view in front.
@@ -48,7 +48,7 @@ def view_reads(dataset: Entity, value: object) -> tuple[str, ...]:
 
 
 def _reads(view: Entity, sql: str) -> Iterator[str]:
-    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    # Imported here, because the SQL parser takes a while to load, and few processes need it.
     from lakewarden.expressions.view_sources import view_sources
 
     platform, name, environment = datahub.key_parts(view.name)
@@ -64,7 +64,7 @@ def _reads(view: Entity, sql: str) -> Iterator[str]:
 
 
 def _spelled(type: str, urn: str) -> Iterator[str]:
-    """The URN behind its type, nothing for what is no URN of DataHub's."""
+    """The URN after its type; nothing for an invalid URN of DataHub."""
     try:
         entity = datahub.parse(type, urn)
     except BadInput:

@@ -1,8 +1,8 @@
 """A dbt project as datasets of DataHub.
 
-Each relation is a dataset of the platform `dbt`, and one of the platform of its adapter, named as
-DataHub's own dbt source names them. Tags, columns' tags and owners belong to the former. Grants of
-a database have no counterpart here.
+Each relation is a dataset of the platform `dbt`, and one of the platform of its adapter, with the
+names of DataHub's own dbt source. Tags, columns' tags and owners belong to the former. Grants of a
+database have no counterpart here.
 
 SOURCE: datahub-project/datahub, metadata-ingestion, dbt source (`get_db_fqn`, `get_urn`, tag
 prefix `dbt:`).
@@ -32,7 +32,7 @@ from lakewarden.service.source_row import (
 from lakewarden.systems.datahub import names as datahub
 
 _PLATFORMS: Final = {"sqlserver": "mssql", "synapse": "mssql", "fabric": "mssql"}
-"""Adapters that DataHub calls otherwise."""
+"""Adapters with different names in DataHub."""
 
 _URN = "urn:li:"
 
@@ -47,7 +47,7 @@ class DatahubRows:
     described: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Row]:
-        """Everything, some of it more than once."""
+        """All rows, possibly with duplicates."""
         for node in self.manifest.nodes:
             yield from self._node_rows(node)
         yield from (note_row(*note) for note in self.manifest.notes)
@@ -115,12 +115,12 @@ class _DatasetName:
         )
 
     def lower_name(self) -> str:
-        """The URN with the name in lower case, as DataHub has it for databases."""
+        """The URN with the name in lower case, as DataHub uses it for databases."""
         return _DatasetName(self.platform, self.name.lower(), self.environment).text
 
 
 def _checked_row(row: Row) -> Row:
-    """The row, rejected when one of the URNs in it is none."""
+    """The row, rejected if one of its URNs is invalid."""
     urns = [cell for cell in row.cells if cell.startswith(_URN)]
     try:
         for urn in urns:

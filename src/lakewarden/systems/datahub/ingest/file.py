@@ -1,8 +1,8 @@
-"""Metadata files of DataHub: what the `datahub` command's file sink writes.
+"""Metadata files of DataHub: the output of the `datahub` command's file sink.
 
-A file, or a folder of them (`.json`, `.jsonl`, `.ndjson`, also in folders below). They are
-replayed in the order of their names, and within a file in the order of its records. One
-file is read by one task, so a large export is best kept in several files.
+A file, or a folder of files (`.json`, `.jsonl`, `.ndjson`, also in subfolders). They are replayed
+in the order of their names, and within a file in the order of its records. One task reads one file,
+so a large export is best split into several files.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class DatahubFile:
     def read(
         self, spark: SparkSession, system: System, scratch: Location, progress: Progress
     ) -> Reading:
-        """See `Source`. Each file is read once; its writes are kept in `scratch` meanwhile."""
+        """See `Source`. Each file is read once; its writes are meanwhile stored in `scratch`."""
         files = find(self.path, SUFFIXES)
         progress("read", 1, _STEPS, f"{len(files)} files")
         if local_mode.has_little(bytes_of(files), spark):
@@ -154,7 +154,7 @@ def _model(settings: tuple[tuple[str, str], ...]) -> Model:
 def reader(
     files: Sequence[File], settings: tuple[tuple[str, str], ...]
 ) -> Callable[[Batches], Batches]:
-    """A function from file numbers to the files' writes; runs where the tasks run."""
+    """A function from file numbers to the files' writes; it runs in tasks."""
 
     def read(numbers: Batches) -> Batches:
         model = _model(settings)
@@ -166,7 +166,7 @@ def reader(
 
 
 class _Line(NamedTuple):
-    """One row of the frame of writes."""
+    """One row of the DataFrame of writes."""
 
     file: int
     record: int
@@ -178,7 +178,7 @@ class _Line(NamedTuple):
 
 
 def _read(number: int, file: File, model: Model) -> Iterator[_Line]:
-    """The writes of one file, ended by an error if there is one."""
+    """The writes of one file, followed by an error if there is one."""
     index = -1
     try:
         for index, record in enumerate(records(file.path, file.name)):
@@ -215,7 +215,7 @@ def _batch(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
 
 
 def replayer(settings: tuple[tuple[str, str], ...]) -> Callable[[Batches], Batches]:
-    """A function from lists of writes, one for each URN, to rows; runs where the tasks run."""
+    """A function from lists of writes, one for each URN, to rows; it runs in tasks."""
 
     def run(groups: Batches) -> Batches:
         model = _model(settings)

@@ -1,4 +1,4 @@
-r"""Owners by pattern: what DataHub's transformer `pattern_add_dataset_ownership` does.
+r"""Owners by pattern: the behaviour of DataHub's transformer `pattern_add_dataset_ownership`.
 
     semantics = "OVERWRITE"          # or "PATCH"; both as in the transformer
     replace_existing = false         # OVERWRITE only: forget the owners that are there
@@ -8,17 +8,16 @@ r"""Owners by pattern: what DataHub's transformer `pattern_add_dataset_ownership
     pattern = 'urn:li:dataset:\\(urn:li:dataPlatform:hive,finance\\.'
     owners = ["urn:li:corpGroup:finance"]
 
-Rules are tried in order on the URN of each dataset, anchored at its start; the first that
-matches gives its owners, the others are not looked at. OVERWRITE adds them, or with
-`replace_existing` puts them in place of all owners (of datasets that no rule matches, too).
-PATCH adds those who are not owners yet, and gives the others the type of the rule. Only
-datasets are touched. A word as type is an owner without ownership type: the original stores
-no URN for it, and compares URNs alone.
+Rules are tried in order on the URN of each dataset, anchored at its start; the first match gives
+the owners, later rules are ignored. OVERWRITE adds them, or with `replace_existing` replaces all
+owners (also of datasets that no rule matches). PATCH adds those who are not owners yet, and gives
+the others the type of the rule. Only datasets are changed. With an enum value as type the owner has
+no ownership type: the original stores no URN for it, and only compares URNs.
 
-A pattern is a regular expression of Python that Java reads too; what the two read
-differently is refused: verbose patterns, set operations in brackets, inline groups by name,
-octal escapes. Plain URNs (printable ASCII) are matched in Java; the others, and all where a
-pattern is not ASCII itself, in Python, for the two disagree on what a letter is.
+A pattern is a regular expression that is valid in Python and in Java. Patterns that the two read
+differently are rejected: verbose patterns, set operations in brackets, inline named groups, octal
+escapes. Plain URNs (printable ASCII) are matched in Java. Other URNs, and all URNs if a pattern is
+not ASCII itself, are matched in Python, because the two disagree on what a letter is.
 
 SOURCE: datahub-project/datahub@02a2c1e7a85a, metadata-ingestion,
 ingestion/transformer/add_dataset_ownership.py; Spark reference 7.
@@ -54,7 +53,7 @@ WORDS: Final = frozenset(
         *("DATAOWNER", "DEVELOPER", "DELEGATE", "PRODUCER", "CONSUMER", "STAKEHOLDER"),
     )
 )
-"""Ownership types by word. SOURCE: datahub reference 6.7."""
+"""Ownership types by enum value. SOURCE: datahub reference 6.7."""
 
 _DATASET = "dataset"
 _PLAIN = "^[ -~]*$"
@@ -67,7 +66,7 @@ _OWNERS_TYPE = "array<struct<kind: string, name: string>>"
 
 
 class Rule(NamedTuple):
-    """Datasets whose URN begins with a match of `pattern` have these owners."""
+    """Datasets whose URN begins with a match of `pattern` get these owners."""
 
     pattern: str
     owners: tuple[Principal, ...]
@@ -83,7 +82,7 @@ class Ownership:
     replace_existing: bool = False
 
     def owners_of(self, urn: str) -> tuple[Principal, ...]:
-        """The owners that the first matching rule gives; what the Spark expression does."""
+        """The owners given by the first matching rule; equivalent to the Spark expression."""
         for rule in self.rules:
             if re.match(rule.pattern, urn):
                 return rule.owners
@@ -102,9 +101,9 @@ def rules_of(file: Location, spark: SparkSession, semantics: str | None) -> Owne
 
 
 def read(path: Location, semantics: str | None = None) -> Ownership:
-    """The rules in a file; `semantics` overrides the setting in it.
+    """The rules in a file; `semantics` overrides the file's setting.
 
-    Raises `BadInput` with file, field and expectation.
+    Raises `BadInput` with file, field and expected value.
     """
     section = read_toml(path)
     declared = section.choice("semantics", _SEMANTICS, OVERWRITE)
@@ -141,7 +140,7 @@ def _rule(section: Section) -> Rule:
     where = section.at("pattern")
     try:
         with warnings.catch_warnings():
-            # Python warns of what other dialects read as set operations.
+            # Python warns about syntax that other dialects read as set operations.
             warnings.simplefilter("error", FutureWarning)
             compiled = re.compile(pattern)
     except (re.error, FutureWarning, OverflowError, RecursionError) as error:
@@ -157,7 +156,7 @@ def _rule(section: Section) -> Rule:
 
 
 def java_difference(pattern: str) -> str:
-    r"""The part of a pattern that Java reads differently; empty: none.
+    r"""The part of a pattern that Java reads differently; empty if there is none.
 
     >>> java_difference(r"[^^](?x: b)"), java_difference(r"\(?x:"), java_difference(r"[]](?:x)")
     ('expected no verbose pattern', '', '')
@@ -173,7 +172,7 @@ def java_difference(pattern: str) -> str:
             in_class = character != "]"
         elif character == "[":
             in_class = True
-            # Behind the bracket, and behind its `^`, a closing one is a character like any other.
+            # After the bracket, and after its `^`, a closing bracket is an ordinary character.
             at += pattern.startswith("^", at + 1)
             at += pattern.startswith("]", at + 1)
         else:
@@ -196,16 +195,16 @@ def _owner(text: str, section: Section) -> Principal:
 
 
 def java_pattern(pattern: str) -> str:
-    """The pattern for `rlike`, which searches anywhere and is Java's.
+    """The pattern for `rlike`, which searches anywhere and uses Java's syntax.
 
-    Anchored at the start. `U`: words, digits, space and case as Unicode has them, as in
-    Python; `d`: lines end with a line feed alone.
+    Anchored at the start. `U`: words, digits, space and case as in Unicode, as in Python; `d`: only
+    a line feed ends a line.
     """
     return f"^(?dU:{pattern})"
 
 
 def check_in_java(spark: SparkSession, ownership: Ownership, where: str) -> None:
-    """Raises `BadInput` for the first pattern that Java does not read."""
+    """Raises `BadInput` for the first pattern that is invalid in Java."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -218,7 +217,7 @@ def check_in_java(spark: SparkSession, ownership: Ownership, where: str) -> None
 
 
 def owners_expression(urn: Column, rules: tuple[Rule, ...]) -> Column:
-    """The owners that the first matching rule gives for a URN; null where none matches."""
+    """The owners that the first matching rule gives for a URN; null if none matches."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     expression = F.when(F.lit(False), F.lit(None).cast(_OWNERS_TYPE))
@@ -233,7 +232,7 @@ def owners_expression(urn: Column, rules: tuple[Rule, ...]) -> Column:
 
 
 def apply(owners: DataFrame, entities: DataFrame, ownership: Ownership) -> DataFrame:
-    """The rows of `owners` after the rules, each once. Both frames are tables of a version."""
+    """The rows of `owners` after the rules, without duplicates. Both are tables of a version."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     datasets = entities.filter(F.col("type") == _DATASET).select("type", "name")
@@ -273,7 +272,7 @@ def _matched_owners(datasets: DataFrame, ownership: Ownership) -> DataFrame:
 def matcher(
     ownership: Ownership,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function from datasets to the owners that the rules give; runs where the tasks run."""
+    """A function from datasets to the owners that the rules give; it runs in tasks."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -1,8 +1,8 @@
-"""One record of a metadata file to the writes that it asks for.
+"""Converts one record of a metadata file to its writes.
 
-Two kinds of record: a change event with a whole snapshot (`proposedSnapshot`: an entity and
-its aspects), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`), also
-below a key `proposal`. Usage statistics, which the same files may hold, are skipped.
+Two kinds of record: a change event with a whole snapshot (`proposedSnapshot`: an entity and its
+aspects), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`), also under a
+key `proposal`. Usage statistics, which the same files may contain, are skipped.
 
 SOURCE: datahub reference 6.6 and 6.7; DataHub documentation, Metadata File source.
 """
@@ -33,10 +33,10 @@ _READ: Final = {*meaning.READERS, *column_labels.ASPECTS, view_reads.ASPECT}
 
 
 class Write(NamedTuple):
-    """One write. `type` is what the record calls the entity's type.
+    """One write. `type` is the record's name for the entity's type.
 
-    `value` is the aspect, or the patch, as JSON; empty where the aspect means nothing here
-    beyond that the entity exists. `problem` says why the entity cannot be named.
+    `value` is the aspect, or the patch, as JSON; empty if the aspect only means that the entity
+    exists. `problem` says why the entity cannot be named.
     """
 
     urn: str
@@ -51,7 +51,7 @@ class Write(NamedTuple):
 def writes(record: Record, name: str, model: Model) -> Iterator[Write | str]:
     """The writes of a record of the file `name`, or the reason why it is ignored.
 
-    Raises `BadInput` with file, line, path, field and expectation for a malformed record.
+    Raises `BadInput` with file, line, path, field and expected value for a malformed record.
     """
     path = f": {record.path}" if record.path else ""
     where = f"{name}: line {record.line}{path}"
@@ -96,7 +96,7 @@ def _write(change: record.RecordChange) -> Write:
 
 
 def _checked_write(write: Write, value: Fields, model: Model) -> Write:
-    """The write with its value, if a reader needs it; reading it here finds its errors."""
+    """The write with its value, if a reader needs it; it is read here to find errors."""
     if write.aspect in column_labels.ASPECTS:
         parts = column_labels.labelled_parts(write.aspect, value.everything())
         return write._replace(value=_text(parts)) if any(parts.values()) else write

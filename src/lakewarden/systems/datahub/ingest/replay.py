@@ -1,9 +1,9 @@
-"""The writes of one entity, replayed in order, to its normalised rows.
+"""Replays the writes of one entity, in order, to its normalised rows.
 
 As on a DataHub server: the last write of an aspect counts; `CREATE` does not change an existing
-aspect, `CREATE_ENTITY` none of an existing entity; a patch changes the stored value; `DELETE`
+aspect, `CREATE_ENTITY` no aspect of an existing entity; a patch changes the stored value; `DELETE`
 removes an aspect, or with the key aspect (or with none) the whole entity. An entity exists from its
-first write on, even without aspects.
+first write, even without aspects.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class _Aspect(NamedTuple):
 
 
 def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
-    """The rows of one URN's writes, which are given in order.
+    """The rows of one URN's writes, which are in order.
 
-    Raises `BadInput` when a patch leaves an aspect malformed.
+    Raises `BadInput` if an aspect is malformed after a patch.
     """
     state: dict[str, _Aspect] = {}
     place = ""
@@ -79,7 +79,7 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
 
 
 def _labelled_columns(entity: Entity, state: dict[str, _Aspect], model: Model) -> Iterator[Row]:
-    """The columns of a dataset that have tags or terms in its aspects, these, and their types."""
+    """The columns of a dataset with tags or terms in its aspects, their labels, and their types."""
     columns: dict[Entity, str] = {}
     for name in sorted(column_labels.ASPECTS.keys() & state.keys()):
         value, at = state[name]
@@ -97,7 +97,7 @@ def _labelled_columns(entity: Entity, state: dict[str, _Aspect], model: Model) -
 
 
 def _read_tables(entity: Entity, state: dict[str, _Aspect]) -> Iterator[Row]:
-    """What the query of a view reads."""
+    """The names that a view's query reads."""
     value, at = state.get(view_reads.ASPECT, (None, ""))
     for text in view_reads.view_reads(entity, value):
         yield attribute_row(entity, READS, text, at)
@@ -140,7 +140,7 @@ def _live_rows(
     ]
     yield from _labelled_columns(entity, state, model)
     yield from _read_tables(entity, state)
-    # No search finds a softly deleted policy, the original's engine included.
+    # No search finds a softly deleted policy, including that of the original's engine.
     removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in rows)
     for row in rows:
         yield deactivated(row) if removed and row.table == STATEMENTS else row

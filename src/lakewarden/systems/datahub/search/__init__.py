@@ -1,1 +1,1 @@
-"""Search over a realm of entities that have URNs, among those visible to the caller."""
+"""Search over a realm whose entities have URNs, among those visible to the caller."""

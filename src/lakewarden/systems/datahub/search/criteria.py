@@ -1,7 +1,8 @@
 """Evaluates criteria: the entities that match each one.
 
-Facts answer what they state; the terms in the store answer what only aspects state. An unknown
-field matches nothing. EQUAL and IN compare exactly, all other conditions ignore case.
+Facts are used for the fields that they state; terms in the store for fields that only aspects
+state. An unknown field matches nothing. EQUAL and IN compare exactly, all other conditions ignore
+case.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _HAS: Final = {
     "hasOwners": "owners",
     "hasTags": "tags",
 }
-"""Fields that say whether there is any value of another."""
+"""Fields that say whether another field has any value."""
 
 _STRUCTURED: Final = "structuredProperties."
 _KEYWORD: Final = ".keyword"
@@ -85,7 +86,7 @@ class Criteria:
         return BitMap()
 
     def _with_field(self, field: str, criterion: Criterion) -> BitMap:
-        """`true` and `false` say whether there is a value of a field."""
+        """The ids with a field; `true` and `false` say whether it must have a value."""
         present = self._fitting(Criterion(field, (), Condition.EXISTS))
         return self._flag(present, criterion)
 
@@ -138,7 +139,7 @@ class Criteria:
         return ids
 
     def _by_aspect(self, field: str, criterion: Criterion) -> BitMap:
-        """A field that only aspects state."""
+        """The ids by a field that only aspects state."""
         exists = [Term(field_term(field))]
         match criterion.condition:
             case Condition.EXISTS:
@@ -156,7 +157,7 @@ class Criteria:
         return [Term(value_term(field, value, folded=folded)) for value in criterion.values]
 
     def _scan(self, field: str, criterion: Criterion) -> BitMap:
-        """The ids that match, by a comparison of every entity with the field."""
+        """The ids that match, by comparing every entity with the field."""
         present = self._texts().having([[Term(field_term(field))]]) & self._among
         fits = comparison(criterion)
         aspects = self._texts().aspects(present)
@@ -231,8 +232,8 @@ class Criteria:
     def _by_browse_path(self, criterion: Criterion) -> BitMap:
         """The ids below a browse path at any depth; the condition is ignored.
 
-        A path is names behind a `␟` each, or a container alone. What has a path of its own is
-        found by that, everything else by its containers.
+        A path is a sequence of names, each prefixed with `␟`, or a single container. An entity with
+        a path of its own is found by that path, all others by their containers.
         """
         own = self._texts().having([[Term(field_term(_PATH))]]) if self._among else BitMap()
         links = self._index.links("container")
@@ -280,7 +281,7 @@ def _platform_urn(value: str, condition: Condition) -> str:
 
 
 def comparison(criterion: Criterion) -> Callable[[str], bool]:
-    """A test whether a text matches one of the values."""
+    """A test whether a string matches one of the values."""
     values = criterion.values
     folded = [value.casefold() for value in values]
     match criterion.condition:
@@ -306,7 +307,7 @@ def comparison(criterion: Criterion) -> Callable[[str], bool]:
 
 
 def _numbers(text: str, values: Iterable[str]) -> Iterator[tuple[float, float]]:
-    """A text with each of the values, as far as both are numbers."""
+    """A string with each of the values, if both are numbers."""
     for value in values:
         try:
             yield float(text), float(value)

@@ -1,4 +1,4 @@
-"""Facets: how many results have each value of a field."""
+"""Facets: the number of results for each value of a field."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ USUAL: Final = (
     *("_entityType", "platform", "origin", "domains", "container", "owners", "tags"),
     "glossaryTerms",
 )
-"""The facets returned where none are named."""
+"""The facets returned by default."""
 
 FACETS: Final = frozenset((*USUAL, *LINKS, *searched.FIELDS, "removed")) - {"description"}
-"""The facets that there are."""
+"""All facets."""
 
 MOST: Final = 20
 """Values of a facet that are returned by default."""
 
 
 class Count(NamedTuple):
-    """A value of a field, and how many results have it."""
+    """A value of a field, and the number of results with it."""
 
     value: str
     number: int
 
 
 class Facet(NamedTuple):
-    """A field with its values, the most frequent first."""
+    """A field with its values, most frequent first."""
 
     field: str
     counts: Sequence[Count]
@@ -49,7 +49,7 @@ class Facets:
         self._texts = texts
 
     def of(self, field: str, ids: BitMap, most: int = MOST) -> Facet:
-        """The facet of a field over these ids; without values where it is none of `FACETS`."""
+        """The facet of a field over these ids; without values if the field is not in `FACETS`."""
         name = field.removesuffix(".keyword")
         result_counts = [
             count for count in self._count_links(name, ids) if count.number and count.value
@@ -79,7 +79,7 @@ class Facets:
         return [Count(text, count) for text, count in column.counts(ids).items()]
 
     def _platform_counts(self, ids: BitMap) -> list[Count]:
-        """Those of the URNs, and those that aspects state of what has none in its URN."""
+        """The counts of platforms in URNs, and in aspects for entities without one in their URN."""
         platforms = self._index.urns.platforms
         counts = platforms.counts(ids)
         without_platform = counts.pop("", 0)
@@ -94,7 +94,7 @@ class Facets:
         return [Count(text, count) for text, count in counts.items() if text.startswith(PLATFORM)]
 
     def _aspect_counts(self, field: str, ids: BitMap) -> list[Count]:
-        """A field that only aspects state; nothing is returned where too many have it."""
+        """The counts of a field that only aspects state; none if too many entities have it."""
         has = self._texts().having([[Term(field_term(field))]]) & ids
         if len(has) > LOOKED_THROUGH:
             return []

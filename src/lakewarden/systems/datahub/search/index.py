@@ -19,14 +19,14 @@ from lakewarden.systems.datahub.search.urns import Urns
 _KEY: Final = "search"
 
 REMEMBERED: Final = 200
-"""Answers of the store that are remembered for a snapshot."""
+"""The maximum number of cached answers of the store per snapshot."""
 
 
 class Index:
     """The columns, links and order of one snapshot.
 
-    INVARIANT: it does not refer to the snapshot, among whose memos it is: in a circle, that of each
-    revision would stay until the collector looks at everything there is.
+    INVARIANT: it does not refer to the snapshot, which caches it: with such a cycle, the index of
+    each revision would stay in memory until a full garbage collection.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -45,7 +45,7 @@ class Index:
         return known
 
     def remember(self, key: object, ids: BitMap) -> None:
-        """Caches an answer of the store while the snapshot lasts, up to a bound."""
+        """Caches an answer of the store for the lifetime of the snapshot, up to a limit."""
         if len(self.remembered) >= REMEMBERED:
             self.remembered.clear()
         self.remembered[key] = ids
@@ -67,7 +67,7 @@ class Index:
         return BitMap([id for id, own in attributes.items() if own.get(REMOVED) == ("true",)])
 
     def is_removed(self, entity: Entity) -> bool:
-        """Whether the entity is softly deleted: no list shows it, as no search does."""
+        """Whether the entity is softly deleted: no list and no search shows it."""
         id = self.tree.find(entity)
         return id is not None and id in self.removed
 
@@ -79,7 +79,7 @@ class Index:
         return known
 
     def of_type(self, type: str) -> BitMap:
-        """What is stored of a type; nothing of one that is never searched. Not to be changed."""
+        """The stored entities of a type; none if it is never searched. Not to be changed."""
         if type in UNSEARCHED or type not in self.tree.codes:
             return BitMap()
         ids = self._stored.get(type)
@@ -88,5 +88,5 @@ class Index:
         return ids
 
     def of_types(self, types: tuple[str, ...]) -> BitMap:
-        """What is stored of any of the types."""
+        """The stored entities of any of the types."""
         return BitMap.union(BitMap(), *(self.of_type(type) for type in types))

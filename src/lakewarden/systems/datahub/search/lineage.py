@@ -1,7 +1,7 @@
 """Lineage: upstream or downstream entities, followed hop by hop.
 
-It is followed only through entities that are visible to the caller: entities behind a hidden one
-are hidden too. The degree of an entity is the fewest hops that lead to it.
+It is only followed through entities that are visible to the caller: entities behind a hidden one
+are hidden too. The degree of an entity is the smallest number of hops to it.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.search.neighbours import Neighbours, Step
 
 MOST_HOPS: Final = 1_000
-"""As far as anything is followed."""
+"""The maximum number of hops."""
 
 MOST: Final = 10_000
-"""Entities that are found at most; where there are more, the answer is partial."""
+"""The maximum number of entities; if there are more, the answer is partial."""
 
 MOST_PATHS: Final = 10
-"""The most paths to one entity in a reply."""
+"""The maximum number of paths to one entity in a reply."""
 
 _BY_HAND: Final = "UI"
 
 Shown = Callable[[Iterable[Entity]], Collection[Entity]]
-"""The visible ones of some entities."""
+"""The entities that are visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From when to when, in milliseconds since the epoch, an edge was made or changed."""
+    """The period in which an edge was created or changed, in milliseconds since the epoch."""
 
     start: int | None = None
     end: int | None = None
 
     def has(self, properties: Mapping[str, Any]) -> bool:
-        """Whether an edge counts; those without a time, and those drawn by hand, always do.
+        """Whether an edge counts; edges without a time, and manual ones, always do.
 
         SOURCE: datahub-project/datahub, the time filter of its graph queries.
         """
@@ -53,22 +53,22 @@ class Period:
 
 
 Stamp = tuple[int | None, str | None]
-"""When, in milliseconds since the epoch, and the URN of by whom."""
+"""The time, in milliseconds since the epoch, and the URN of the writer."""
 
 
 def created_stamp(properties: Mapping[str, Any]) -> Stamp:
-    """When an edge was made."""
+    """When an edge was created."""
     return _stamp(properties, "created")
 
 
 def changed_stamp(properties: Mapping[str, Any]) -> Stamp:
-    """When an edge was last changed; `auditStamp` is the name that datasets have for it."""
+    """When an edge was last changed; datasets call it `auditStamp`."""
     stamp = _stamp(properties, "lastModified")
     return stamp if stamp != (None, None) else _stamp(properties, "auditStamp")
 
 
 def is_by_hand(edge_properties: Mapping[str, Any]) -> bool:
-    """Whether a person drew the edge."""
+    """Whether the edge is manual."""
     properties = without_avro_type(edge_properties.get("properties"))
     return (
         isinstance(properties, Mapping) and without_avro_type(properties.get("source")) == _BY_HAND
@@ -86,7 +86,7 @@ def _stamp(properties: Mapping[str, Any], key: str) -> Stamp:
 
 @dataclass(slots=True)
 class Reached:
-    """An entity of a lineage; `before` are those from which the last hop leads to it."""
+    """An entity of a lineage; `before` are the entities from which the last hop leads to it."""
 
     entity: Entity
     degree: int
@@ -98,7 +98,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The bounds of an exploration: hops, entities of a hop, and entities that count as no hop."""
+    """The limits of an exploration: hops, entities per hop, and entities that count as no hop."""
 
     way: Lineage
     hops: int = MOST_HOPS
@@ -109,7 +109,7 @@ class Walk:
 
 @dataclass(slots=True)
 class Exploration:
-    """A lineage; `is_partial`: there is more of it."""
+    """A lineage; `is_partial`: it is incomplete."""
 
     reached: dict[Entity, Reached]
     is_partial: bool = False
@@ -128,7 +128,7 @@ class Exploration:
 
 
 def follow(neighbours: Neighbours, start: Entity, walk: Walk, visible_of: Shown) -> Exploration:
-    """The lineage of an entity without itself; empty where it is hidden from the caller."""
+    """The lineage of an entity without itself; empty if it is hidden from the caller."""
     exploration = Exploration({start: Reached(start, 0)})
     hop = [start] if start in visible_of([start]) else []
     for degree in range(1, walk.hops + 1):

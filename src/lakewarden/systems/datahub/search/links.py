@@ -19,7 +19,7 @@ Ints = NDArray[np.int32]
 
 
 class Links(NamedTuple):
-    """Pairs; `name` gives the name of a target's number, `find` the numbers of a name.
+    """Pairs; `name` returns the name of a target's number, `find` the numbers of a name.
 
     `are_entities`: targets are ids of the tree.
     """
@@ -31,18 +31,18 @@ class Links(NamedTuple):
     are_entities: bool
 
     def leading_to(self, targets: Iterable[int]) -> BitMap:
-        """The entities that are linked to one of the targets."""
+        """The entities linked to one of the targets."""
         numbers = np.fromiter(targets, np.int32)
         hit = np.isin(self.targets, numbers)
         return BitMap(np.unique(self.sources[hit]).astype(np.uint32))
 
     def distinct(self) -> list[int]:
-        """Everything that anything is linked to."""
+        """All targets of links."""
         ids: list[int] = np.unique(self.targets).tolist()
         return ids
 
     def counts(self, ids: BitMap, size: int) -> dict[int, int]:
-        """How many of the ids are linked to each target; `size`: no id is as high."""
+        """The number of ids linked to each target; `size` is greater than every id."""
         if not len(self.targets):
             return {}
         among = np.zeros(size, dtype=bool)
@@ -58,7 +58,7 @@ def related(coded: Coded, kind: str) -> Links:
 
 
 def owners(coded: Coded) -> Links:
-    """The owners, whatever the way of owning."""
+    """The owners, of all ownership types."""
     principals = coded.memberships.principals
     sources, targets = _distinct_pairs(*_pairs(coded.owners))
     by_name: dict[str, list[int]] = {}
@@ -74,7 +74,7 @@ def owners(coded: Coded) -> Links:
 
 
 def containers(coded: Coded) -> Links:
-    """The container in which an entity directly is."""
+    """The direct container of an entity."""
     sources, targets = _pairs(coded.relations["container"])
     placed_sources, placed_targets = _placed_in(coded, "container")
     unrelated = ~np.isin(placed_sources, sources)
@@ -86,12 +86,12 @@ def containers(coded: Coded) -> Links:
 
 
 def placements(coded: Coded, type: str) -> Links:
-    """The place in which an entity is, if that is of the type."""
+    """The parent of an entity, if it is of the type."""
     return _entities(coded, *_placed_in(coded, type))
 
 
 def products(coded: Coded) -> Links:
-    """The data products that an entity is an asset of."""
+    """The data products that contain an entity as an asset."""
     sources, targets = _pairs(coded.relations["asset"])
     return _entities(coded, targets, sources)
 
@@ -128,7 +128,7 @@ def _pairs(edges: Edges) -> tuple[Ints, Ints]:
 
 
 def _distinct_pairs(sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
-    """Each pair once: an owner of two ownership types counts once."""
+    """The pairs without duplicates: an owner with two ownership types counts once."""
     if not len(sources):
         return sources, targets
     pairs = np.unique(np.stack((sources, targets), axis=1), axis=0)

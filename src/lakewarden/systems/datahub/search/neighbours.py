@@ -1,4 +1,4 @@
-"""Edges that aspects state, from either end: read from who states them, found by the index."""
+"""Edges that aspects state, from either end: read from their source, found by the index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPPOSITE: Final = {
 
 
 class Step(NamedTuple):
-    """An edge as it is seen from one of its ends: the other end, and the edge's properties."""
+    """An edge seen from one of its ends: the other end, and the edge's properties."""
 
     type: str
     other: Entity
@@ -29,9 +29,9 @@ class Step(NamedTuple):
 
 
 class Neighbours:
-    """Edges in one snapshot of a realm, without regard to what the caller may see.
+    """Edges in one snapshot of a realm, regardless of the caller's permissions.
 
-    Each document is read once. Raises `LimitExceeded` where too many would have to be.
+    Each document is read once. Raises `LimitExceeded` if too many would have to be read.
     """
 
     def __init__(self, texts: Texts) -> None:
@@ -40,20 +40,20 @@ class Neighbours:
         self._stated: dict[int, list[Edge]] = {}
 
     def sources(self, entity: Entity, types: Iterable[str]) -> BitMap:
-        """The stored entities of which an edge of one of the types leads to the entity."""
+        """The stored entities with an edge of one of the types to the entity."""
         terms = [Term(edges.term(type, entity.name)) for type in sorted(types)]
         return self._texts.having([terms]) if terms else BitMap()
 
     def outgoing(self, entity: Entity, types: frozenset[str]) -> list[Step]:
-        """Where edges of the types lead from an entity, each once, in order."""
+        """The edges of the types from an entity, without duplicates, in order."""
         return self._steps([entity], types, lambda edge: edge.type in types, None)[entity]
 
     def incoming(self, entity: Entity, types: frozenset[str]) -> list[Step]:
-        """Where edges of the types lead to an entity from, each once, in order."""
+        """The edges of the types to an entity, without duplicates, in order."""
         return self._steps([entity], types, None, lambda edge: edge.type in types)[entity]
 
     def beside(self, entities: Sequence[Entity], way: Lineage) -> dict[Entity, list[Step]]:
-        """The direct neighbours of each of the entities in its lineage, each once, in order."""
+        """The direct lineage neighbours of each of the entities, without duplicates, in order."""
         back = _OPPOSITE[way]
         return self._steps(
             *(entities, edges.LINEAGE),
@@ -68,7 +68,7 @@ class Neighbours:
         leads_on: Callable[[Edge], bool] | None,
         leads_back: Callable[[Edge], bool] | None,
     ) -> dict[Entity, list[Step]]:
-        """The steps along edges that lead on, and back along those that lead to the entities."""
+        """The steps along edges from the entities, and back along edges to the entities."""
         by_name = {entity.name: entity for entity in entities}
         steps_by_entity: dict[Entity, dict[tuple[str, Entity], Step]] = {
             entity: {} for entity in entities

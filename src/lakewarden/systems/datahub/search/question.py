@@ -9,14 +9,14 @@ from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.service.search_terms import MOST, check_search
 
 MOST_VALUES = 10_000
-"""Values of all criteria of a question together."""
+"""The maximum number of values in all criteria of a question together."""
 
 URN = "urn:li:"
-"""A query that begins so names entities, and has no words."""
+"""A query with this prefix names entities, and has no words."""
 
 
 class Condition(Enum):
-    """How the values of a criterion are compared with those of an entity; one must fit."""
+    """How the values of a criterion are compared with those of an entity; one must match."""
 
     EQUAL = "EQUAL"
     IEQUAL = "IEQUAL"
@@ -35,7 +35,7 @@ class Condition(Enum):
 
 
 HAS_PART = frozenset({Condition.CONTAIN, Condition.START_WITH, Condition.END_WITH})
-"""The value is compared with every text there is."""
+"""Conditions whose value is compared with every string."""
 
 IS_EQUAL = frozenset({Condition.EQUAL, Condition.IN})
 BELOW = frozenset({Condition.DESCENDANTS_INCL, Condition.RELATED_INCL})
@@ -61,16 +61,16 @@ class Order:
 
 
 AnyOf = tuple[tuple[Criterion, ...], ...]
-"""Criteria of which those of one group must all hold; no groups: everything fits."""
+"""Groups of criteria: all criteria of one group must hold; without groups everything matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A search.
 
-    `types` are the types to be looked among. Every one of `filters` must hold. What is deleted
-    softly is left out, unless `removed` is set or a criterion is about that. `query_field` is
-    what the caller knows the query as.
+    `types` are the types to search. All of `filters` must hold. Softly deleted entities are left
+    out, unless `removed` is set or a criterion refers to it. `query_field` is the caller's name for
+    the query.
     """
 
     query: str
@@ -79,7 +79,7 @@ class Question:
     order: tuple[Order, ...] = ()
     removed: bool = False
     named: bool = field(default=False)
-    """Whether the words must be of the name."""
+    """Whether the words must occur in the name."""
     query_field: str = field(default="query", compare=False)
 
     @property
@@ -89,7 +89,7 @@ class Question:
         return self.removed or any(criterion.field == "removed" for criterion in criteria)
 
     def check(self) -> None:
-        """Raises `BadInput` and `LimitExceeded` for more words or values than a search may have."""
+        """Raises `BadInput` and `LimitExceeded` for too many words or values."""
         if not self.query.strip().startswith(URN):
             check_search(self.query, self.query_field)
         criteria = [c for any_of in self.filters for group in any_of for c in group]

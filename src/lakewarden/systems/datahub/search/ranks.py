@@ -1,7 +1,7 @@
 """The canonical order of a tree's entities, for pages out of the middle of large sets.
 
-Ids are in that order but for those that were displaced since the numbering, which are few; where
-these belong among the others is worked out once for a snapshot.
+Ids are in that order, except those displaced since the numbering, which are few. Their positions
+among the others are computed once for a snapshot.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pyroaring import BitMap
 from lakewarden.kernel.tree import Lineage, Name, Tree
 
 Key = tuple[Name, ...]
-"""An entity's place in the order: see `Tree.key`."""
+"""An entity's position in the order: see `Tree.key`."""
 
 
 _Cut = tuple[Key, int]
-"""The key of a displaced id, and the first settled id behind it.
+"""The key of a displaced id, and the first settled id after it.
 
-INVARIANT: cuts stay right while a numbering lasts: an id that is displaced later leaves its place
-to the ones around it.
+INVARIANT: cuts stay correct as long as the numbering: an id that is displaced later leaves its
+position to its neighbours.
 """
 
 _LOCK: Final = threading.Lock()
@@ -31,7 +31,7 @@ _CUTS: WeakKeyDictionary[Lineage, dict[int, _Cut]] = WeakKeyDictionary()
 
 
 class Ranks:
-    """Places in sets of ids."""
+    """Positions in sets of ids."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -51,7 +51,7 @@ class Ranks:
         return key, self._settled_before(key)
 
     def _settled_before(self, key: Key) -> int:
-        """The first settled id that comes behind the key; the number of ids if there is none."""
+        """The first settled id after the key; the number of ids if there is none."""
         low, high = 0, len(self._settled)
         while low < high:
             middle = (low + high) // 2
@@ -62,7 +62,7 @@ class Ranks:
         return self._settled[low] if low < len(self._settled) else len(self._tree)
 
     def page(self, ids: BitMap, start: int, count: int) -> list[int]:
-        """The ids from the `start`-th on, `count` of them at most."""
+        """At most `count` ids from the `start`-th on."""
         settled = ids & self._settled
         late, places = self._merge_displaced(ids, settled)
         end = min(start + count, len(settled) + len(late))
@@ -73,7 +73,7 @@ class Ranks:
         return ids_of_page
 
     def after(self, ids: BitMap, key: Key) -> int:
-        """How many of the ids sort up to the key, itself included."""
+        """The number of ids up to and including the key."""
         settled = ids & self._settled
         behind = self._settled_before(key)
         before = settled.rank(behind - 1) if behind else 0
@@ -82,7 +82,7 @@ class Ranks:
         return before + bisect_right(keys, key)
 
     def _merge_displaced(self, ids: BitMap, settled: BitMap) -> tuple[list[int], list[int]]:
-        """The displaced ids in order, and the places that they have among all of them."""
+        """The displaced ids in order, and their positions among all ids."""
         late: list[int] = []
         places: list[int] = []
         for id, behind in zip(self._late, self._cuts, strict=True):

@@ -1,8 +1,8 @@
-"""The position of a scroll: opaque to callers, valid for the one question it came from.
+"""The position of a scroll: opaque to callers, only valid for the question that it came from.
 
-It holds the position of the last returned entity in the order of the question, so that entities
-added or removed meanwhile cause neither duplicates nor gaps. Visibility is decided anew for every
-page, so a forged position discloses nothing.
+It holds the position of the last returned entity in the order of the question, so entities added
+or removed meanwhile cause neither duplicates nor gaps. Visibility is decided again for every page,
+so a forged position discloses nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ScrollPosition(NamedTuple):
 
 
 def digest(question: Question, *asker: str) -> str:
-    """Identifies a question and who asks it."""
+    """Identifies a question and its caller."""
     text = json.dumps([asdict(question), asker], sort_keys=True, default=_plain)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 

@@ -1,10 +1,10 @@
 """The search: the matches among the entities visible to the caller, in order, by pages.
 
-Results are sets of ids until the page: totals and facets cover all visible results, and a page is
-always full. The store is queried only for words and aspects.
+Results are sets of ids until the page is built: totals and facets cover all visible results, and a
+page is always full. The store is only queried for words and aspects.
 
-Order, unless the question names one: what has all the words for its name, then what has them in
-its name, then everything else; within each the canonical order of the kernel.
+Default order: first entities whose name is exactly the words, then those with all words in their
+name, then all others; within each, the canonical order of the kernel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Visible = Callable[[str], BitMap]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the results; `place` is the position of the next page, None after the last."""
+    """A page of the results; `place` is the position of the next page, None for the last."""
 
     entities: tuple[Entity, ...]
     total: int
@@ -43,7 +43,7 @@ class Page:
 
 
 class Search:
-    """One search. Raises `BadInput` and `LimitExceeded` where it asks for too much."""
+    """One search. Raises `BadInput` and `LimitExceeded` if it requests too much."""
 
     def __init__(
         self, index: Index, texts: Callable[[], Texts], visible: Visible, question: Question
@@ -121,7 +121,7 @@ class Search:
         return any(order.field != "_score" for order in self._question.order)
 
     def _resume_index(self, place: ScrollPosition) -> int:
-        """Where a sorted list goes on; behind what no longer exists: where it once was."""
+        """The index at which a sorted list continues; for a deleted entity, its former position."""
         name, type = place.key[-1] if place.key else ("", "")
         id = self._index.tree.find(Entity(type, name))
         if id is not None and id in self.results:
@@ -141,7 +141,7 @@ class Search:
 
     @cached_property
     def _sorted(self) -> list[int]:
-        """All results in the requested order; ties in order of their URNs."""
+        """All results in the requested order; ties by URN."""
         tree = self._index.tree
         ids = sorted(self.results, key=lambda id: tree.names[id])
         for order in reversed(self._question.order):

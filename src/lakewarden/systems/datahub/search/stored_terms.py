@@ -1,4 +1,4 @@
-"""The search terms of an entity of DataHub, for the store."""
+"""The search terms of a DataHub entity, for the store."""
 
 from __future__ import annotations
 

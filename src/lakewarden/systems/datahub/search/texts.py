@@ -1,7 +1,7 @@
 """Queries of the store: the entities with some terms, and display names.
 
-The store knows entities by its own ids; which of ours these are is looked up, for few of them
-each time, for many once for a numbering.
+The store has its own ids for entities. The mapping to ours is looked up: for a few, each time; for
+many, once per numbering.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.use_cases.aspects import stored_aspects
 
 FEW: Final = 2_000
-"""So many ids are looked up one by one."""
+"""Up to this number, ids are looked up one by one."""
 
 LOOKED_THROUGH: Final = 20_000
-"""Documents that are read for one criterion."""
+"""The maximum number of documents read for one criterion."""
 
 Clauses = Sequence[Sequence[Term]]
 _Places = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Ids of the store in order, and ours beside them."""
+"""Sorted ids of the store, and our ids at the same positions."""
 
 _LOCK: Final = threading.Lock()
 _KNOWN: WeakKeyDictionary[Lineage, _Places] = WeakKeyDictionary()
@@ -47,7 +47,7 @@ class Texts:
 
     def having(self, clauses: Clauses) -> BitMap:
         """The ids of the entities with one of the terms of every clause."""
-        # Not every revision makes a snapshot: descriptions alone make none.
+        # Not every revision makes a new snapshot: changed descriptions alone do not.
         key = (self.reading.revision, tuple(map(tuple, clauses)))
         known = self.index.remembered.get(key)
         if known is None:
@@ -57,11 +57,11 @@ class Texts:
         return known
 
     def prepare(self) -> None:
-        """Reads what long answers need in advance, so that the first of them does not wait."""
+        """Reads the data for large answers in advance, so the first of them does not wait."""
         self._all_places()
 
     def names(self, ids: BitMap) -> dict[int, str]:
-        """The display names of these, by id."""
+        """The display names of the ids, by id."""
         tree = self.index.tree
         if len(ids) <= FEW:
             entities = {tree.entity(id): id for id in ids}
@@ -77,7 +77,7 @@ class Texts:
         return names_by_id | {id: name_in_urn(tree.entity(id)) for id in missing}
 
     def aspects(self, ids: BitMap) -> Mapping[int, Mapping[str, Any]]:
-        """The aspects as they are stored, by id. Raises `LimitExceeded` for too many."""
+        """The stored aspects, by id. Raises `LimitExceeded` for too many."""
         if len(ids) > LOOKED_THROUGH:
             raise LimitExceeded(
                 f"more than {LOOKED_THROUGH} entities would have to be looked through;"
@@ -94,12 +94,12 @@ class Texts:
         }
 
     def _places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Our ids of these, without those that are none of ours."""
+        """Our ids of these, without entities that we do not know."""
         places = self._places_or_none(numbers)
         return places[places >= 0]
 
     def _places_or_none(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Our id for each of these, -1 where it is none of ours."""
+        """Our id for each of these, -1 if we do not know it."""
         if len(numbers) <= FEW:
             return self._lookup(numbers)
         places = _ids_at(self._all_places(), numbers)
@@ -111,7 +111,7 @@ class Texts:
         return places
 
     def _count_foreign(self, numbers: NDArray[np.int64]) -> int:
-        """How many of these were there, and none of ours, when everything was read."""
+        """How many of these existed, and were unknown to us, when everything was read."""
         known, _ = self._all_places()
         return int((numbers <= (known[-1] if len(known) else -1)).sum())
 
@@ -124,7 +124,7 @@ class Texts:
         return np.fromiter((id_by_number.get(n, -1) for n in numbers.tolist()), np.int64)
 
     def _all_places(self, *, anew: bool = False) -> _Places:
-        """The ids of all stored entities: computed once for a numbering."""
+        """The ids of all stored entities, computed once per numbering."""
         tree = self.index.tree
         with _LOCK:
             known = _KNOWN.get(tree.lineage)
@@ -141,7 +141,7 @@ class Texts:
 
 
 def _ids_at(places: _Places, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Our id for each of these, -1 where it is not among the places."""
+    """Our id for each of these, -1 if it is not among the places."""
     known, ours = places
     if not len(known):
         return np.full(len(numbers), -1, dtype=np.int64)

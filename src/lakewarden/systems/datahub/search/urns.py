@@ -28,12 +28,12 @@ _PLATFORM: Final = re.compile(r"urn:li:dataPlatform:[^,()]+")
 _TOOL: Final = re.compile(
     r"^urn:li:(?:chart|dashboard|dataFlow|dataJob|notebook):\(?(?:[^,]*[(:])?([^,(:]+),"
 )
-"""What is before the first comma, behind the last sign: found in time linear in the URN."""
+"""The text before the first comma, after the last separator: found in time linear in the URN."""
 _ENVIRONMENT: Final = re.compile(r",([A-Z_]+)\)")
 
 
 class TextColumn:
-    """A text for every id, as a number into `texts`; 0: none."""
+    """A string for every id, as an index into `texts`; 0: none."""
 
     def __init__(self, texts: Sequence[str], codes: Codes) -> None:
         self.texts = tuple(texts)
@@ -50,7 +50,7 @@ class TextColumn:
         return BitMap(np.flatnonzero(self.codes == number).astype(np.uint32))
 
     def counts(self, ids: BitMap) -> dict[str, int]:
-        """How many of the ids have each text; those without one count under the empty text."""
+        """The number of ids with each text; those without one count under the empty text."""
         number_counts = np.bincount(self.codes[np.asarray(ids.to_array(), dtype=np.int64)])
         hit = np.flatnonzero(number_counts).tolist()
         return {self.texts[number]: int(number_counts[number]) for number in hit}
@@ -70,7 +70,7 @@ class Urns:
         with _LOCK:
             known = _KNOWN.get(tree.lineage)
             if known is None or known.names is not tree.names:
-                # A tree that grew from the same one, another way, gives other names to its ids.
+                # Another tree that grew from the same one gives its ids other names.
                 if known is not None and tree.names[: len(known.names)] != known.names:
                     known = None
                 known = _KNOWN[tree.lineage] = _extend_columns(known, tree)
@@ -102,7 +102,7 @@ def _extend_column(column: TextColumn, texts: Sequence[str]) -> TextColumn:
 
 
 def _read(urn: str) -> tuple[str, str]:
-    """The platform and the environment that a URN names; empty where it names none."""
+    """The platform and the environment in a URN; empty if it contains none."""
     if urn.startswith(_DATASET):
         platform = urn[len(_DATASET) : urn.find(",")]
         environment = urn[urn.rfind(",") + 1 : -1]

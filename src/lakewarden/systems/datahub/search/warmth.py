@@ -1,4 +1,4 @@
-"""Warm-up of a realm: its first search would otherwise wait for the columns."""
+"""Warm-up of a realm: otherwise its first search would wait for the columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODEL: Final = "datahub"
 
 
 def prepare(service: DecisionService) -> None:
-    """Makes the columns of every realm that is searched; raises `Unavailable`."""
+    """Builds the columns of every realm that is searched; raises `Unavailable`."""
     for name, realm in service.state.realms.items():
         if realm.realm.model == MODEL:
             index = Index.of(realm.matrix.snapshot)

@@ -1,1 +1,1 @@
-"""Use cases of this system only, beside those that every system has."""
+"""Use cases that only this system has, in addition to those of every system."""

@@ -1,4 +1,4 @@
-"""What DataHub keeps of a token: an entity, whose aspect has its creator and purpose."""
+"""DataHub's record of a token: an entity, whose aspect has its creator and purpose."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from lakewarden.systems.datahub.use_cases import aspect_guard, aspects
 
 
 def entity_of(token: Token) -> Entity:
-    """The entity that a token is stored as."""
+    """The entity that records a token."""
     return Entity(aspect_guard.CREDENTIAL, f"{aspect_guard.CREDENTIAL_PREFIX}{token.id}")
 
 
 def forget(transaction: WriteTransaction, realm: str, token: Token) -> None:
-    """Removes what a realm keeps of a token, if it keeps anything."""
+    """Removes a realm's record of a token, if there is one."""
     aspects.drop(transaction, realm, entity_of(token))

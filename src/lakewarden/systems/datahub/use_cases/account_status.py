@@ -6,8 +6,8 @@
 | suspended                            | `status` of the aspect `corpUserStatus`       |
 | missing, where that is enforced      | no entity in the realm, none in its directory |
 
-The system's own account is always admitted, and the root user always exists: it may still be
-suspended or removed.
+The system's own account is always admitted, and the root user always exists, but may be suspended
+or removed.
 
 SOURCE: datahub reference 3.5, `ActorContext.isActive`. CHOICE: a user of the realm's directory
 exists, even without an aspect: `docs/decisions/0015`.
@@ -29,7 +29,7 @@ SYSTEM: Final = "urn:li:corpuser:__datahub_system"
 ROOT: Final = "urn:li:corpuser:datahub"
 
 SAYING: Final = ("status", "corpUserStatus")
-"""The aspects of the user that say it, in the order in which `turned_away` takes them."""
+"""The aspects of a user with the status, in the order in which they are checked."""
 
 
 def refusal_of(
@@ -46,7 +46,7 @@ def refusal_of(
 
 
 def is_known_user(realm_state: RealmState, user: str) -> bool:
-    """Whether the user of this URN is stored in the realm, or known to its directory."""
+    """Whether the user with this URN is stored in the realm, or known to its directory."""
     coded = realm_state.matrix.snapshot.coded
     if coded.is_known(Entity(TYPE, user)):
         return True

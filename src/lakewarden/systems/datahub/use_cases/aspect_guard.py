@@ -1,9 +1,9 @@
-"""The rights that writing an aspect takes beside that to the entity, for every kind of write.
+"""The privileges for writing an aspect in addition to that on the entity, for every kind of write.
 
-The right to write the entity, or to make the edit, is checked elsewhere. The model declares further
-rights for aspects that grant something: roles, memberships, the content of a data product, a
-logical parent, tags that a policy may be limited to. Proposals and the edits of pages both use this
-guard, so that no path bypasses it.
+The privilege to write the entity, or to make the edit, is checked elsewhere. The model declares
+further privileges for aspects that grant something: roles, memberships, the content of a data
+product, a logical parent, tags that a policy may be limited to. Proposals and page edits both use
+this guard, so no path bypasses it.
 
 SOURCE: datahub reference 3.8, 5.1, 6.9.
 """
@@ -33,31 +33,31 @@ from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.column_changes import ColumnChange, column_change
 
 CREDENTIAL: Final = "dataHubAccessToken"
-"""The type of the entities as which tokens are kept, and how their URNs begin."""
+"""The type of the entities that record tokens, and the prefix of their URNs."""
 CREDENTIAL_PREFIX: Final = f"urn:li:{CREDENTIAL}:"
 
 NEEDED_BY: Final = "needed_by"
-"""What details of an audited event have of filters and masks whose columns are gone."""
+"""The key, in details of an audited event, of filters and masks whose columns were removed."""
 
 _LIMITED: Final = (
     "a row filter or a column mask binds you: you may not add, rename or remove columns of"
 )
 
 ORIGINAL: Final = "original"
-"""How domains count as they do in DataHub itself."""
+"""The setting with which domains count as in DataHub itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """What the operator switched off.
+    """The checks that the operator switched off, and limits.
 
-    `rest`: whether anything is decided at all; `constraints`: whether tags are asked about one by
-    one; `domains`: whether the domains of the same batch count, and with `ORIGINAL` also for an
-    entity that is there and in none, without its being asked about as it is; `needed_columns`:
-    whether columns that filters or masks need may go. Beside that, so many `values` in time of an
-    aspect are kept, and a patch has so many operations at most. Of an entity so many aspects are
-    kept (`entity_aspects`), among them, with `unknown_aspects`, such as DataHub's own model does
-    not have.
+    `rest`: whether anything is checked at all. `constraints`: whether tags are checked one by one.
+    `domains`: whether the domains of the same batch count, and with `ORIGINAL` also for an existing
+    entity in no domain, which is then not checked in its stored state. `needed_columns`: whether
+    columns that filters or masks need may be removed. In addition, at most `values` timeseries
+    values of an aspect are stored, and the number of operations of a patch is limited. An entity
+    may have at most `entity_aspects` aspects, which with `unknown_aspects` include aspects that are
+    not in DataHub's own model.
     """
 
     rest: bool = True
@@ -71,7 +71,7 @@ class Switches:
 
 
 class NotAllowed(WardenError):
-    """A change is refused, with all others of the same transaction. Nothing is written."""
+    """A change is refused, with all others of its transaction. Nothing is written."""
 
     def __init__(self, request: Request, message: str) -> None:
         super().__init__(message)
@@ -79,7 +79,7 @@ class NotAllowed(WardenError):
 
 
 class Guard:
-    """Checks changes of one entity, on the state of the current write."""
+    """Checks changes of one entity, in the state of the current write."""
 
     def __init__(
         self, transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches
@@ -92,7 +92,7 @@ class Guard:
     def request(
         self, operation: str, target: Entity | None = None, **parts: Unpack[Parts]
     ) -> Request:
-        """The caller's question; about the entity itself where no target is named."""
+        """The caller's request; about the entity itself if no target is given."""
         realm_state = self._desk.realm(self._realm)
         on = self._entity if target is None else target
         plain = self._desk.actor.request(
@@ -101,7 +101,7 @@ class Guard:
         return replace(plain, **parts) if parts else plain
 
     def ask(self, operation: str, target: Entity | None = None, **parts: Unpack[Parts]) -> Request:
-        """The question, if the caller may; raises `NotAllowed`."""
+        """The request, if it is allowed; raises `NotAllowed`."""
         request = self.request(operation, target, **parts)
         if not self._allows(request):
             on = f" on `{request.target.name}`" if request.target != NO_RESOURCE else ""
@@ -112,7 +112,7 @@ class Guard:
         return not self._switches.rest or self._desk.decide(self._realm, request).allow
 
     def check_credential(self) -> None:
-        """Refuses changes of a stored token: they could pass it on, or prevent its revocation."""
+        """Rejects changes of a stored token: they could pass it on, or prevent its revocation."""
         if self._entity.type == CREDENTIAL:
             self.ask("token.manage")
 
@@ -138,10 +138,10 @@ class Guard:
     ) -> None:
         """Raises `NotAllowed` unless the caller may change the aspect from one value to another.
 
-        The content of a new query is checked with the right to create it (`is_there` False).
-        `domains` is that aspect as the same batch writes it; a data product is then of these
-        domains. A logical parent is checked even where it stays, as in the original. Raises
-        `BadInput` for a policy with an unknown field or a malformed actor.
+        The content of a new query is checked with the privilege to create it (`is_there` False).
+        `domains` is that aspect as written by the same batch; a data product is then checked in
+        these domains. A logical parent is checked even if it does not change, as in the original.
+        Raises `BadInput` for a policy with an unknown field or a malformed actor.
         """
         if old == new and aspect != "logicalParent":
             return
@@ -169,7 +169,7 @@ class Guard:
                 self._check_columns(column_change(self._entity, aspect, old, new))
 
     def _check_groups(self, aspect: str, old: Value | None, new: Value | None) -> None:
-        """A manager of identities may change all memberships; else each group is checked."""
+        """A manager of identities may change all memberships; otherwise each group is checked."""
         if self._allows(self.request("identity.manage", NO_RESOURCE)):
             return
         old_groups, new_groups = (
@@ -180,7 +180,7 @@ class Guard:
             self.ask("group.members.edit", Entity("corpGroup", name))
 
     def _check_product(self, old: Value | None, new: Value | None, domains: Value | None) -> None:
-        """A new name is a rename, even the first one."""
+        """A new name counts as a rename, even the first one."""
         beside = "" if domains is None else "_with_domains"
         lists: dict[str, tuple[Entity, ...]] = {}
         if domains is not None:
@@ -266,7 +266,7 @@ class Guard:
         )
 
     def targets(self, aspect: str, kind: str, value: Value | None) -> tuple[Entity, ...]:
-        """The entities to which the aspect's value leads by relations of a kind."""
+        """The entities that the aspect's value refers to by relations of a kind."""
         facts = self._stated_facts(aspect, value)
         edges = (fact for fact in facts if isinstance(fact, RelationRow) and fact.kind == kind)
         return tuple(sorted(edge.target for edge in edges))
@@ -293,7 +293,7 @@ def _name(properties: Value | None) -> object:
 
 
 def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:
-    """The tags by field path, those of the entity itself by an empty one."""
+    """The tags by field path; those of the entity itself under an empty path."""
     if value is None:
         return {}
     if aspect == "globalTags":
@@ -313,7 +313,7 @@ def _tag_urns(tags: object) -> set[str]:
 
 
 def _objects(members: object) -> list[Mapping[str, Any]]:
-    """The objects of a list, in whichever of the two spellings it comes."""
+    """The objects of a list, in either of the two spellings."""
     values = without_avro_type(members)
     inner = (without_avro_type(value) for value in values) if isinstance(values, list) else ()
     return [member for member in inner if isinstance(member, Mapping)]

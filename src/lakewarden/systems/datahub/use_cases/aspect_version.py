@@ -1,11 +1,12 @@
-"""Versions of aspects, and writes that are made only where the version is the expected one.
+"""Versions of aspects, and writes that require an expected version.
 
 The original counts the versions of an aspect. Here an aspect also changes with the facts that it
-states, so its version is a number made from its content: it changes exactly where the content does.
+states, so its version is a number derived from its content: it changes exactly when the content
+does.
 
 SOURCE: `ConditionalWriteValidator` of the original (`If-Version-Match`, -1 if there is none),
 `CreateIfNotExistsValidator` (`If-None-Match`);
-`SystemMetadata.version` is a text there, so that other schemes can follow.
+`SystemMetadata.version` is a string there, which allows other schemes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CREATING: Final = (Change.ADD, Change.CREATE, Change.CREATE_ENTITY)
 
 _UNSUPPORTED: Final = frozenset({"if-modified-since", "if-unmodified-since"})
 _DIGITS: Final = 13
-"""Of the digest, in base 16: what fits into the numbers of JavaScript."""
+"""The number of base 16 digits of the digest: as many as fit into JavaScript's numbers."""
 
 
 class VersionMismatch(WardenError):
@@ -37,7 +38,7 @@ class VersionMismatch(WardenError):
 
 
 def version_of(aspect: Aspect | None) -> str:
-    """The version of an aspect as it is read now."""
+    """The current version of an aspect."""
     if aspect is None:
         return ABSENT
     digest = hashlib.sha256(canonical(aspect.value).encode()).hexdigest()
@@ -50,9 +51,9 @@ def system_metadata(aspect: Aspect) -> dict[str, Any]:
 
 
 class Conditions(NamedTuple):
-    """The conditions of a proposal: a version, if any is expected, and that nothing is there.
+    """The conditions of a proposal: an expected version, if any, and that the aspect is absent.
 
-    A proposal that finds something there is left out, where `absent` is set.
+    With `absent`, a proposal for an existing aspect is skipped.
     """
 
     expected: str = ""
@@ -60,9 +61,9 @@ class Conditions(NamedTuple):
 
 
 def conditions(body: Fields, change: Change) -> Conditions:
-    """The conditions in the `headers` of a proposal, whose names are read in any case.
+    """The conditions in the `headers` of a proposal, whose names are case-insensitive.
 
-    Raises `BadInput` for a condition that would not be kept.
+    Raises `BadInput` for a condition that would not be honoured.
     """
     where, headers = body.at("headers"), body.object_or_none("headers")
     named = {} if headers is None else headers.everything()
@@ -78,7 +79,7 @@ def conditions(body: Fields, change: Change) -> Conditions:
 
 
 def check_version(aspect: Aspect | None, expected: str) -> None:
-    """Raises `VersionMismatch` unless the aspect is of the expected version."""
+    """Raises `VersionMismatch` unless the aspect has the expected version."""
     actual = version_of(aspect)
     if actual != expected:
         raise VersionMismatch(f"Expected version {expected}, actual version {actual}")

@@ -1,10 +1,10 @@
 """The aspects of DataHub's entities: read and written together with the facts of the kernel.
 
 An aspect is stored as it was written. It states facts of the kernel (owners, domains, tags, groups,
-roles, a policy), and every write of an aspect changes these in the same transaction; a reader gets
-the aspect with the facts that are stored, whoever changed them.
+roles, a policy), and every write of an aspect changes these in the same transaction. A reader gets
+the aspect with the stored facts, regardless of who changed them.
 
-Whether a caller may write is decided before (`lakewarden.systems.datahub.use_cases.proposals`).
+Authorization is checked before (`lakewarden.systems.datahub.use_cases.proposals`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Value = dict[str, Any]
 POLICY: Final = "dataHubPolicyInfo"
 
 ASPECTS: Final = "aspects"
-"""The member of an entity's document under which its aspects are kept."""
+"""The member of an entity's document that contains its aspects."""
 
 
 SECRETS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -62,14 +62,14 @@ SECRETS: Final[Mapping[str, tuple[str, ...]]] = {
     "dataHubSecretValue": ("value",),
     "inviteToken": ("token",),
 }
-"""Aspects that are never read, and the fields of them that are never kept."""
+"""Aspects that are never read, and their fields that are never stored."""
 
 BLANKED: Final[Mapping[str, str]] = {"globalSettingsInfo": "clientSecret"}
-"""Aspects that are read, and a member somewhere in them that is kept as an empty text alone."""
+"""Aspects that are read, and a member in them that is only stored as an empty string."""
 
 
 class Aspect(NamedTuple):
-    """An aspect as it is read. `system` and `created` are metadata of the write."""
+    """An aspect for readers. `system` and `created` are metadata of the write."""
 
     value: Value
     system: Value
@@ -77,7 +77,7 @@ class Aspect(NamedTuple):
 
 
 class Write(NamedTuple):
-    """An aspect to be written; `value` None: to be deleted."""
+    """An aspect to write; `value` None: to delete."""
 
     entity: Entity
     aspect: str
@@ -88,9 +88,9 @@ class Write(NamedTuple):
 def read(
     reading: Reading, state: RealmState, entities: Sequence[Entity]
 ) -> dict[Entity, dict[str, Aspect]]:
-    """All aspects of the entities, by name, the key among them; those not there are left out.
+    """All aspects of the entities, by name, including the key; missing entities are left out.
 
-    Aspects that hold secrets are nowhere among them, nor are values in time.
+    Aspects with secrets are never included, and neither are timeseries values.
     """
     documents = reading.documents(state.realm.name, entities)
     snapshot = state.matrix.snapshot
@@ -102,7 +102,7 @@ def read(
 
 
 def is_there(entity: Entity, snapshot: Snapshot) -> bool:
-    """Whether the entity is stored; a policy is wherever its statement is."""
+    """Whether the entity is stored; a policy is stored where its statement is."""
     return snapshot.coded.is_known(entity) or bool(stored_facts(entity, POLICY, snapshot))
 
 
@@ -122,7 +122,7 @@ def _aspects(entity: Entity, document: Document | None, snapshot: Snapshot) -> d
 
 
 def stored_aspects(document: Document | None) -> dict[str, Aspect]:
-    """The aspects that an entity's document keeps, as they were written."""
+    """The aspects in an entity's document, as they were written."""
     aspects: Any = {} if document is None else document.get(ASPECTS, {})
     return {
         name: Aspect(aspect["value"], aspect.get("system", {}), aspect.get("created", {}))
@@ -133,7 +133,7 @@ def stored_aspects(document: Document | None) -> dict[str, Aspect]:
 def _own_facts(
     entity: Entity, aspect: str, written_aspects: Mapping[str, Aspect], snapshot: Snapshot
 ) -> frozenset[Fact]:
-    """The stored facts that this aspect states, and not the other one of their kind."""
+    """The stored facts that this aspect states, without those of the other aspect of their kind."""
     facts = stored_facts(entity, aspect, snapshot)
     other = SHARED.get(aspect)
     if other is None or not facts:
@@ -145,7 +145,7 @@ def _own_facts(
 
 
 _FIRST: Final = "groupMembership"
-"""The aspect of memberships in groups that were not written as an aspect."""
+"""The aspect for group memberships that were not written as an aspect."""
 
 
 def _stated_facts(
@@ -157,7 +157,7 @@ def _stated_facts(
 
 
 def native_groups(own: Mapping[str, Aspect]) -> frozenset[str]:
-    """The groups that are managed here, by the aspects of a user."""
+    """The natively managed groups, by the aspects of a user."""
     stated = own.get("nativeGroupMembership")
     members = None if stated is None else stated.value.get("nativeGroups")
     return frozenset(members) if isinstance(members, list) else frozenset()
@@ -173,8 +173,8 @@ def write(
 ) -> None:
     """Writes aspects, in order, with the facts that they state. `actor` is the writer's URN.
 
-    An entity that does not exist is added; one that is only named as the parent of another is not.
-    Of an aspect of values in time so many `values` are kept. Raises `BadInput` naming the field,
+    A missing entity is added; one that is only named as the parent of another is not. Of a
+    timeseries aspect, at most `values` values are stored. Raises `BadInput` with the field, and
     `Conflict` and `LimitExceeded` as the kernel's changes do.
     """
     by_entity: dict[Entity, list[Write]] = {}
@@ -207,11 +207,11 @@ def _write_in_time(
 
 
 class _Batch:
-    """Changes of many entities, made at once where that is the same.
+    """Changes of many entities, applied together if the result is the same.
 
-    COST: every change makes a new state. What an entity's aspects state are facts about that
-    entity alone, so that entities do not wait for each other, and an entity waits only for an
-    aspect of its own that states facts of the same kind.
+    COST: every change makes a new state. An entity's aspects only state facts about that entity, so
+    entities do not wait for each other, and an entity only waits for an aspect of its own that
+    states facts of the same kind.
     """
 
     def __init__(self, transaction: WriteTransaction, realm: str, actor: str) -> None:
@@ -222,7 +222,7 @@ class _Batch:
         self._added: set[Entity] = set()
 
     def flush(self) -> None:
-        """Makes the pending changes."""
+        """Applies the pending changes."""
         if self._waiting:
             _change(self._desk, self._realm, self._waiting)
         self._waiting.clear()
@@ -236,7 +236,7 @@ class _Batch:
             self._waiting.append(EntityAdded(entity, datahub.parent(entity)))
 
     def write(self, entity: Entity, document: Document | None, writes: Iterable[Write]) -> None:
-        """Writes aspects of an entity, of which `document` is kept."""
+        """Writes aspects of an entity; `document` is its stored document."""
         stored = stored_aspects(document)
         names: set[str | None] = set()
         for write in writes:
@@ -254,7 +254,7 @@ class _Batch:
         self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
 
     def _label_columns(self, write: Write, snapshot: Snapshot) -> None:
-        """Tags and terms of columns, which are stored where they have any."""
+        """Stores tags and terms of columns, with the columns that have any."""
         before = stored_labels(write.entity, write.aspect, snapshot)
         after = column_labels(write.entity, write.aspect, write.value, snapshot.model)
         for column in sorted({row.source for row in after - before}):
@@ -263,7 +263,7 @@ class _Batch:
         self._waiting += [RelationChanged(row, True) for row in sorted(after - before)]
 
     def _note_reads(self, write: Write, snapshot: Snapshot) -> None:
-        """What a view reads is kept beside it, for lint."""
+        """Stores the names that a view reads beside it, for lint."""
         if write.aspect != view_reads.ASPECT:
             return
         id = snapshot.coded.tree.find(write.entity)
@@ -275,7 +275,7 @@ class _Batch:
     def _fact_changes(
         self, write: Write, written_aspects: dict[str, Aspect]
     ) -> tuple[frozenset[Fact], frozenset[Fact]]:
-        """The facts before and after an aspect is written, which joins `written_aspects`."""
+        """The facts before and after a write of an aspect, which is added to `written_aspects`."""
         entity, aspect = write.entity, write.aspect
         snapshot = self._desk.realm(self._realm).matrix.snapshot
         before = stored_facts(entity, aspect, snapshot)
@@ -287,7 +287,7 @@ class _Batch:
             written_aspects.pop(aspect, None)
             return before, after
         if _current_value(entity, aspect, written_aspects, snapshot) == write.value:
-            after |= before  # unchanged: also where facts say more than the aspect can
+            after |= before  # unchanged: also if facts say more than the aspect can
         else:
             after |= stated_facts(entity, aspect, write.value, snapshot.model, datahub)
         written_aspects[aspect] = Aspect(
@@ -388,7 +388,7 @@ def _attribute_effects(before: frozenset[Fact], after: frozenset[Fact]) -> Itera
 
 
 def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
-    """Removes an entity with all its aspects; False: it did not exist."""
+    """Removes an entity with all its aspects; returns False if it did not exist."""
     snapshot = transaction.realm(realm).matrix.snapshot
     if not is_there(entity, snapshot):
         return False
@@ -405,7 +405,7 @@ def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
 
 
 def _change(transaction: WriteTransaction, realm: str, effects: Sequence[Effect]) -> None:
-    """Makes the changes; a policy that came with the system and is removed stays away."""
+    """Applies the changes; a shipped policy that is removed stays removed."""
     state = transaction.realm(realm)
     transaction.change(realm, *effects, *deletions(state.realm, state.system, effects))
 

@@ -1,4 +1,4 @@
-"""Columns that come to a dataset and go from it where its `schemaMetadata` is written anew."""
+"""Columns that a new `schemaMetadata` adds to or removes from a dataset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMN = "schemaField"
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """The columns of a dataset before and after a write, by all that they may be called."""
+    """The columns of a dataset before and after a write, by all their names."""
 
     dataset: Entity
     before: frozenset[str]
@@ -26,16 +26,16 @@ class ColumnChange:
 
     @property
     def is_change(self) -> bool:
-        """Whether there were columns, and they are others afterwards."""
+        """Whether there were columns, and they differ afterwards."""
         return bool(self.before) and self.before != self.after
 
     @property
     def gone(self) -> frozenset[str]:
-        """The columns that are there no more."""
+        """The removed columns."""
         return self.before - self.after
 
     def needed_by(self, snapshot: Snapshot) -> list[str]:
-        """The ids of the filters and masks in force that need a column which is gone, in order."""
+        """The ids of the active filters and masks that need a removed column, in order."""
         if not self.gone:
             return []
         return needing(snapshot, self.dataset, set(self._entities()), self.gone)
@@ -44,18 +44,18 @@ class ColumnChange:
         for name in sorted({*self.gone, *map(str.lower, self.gone - self.after)}):
             try:
                 yield datahub.parse(_COLUMN, f"urn:li:schemaField:({self.dataset.name},{name})")
-            except BadInput:  # nothing can be tied to it
+            except BadInput:  # nothing can be attached to it
                 continue
 
 
 def column_change(entity: Entity, aspect: str, old: object, new: object) -> ColumnChange | None:
-    """What a write changes of the columns of a dataset; None where it is not about them."""
+    """The change that a write makes to a dataset's columns; None if it does not concern them."""
     if entity.type != DATASET or aspect != ASPECT:
         return None
     return ColumnChange(entity, _columns(old), _columns(new))
 
 
 def _columns(value: object) -> frozenset[str]:
-    """The columns of an aspect, and the parts that they have, by their plain names."""
+    """The columns of an aspect, and their parts, by their plain names."""
     plain = [plain_path(path) for path in field_paths(ASPECT, value)]
     return frozenset(plain) | {path.partition(".")[0] for path in plain}

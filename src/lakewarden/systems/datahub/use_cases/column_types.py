@@ -1,4 +1,4 @@
-"""The types of a dataset's columns, as its document has them, and what its columns are called."""
+"""The types of a dataset's columns in its document, and the names of its columns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lakewarden.systems.datahub.use_cases.aspects import stored_aspects
 
 
 def column_types(dataset: Entity, document: Document) -> Iterator[ColumnType]:
-    """The columns that are no parts of others, with the types that their platform names."""
+    """The top-level columns, with the types of their platform."""
     schema = stored_aspects(document).get(field_types.ASPECT)
     for path, native in field_types.field_types(None if schema is None else schema.value):
         yield ColumnType(Entity("schemaField", column_spelling(dataset, path)), path, native)
 
 
 def column_name(column: Entity) -> str:
-    """The path of the field, which is what expressions call it.
+    """The path of the field, which is its name in expressions.
 
     >>> dataset = "urn:li:dataset:(urn:li:dataPlatform:hive,sales,PROD)"
     >>> column_name(Entity("schemaField", f"urn:li:schemaField:({dataset},iban)"))
@@ -30,7 +30,7 @@ def column_name(column: Entity) -> str:
 
 
 def column_spelling(dataset: Entity, path: str) -> str:
-    """The URN of the field at a path, which may be no well-formed one.
+    """The URN of the field at a path; it may be malformed.
 
     >>> dataset = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,sales,PROD)")
     >>> column_spelling(dataset, "iban").removeprefix("urn:li:schemaField:")

@@ -1,9 +1,9 @@
 """Invitations: secrets with which people sign up and get the invitation's role.
 
-An invitation is valid for a week, for everybody who has the secret, until another one replaces it.
-One that names a user is valid for that name only, and once: see
-`lakewarden.service.reserved_names`. The digest of the secret is stored, and, where there is a key
-for secrets, the sealed secret, so that it can be shown again. Source: datahub reference 6.3.
+An invitation is valid for a week, for everybody with the secret, until another one replaces it. One
+that names a user is only valid for that name, and once: see `lakewarden.service.reserved_names`.
+The digest of the secret is stored; with a key for secrets also the sealed secret, so it can be
+shown again. Source: datahub reference 6.3.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ VALIDITY: Final = 7 * tokens.DAY
 """How long an invitation is valid, in seconds."""
 
 SHOWN: Final = tokens.DAY
-"""One that is valid for no longer than this is not shown again but replaced."""
+"""An invitation with no more than this validity left is replaced instead of shown again."""
 
 _TYPE: Final = "inviteToken"
 
 
 class Invitation(NamedTuple):
-    """`role` is the URN of the role that it gives, `user` that of whom it is for; or empty."""
+    """`role` is the URN of the role that it gives, `user` that of its user; either may be empty."""
 
     entity: Entity
     role: str
@@ -45,9 +45,9 @@ def create(
     replaces: bool,
     user: str = "",
 ) -> str:
-    """A new invitation's secret; with `replaces` earlier ones to the role are revoked.
+    """A new invitation's secret; with `replaces`, earlier ones to the role are revoked.
 
-    One for a `user` (a URN) takes the place of the one for the same user, and is not shown again.
+    One for a `user` (a URN) replaces the one for the same user, and is not shown again.
     """
     for credential in transaction.store.credentials(realm, INVITATION):
         stored = _read(credential)
@@ -69,7 +69,7 @@ def create(
 def visible_secret(
     reading: Reading, realm: str, role: str, sealing: Sealing | None, now: float
 ) -> str | None:
-    """The secret of an invitation to the role that stays valid for a while, if it can be shown."""
+    """The secret of an invitation to the role that is valid long enough, if it can be shown."""
     if sealing is None:
         return None
     for credential in reading.credentials(realm, INVITATION):
@@ -90,7 +90,7 @@ def find(reading: Reading, realm: str, secret: str, now: float) -> Invitation | 
 
 
 def reserved_users(reading: Reading, realm: str, now: float) -> list[str]:
-    """The URNs of the users that valid invitations name."""
+    """The URNs of the users in valid invitations."""
     valid = (
         credential
         for credential in reading.credentials(realm, INVITATION)
@@ -100,7 +100,7 @@ def reserved_users(reading: Reading, realm: str, now: float) -> list[str]:
 
 
 def use(transaction: WriteTransaction, realm: str, invited: Invitation) -> None:
-    """Ends an invitation that names a user, which is valid once."""
+    """Ends an invitation that names a user, which is only valid once."""
     if invited.user:
         transaction.store.drop_credentials(realm, invited.entity)
 

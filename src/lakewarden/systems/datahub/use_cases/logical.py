@@ -27,10 +27,10 @@ def link(
     actor: Entity,
     switches: Switches,
 ) -> None:
-    """Makes a dataset an instance of another; `columns` leads from the parent's to its own.
+    """Makes a dataset an instance of another; `columns` maps the parent's columns to its own.
 
-    Columns that are not named lose the parent that they had. Raises `NotAllowed`, and
-    `BadInput` where the parent is not logical or a column does not exist.
+    Columns that are not named lose their previous parent. Raises `NotAllowed`, and `BadInput` if
+    the parent is not logical or a column does not exist.
     """
     parents = {child: parent}
     for of_parent, of_child in columns.items():
@@ -52,7 +52,7 @@ def link(
 def unlink(
     transaction: WriteTransaction, realm: str, child: Entity, actor: Entity, switches: Switches
 ) -> None:
-    """Takes the logical parent from a dataset and its columns. Raises `NotAllowed`."""
+    """Removes the logical parent of a dataset and its columns. Raises `NotAllowed`."""
     linked = [
         child,
         *(entity for entity in _linked_entities(transaction, realm, child) if entity != child),
@@ -73,7 +73,7 @@ def _field(dataset: Entity, path: str) -> Entity:
 
 
 def _linked_entities(transaction: WriteTransaction, realm: str, child: Entity) -> Iterator[Entity]:
-    """The dataset and those of its columns that have a logical parent."""
+    """The dataset, and its columns with a logical parent."""
     snapshot = transaction.realm(realm).matrix.snapshot
     tree = snapshot.coded.tree
     id = tree.find(child)

@@ -1,9 +1,9 @@
-"""Which logical parents are valid: the one check for every way to write one.
+"""The validation of logical parents, shared by every way to write one.
 
-Datasets and columns are below datasets and columns, in any pair. The dataset of the parent belongs
-to a platform that is declared logical; a column that is a parent exists, and so does a column below
-it. SOURCE: LogicalParentPlatformValidator, LogicalParentFieldPathValidator (which leaves a pair of
-a dataset and a column alone); datahub reference 6.9.
+Datasets and columns may have datasets and columns as parents, in any pair. The parent's dataset
+must belong to a platform that is declared logical; a parent column must exist, and so must a child
+column. SOURCE: LogicalParentPlatformValidator, LogicalParentFieldPathValidator (which ignores pairs
+of a dataset and a column); datahub reference 6.9.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Aspect, Write
 
 LOGICAL: Final = "logicalParent"
-"""The aspect."""
+"""The name of the aspect."""
 
 _WHERE: Final = f"{LOGICAL}.parent.destinationUrn"
 
 _SHIPPED: Final = frozenset(("urn:li:dataPlatform:logical", "urn:li:dataPlatform:odcs"))
-"""Platforms that the original ships as logical ones: they are, unless something else is stored.
+"""Platforms that the original ships as logical; they are logical unless stored otherwise.
 
 SOURCE: datahub-project/datahub, bootstrap_mcps/data-platforms.yaml.
 """
@@ -39,7 +39,7 @@ AspectsByEntity = Mapping[Entity, Mapping[str, Aspect]]
 def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) -> None:
     """Raises `BadInput` for a write of an invalid parent, by the stored state.
 
-    To be called after authorization, for its errors disclose stored entities.
+    To be called after authorization, because its errors disclose stored entities.
     """
     edges = [edge for write in writes if (edge := _edge(transaction, realm, write)) is not None]
     if not edges:
@@ -60,7 +60,7 @@ def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) ->
 
 
 def _edge(transaction: WriteTransaction, realm: str, write: Write) -> tuple[Entity, Entity] | None:
-    """The child and the parent that a write sets."""
+    """The child and the parent in a write."""
     if write.aspect != LOGICAL or not write.value:
         return None
     model = transaction.realm(realm).system.model
@@ -71,7 +71,7 @@ def _edge(transaction: WriteTransaction, realm: str, write: Write) -> tuple[Enti
 
 
 def _dataset(entity: Entity) -> Entity:
-    """The dataset itself, or the one that a column is of."""
+    """The dataset itself, or the dataset of a column."""
     dataset = datahub.parent(entity) if entity.type == "schemaField" else entity
     if dataset is None or dataset.type != "dataset":
         message = f"expected a dataset or a column of one, got {quoted(entity.name)}"
@@ -103,7 +103,7 @@ def _columns(stored: Mapping[str, Aspect]) -> set[object]:
 
 
 def _check_column(columns: Mapping[Entity, set[object]], column: Entity) -> None:
-    """Raises `BadInput` for a column that its dataset's schema does not have."""
+    """Raises `BadInput` for a column that is not in its dataset's schema."""
     dataset = _dataset(column)
     path = datahub.key_parts(column.name)[1] if column != dataset else None
     if path is not None and path not in columns.get(dataset, ()):

@@ -1,12 +1,12 @@
 """Users of DataHub who sign in with a password that is stored here.
 
-A password is valid in its realm only, as is the session that it opens. A refusal gives no reason:
-an unknown user, one without a password, a wrong password and a suspended user get the same reply,
-after the same work.
+A password is valid in its realm only, as is its session. A refusal gives no reason: an unknown
+user, one without a password, a wrong password and a suspended user get the same reply, after the
+same amount of work.
 
-Users of the directory, and names with administrative power, get no password by signing up: the name
-is taken, and so is one that resembles it. A name that only policies, owners or memberships mention
-takes an invitation that names it. The root user gets a password from the operator only.
+Users of the directory, and names with administrative privileges, get no password by signing up: the
+name is reserved, and so is a similar one. A name that only policies, owners or memberships mention
+requires an invitation for that name. The root user gets a password from the operator only.
 
 Source: datahub reference 6.3; security reference, R-54, R-55.
 """
@@ -46,13 +46,13 @@ from lakewarden.systems.datahub.use_cases.aspects import Write
 from lakewarden.systems.datahub.use_cases.invitation import Invitation
 
 RESET_SECONDS: Final = tokens.DAY
-"""How long a secret to choose a new password with is valid."""
+"""The validity of a password reset secret, in seconds."""
 
 SERVICE: Final = "service_"
 """The prefix of names of service accounts: no user may sign up with such a name."""
 
 MAX_TEXT: Final = 200
-"""Characters of a full name and of a title."""
+"""The maximum length of a full name and of a title."""
 
 _NOBODYS: Final = (ROOT, SYSTEM)
 
@@ -76,7 +76,7 @@ class Form(NamedTuple):
 
 
 def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | None:
-    """The hash of a user's password; None for a user without one, or one who is not admitted."""
+    """The hash of a user's password; None for a user who has none or is not admitted."""
     entity = Entity(TYPE, user)
     credential = reading.credential(realm_state.realm.name, entity, PASSWORD)
     values = aspects.read(reading, realm_state, [entity]).get(entity, {})
@@ -88,9 +88,9 @@ def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | N
 
 
 def open_session(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> Issued:
-    """A session of a user whose password was compared with the hash.
+    """Opens a session for a user whose password was verified against the hash.
 
-    Raises `Refused` where it is no longer the user's, or the user is no longer admitted.
+    Raises `Refused` if the password changed meanwhile, or the user is no longer admitted.
     """
     realm_state = transaction.realm(realm)
     if password_of(transaction.store, realm_state, user) != hashed:
@@ -127,7 +127,7 @@ def check(
 ) -> None:
     """Refuses an invalid form.
 
-    `reserved` are names of the directory that are always taken. Raises `BadInput`, and
+    `reserved` are names of the directory that are always reserved. Raises `BadInput`, and
     `Conflict` for a name that is taken, or that the invitation does not give.
     """
     realm_state = state.realm(realm)
@@ -148,7 +148,7 @@ def check(
 
 
 def check_new(user: str) -> None:
-    """Refuses a URN that no new user may have; raises `BadInput`."""
+    """Rejects a URN that no new user may have; raises `BadInput`."""
     name = datahub.name_of(user)
     check_user_name(name)
     if folded_name(name).startswith(_URN):
@@ -165,8 +165,8 @@ def may_claim(
 ) -> bool:
     """Whether a sign-up may claim the URN of a user: see `lakewarden.service.reserved_names`.
 
-    `invited`: by an invitation that names it. Then statements in this realm about exactly this name
-    do not reserve it.
+    `invited`: with an invitation that names it. Then statements in this realm about exactly this
+    name do not reserve it.
     """
     name, directory = datahub.name_of(user), realm_state.realm.directory
     nobodys = (*map(datahub.name_of, _NOBODYS), ANONYMOUS, *reserved)
@@ -190,9 +190,9 @@ def sign_up(
     hashed: str,
     reserved: Iterable[str] = (),
 ) -> Issued:
-    """Makes the user, with the role that the invitation gives, and opens a session.
+    """Creates the user, with the role in the invitation, and opens a session.
 
-    Raises `Refused` where the invitation is no longer valid, and as `check` does.
+    Raises `Refused` if the invitation is no longer valid, and as `check` does.
     """
     invited = invitation.find(transaction.store, realm, secret, transaction.now)
     if invited is None:
@@ -225,7 +225,7 @@ def sign_up(
 
 
 def start_reset(transaction: WriteTransaction, realm: str, user: str) -> str:
-    """A secret with which the user may choose a new password, once, within a day.
+    """A secret with which the user may set a new password, once, within a day.
 
     Raises `BadInput` for a user without a password here.
     """
@@ -241,7 +241,7 @@ def start_reset(transaction: WriteTransaction, realm: str, user: str) -> str:
 def user_of_reset(
     reading: Reading, realm_state: RealmState, secret: str, email: str, now: float
 ) -> str | None:
-    """The URN of the user of a reset secret, if the email address or the name agrees."""
+    """The URN of the user of a reset secret, if the email address or the name matches."""
     digest = tokens.digest(secret)
     for credential in reading.credentials(realm_state.realm.name, RESET):
         if credential.is_good(now) and hmac.compare_digest(credential.value, digest):
@@ -257,9 +257,9 @@ def user_of_reset(
 def finish_reset(
     transaction: WriteTransaction, realm: str, secret: str, email: str, hashed: str
 ) -> Issued:
-    """Gives the user of the secret the new password, ends its sessions, and opens one.
+    """Sets the new password of the secret's user, ends the user's sessions, and opens one.
 
-    Raises `Refused` where the secret is no longer valid, or the user is not admitted.
+    Raises `Refused` if the secret is no longer valid, or the user is not admitted.
     """
     realm_state = transaction.realm(realm)
     user = user_of_reset(transaction.store, realm_state, secret, email, transaction.now)
@@ -272,7 +272,7 @@ def finish_reset(
 def set_password(
     transaction: WriteTransaction, realm: str, user: str, hashed: str, why: str
 ) -> None:
-    """Sets a user's password, and ends its sessions."""
+    """Sets a user's password, and ends the user's sessions."""
     entity = Entity(TYPE, user)
     transaction.store.drop_credentials(realm, entity)
     transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
@@ -289,7 +289,7 @@ def user_for_password(realm_state: RealmState, name: str) -> str:
 
 
 def remove_password(transaction: WriteTransaction, realm: str, user: str, why: str) -> bool:
-    """Removes a user's password, and ends its sessions; False: there was none."""
+    """Removes a user's password, and ends their sessions; returns False if there was none."""
     entity = Entity(TYPE, user)
     if transaction.store.credential(realm, entity, PASSWORD) is None:
         return False
@@ -300,12 +300,12 @@ def remove_password(transaction: WriteTransaction, realm: str, user: str, why: s
 
 
 def with_password(reading: Reading, realm: str, entities: Iterable[Entity]) -> frozenset[Entity]:
-    """Those of the entities that have a password here."""
+    """The entities that have a password here."""
     return reading.with_credential(realm, PASSWORD, list(entities))
 
 
 def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
-    """Revokes the tokens and sessions of a user that are valid in this realm only.
+    """Revokes the tokens and sessions of a user that are only valid in this realm.
 
     The directory revokes those that are valid elsewhere.
     """
@@ -322,7 +322,7 @@ def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
 
 
 def directory_name(realm: Realm, user: str) -> str:
-    """The user's name in the directory; raises `BadInput` where the realm spells it otherwise."""
+    """The user's name in the directory; raises `BadInput` if the realm spells it differently."""
     name = datahub.name_of(user)
     if realm.spellings.get(name, name) != name:
         raise BadInput(f"`{user}` is spelled otherwise in this realm")

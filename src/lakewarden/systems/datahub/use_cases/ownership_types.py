@@ -11,9 +11,9 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def forget(transaction: WriteTransaction, realm: str, urn: str) -> None:
-    """Owners of this type become owners without a type.
+    """Turns owners of this type into owners without a type.
 
-    Policies for owners of some types do not count for them any more, those for all owners do.
+    Policies for owners of certain types no longer apply to them; those for all owners do.
     """
     for row in list(_owners(transaction.realm(realm).matrix.snapshot.coded, urn)):
         untyped = OwnerRow(row.entity, row.owner, "")

@@ -1,8 +1,8 @@
 """Edits of DataHub's pages: each checks its own operations, and is then written as aspects.
 
-An edit collects checks, writes and deletions. All checks use the state before the edit, so that no
-part of a batch enables another; all writes happen together when the edit finishes, or not at all.
-What an aspect grants is checked as for every other write of it
+An edit collects checks, writes and deletions. All checks use the state before the edit, so no part
+of a batch enables another. All writes happen together when the edit finishes, or not at all.
+Privileges that an aspect grants are checked as for every other write of the aspect
 (`lakewarden.systems.datahub.use_cases.aspect_guard`).
 
 SOURCE: datahub reference 5.1, 6.4, 6.9.
@@ -23,7 +23,7 @@ from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Switches
 from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 OWNER: Final = "owner"
-"""The effect of an operation whose caller owns what it makes."""
+"""The effect of an operation that makes the caller the owner of the new entity."""
 
 _TECHNICAL: Final = "urn:li:ownershipType:__system__technical_owner"
 
@@ -51,7 +51,7 @@ class Edit:
 
     @property
     def stamp(self) -> Value:
-        """Who edits, and when."""
+        """The editor and the time."""
         return {"time": int(self._desk.now * 1_000), "actor": self.actor.name}
 
     def ask(self, operation: str, target: Entity = NO_RESOURCE, **parts: Unpack[Parts]) -> None:
@@ -74,27 +74,27 @@ class Edit:
             self._read[entity] = {name: aspect.value for name, aspect in stored.items()}
 
     def value(self, entity: Entity, aspect: str) -> Value:
-        """An aspect as it will be, to be changed and put; empty if there is none."""
+        """An aspect after the edit so far, a copy to be changed and put; empty if there is none."""
         put = self._put.get(entity, {})
-        # COST: what was put is the edit's own; only what was read must stay as it was.
+        # COST: a put value belongs to the edit; only a value that was read must not be modified.
         return put[aspect] if aspect in put else copy.deepcopy(self.seen(entity, aspect))
 
     def seen(self, entity: Entity, aspect: str) -> Value:
-        """An aspect as it was before the edit, not to be changed; empty if there is none."""
+        """An aspect before the edit, not to be changed; empty if there is none."""
         self.read([entity])
         return self._read[entity].get(aspect, {})
 
     def has(self, entity: Entity, aspect: str) -> bool:
-        """Whether there is such an aspect after the edit so far."""
+        """Whether the aspect exists after the edit so far."""
         self.read([entity])
         return aspect in self._put.get(entity, {}) or aspect in self._read[entity]
 
     def written(
         self, entities: Iterable[Entity], aspect: str, field: str
     ) -> Iterator[tuple[Entity, object]]:
-        """A field of an aspect of many entities, as it was written last.
+        """A field of an aspect for many entities, as last written.
 
-        COST: of use for texts that state nothing; for these `value` would look at facts.
+        COST: only for fields that state no facts; otherwise use `value`, which reads the facts.
         """
         edited = list(entities)
         documents = self._desk.store.documents(self._realm, edited)
@@ -112,7 +112,7 @@ class Edit:
         self._dropped.append(entity)
 
     def own(self, entity: Entity, operation: str) -> None:
-        """Makes the caller the owner of a new entity, where the operation says so."""
+        """Makes the caller the owner of a new entity, if the operation says so."""
         if OWNER in self.state.system.model.operations[operation].effects:
             owner = {
                 "owner": self.actor.name,
@@ -128,7 +128,7 @@ class Edit:
 
     @property
     def changed(self) -> list[Entity]:
-        """The entities that will change, or go."""
+        """The entities that will be changed or deleted."""
         return [*self._put, *self._dropped]
 
     def finish(self) -> None:

@@ -1,4 +1,4 @@
-"""Policies as DataHub writes them: the aspect `dataHubPolicyInfo` and its version."""
+"""Policies in DataHub's format: the aspect `dataHubPolicyInfo` and its version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(reading: Reading, realm: RealmState, entity: Entity) -> StatementDocume
 def descriptions(
     reading: Reading, realm: RealmState, entities: Sequence[Entity]
 ) -> Mapping[Entity, str]:
-    """The descriptions of policies that were written; those that are shipped have none."""
+    """The descriptions of written policies; shipped ones have none."""
     documents = reading.documents(realm.realm.name, entities)
     policies = {
         entity: aspects.stored_aspects(documents.get(entity)).get(POLICY) for entity in entities

@@ -1,8 +1,8 @@
-"""Proposed changes of DataHub's metadata: authorized, then all written or none.
+"""Proposed changes of DataHub's metadata: authorized, then written atomically.
 
-The only way to write an aspect as such. A change takes the right to create or to
-change the entity, and beside that what `lakewarden.systems.datahub.use_cases.aspect_guard` asks
-for the aspect. The entity's type is that of its URN.
+The only way to write a plain aspect. A change requires the privilege to create or to change the
+entity, and in addition the privileges that `lakewarden.systems.datahub.use_cases.aspect_guard`
+checks for the aspect. The entity's type is that of its URN.
 
 SOURCE: datahub reference 3.6, 5.1, 5.4, 6.9.
 """
@@ -42,15 +42,15 @@ from lakewarden.systems.datahub.use_cases.aspects import Aspect, Value, Write
 from lakewarden.systems.datahub.use_cases.references import Reference
 
 _DECIDING: Final = frozenset(("querySubjects",))
-"""Aspects that decide who may create an entity."""
+"""Aspects that determine who may create an entity."""
 
 
 class Proposal(NamedTuple):
     """One proposed change. `value` is the aspect, or the patch; `where` its place in the body.
 
-    To delete the key aspect, or none that is named, is to delete the entity. Where `expected` is
-    a version, the aspect has to be of that version. With `absent`, the creation of what is there is
-    left out, and not refused.
+    Deleting the key aspect, or no named aspect, deletes the entity. If `expected` is a version, the
+    aspect must have that version. With `absent`, the creation of an existing aspect is skipped
+    instead of refused.
     """
 
     entity: Entity
@@ -70,13 +70,13 @@ def propose(
     actor: Entity,
     switches: Switches,
 ) -> list[Entity]:
-    """Writes all of it, and returns the entities that were written.
+    """Writes all proposals, and returns the written entities.
 
-    `actor` is the caller as an entity. All checks use the state before; an entity that is put into
-    domains is checked there as well, and only there if it is new. Raises `NotAllowed` for the first
-    proposal that the caller may not make, `BadInput` for an invalid one, `VersionMismatch` where an
-    aspect has another version than expected; the write must then be abandoned, for parts of it are
-    done.
+    `actor` is the caller as an entity. All checks use the state before the batch; an entity that is
+    put into domains is also checked there, and if it is new, only there. Raises `NotAllowed` for
+    the first proposal that the caller may not make, `BadInput` for an invalid one,
+    `VersionMismatch` if an aspect does not have the expected version. The write must then be
+    abandoned, because parts of it are already applied.
     """
     by_entity: dict[Entity, list[Proposal]] = {}
     for proposal in proposals:
@@ -89,7 +89,7 @@ def propose(
 
 
 def _check_aspect(proposal: Proposal, switches: Switches) -> None:
-    """Refuses an aspect that must not be stored, for any writer. A stored one may be deleted."""
+    """Rejects an aspect that nobody may store. A stored one may be deleted."""
     if proposal.expected and is_timed(proposal.aspect):
         raise BadInput("values in time have no versions", where=proposal.where)
     if proposal.change is Change.DELETE:
@@ -111,8 +111,8 @@ def _apply_runs(
 ) -> None:
     """Removes or writes many entities, each of which is in one of the runs.
 
-    COST: every write makes a new state, so all checks come before all writes. Checks that need no
-    patch applied come first.
+    COST: every write makes a new state, so all checks come before all writes. Checks that do not
+    need an applied patch come first.
     """
     guarded: list[_Guarded] = []
     for run in runs:
@@ -143,7 +143,7 @@ def _apply_runs(
 
 
 def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches) -> bool:
-    """Removes an entity; False: it did not exist. Raises `NotAllowed`."""
+    """Removes an entity; returns False if it did not exist. Raises `NotAllowed`."""
     return _Guarded(transaction, realm, entity, switches).remove()
 
 
@@ -156,7 +156,7 @@ def referring(
     *,
     forget: bool,
 ) -> list[Reference]:
-    """The references to an entity, for an `actor` who may delete it; `forget`: removes them.
+    """The references to an entity, for an `actor` who may delete it; `forget` also removes them.
 
     Raises `NotAllowed`.
     """
@@ -205,7 +205,7 @@ class _Guarded:
         self._in_time: list[Write] = []
 
     def remove(self) -> bool:
-        """Removes the entity; False: it did not exist."""
+        """Removes the entity; returns False if it did not exist."""
         self._guard.ask("entity.delete")
         self._guard.check_credential()
         self._guard.check_mutable()
@@ -224,9 +224,9 @@ class _Guarded:
                 self._desk.change(people_of(token.directory), TokenChanged(token.id, None))
 
     def ask(self, before: Mapping[str, Aspect] | None) -> None:
-        """Checks the operations that the proposals take on the stored entity (None: there is none).
+        """Checks the operations of the proposals on the stored entity; None if it is not stored.
 
-        Only the aspects that decide who may create the entity are computed.
+        Only the aspects that determine who may create the entity are computed.
         """
         self._is_there = before is not None
         self._before = before or {}
@@ -250,7 +250,7 @@ class _Guarded:
                 try:
                     self._apply_to_aspect(aspect, own)
                 except BadInput:
-                    # Callers without the right to write learn nothing about stored entities.
+                    # Callers without the privilege to write learn nothing about stored entities.
                     self._ask_all(self._operations, self._before)
                     raise
 
@@ -279,7 +279,7 @@ class _Guarded:
             self._after[aspect] = Aspect(patched, {}, {})
 
     def _is_left_out(self, proposal: Proposal) -> bool:
-        """Whether a proposal is to create what is there, and only if it is not."""
+        """Whether a proposal creates an aspect only if it is absent, and the aspect exists."""
         if proposal.change is Change.CREATE_ENTITY:
             return proposal.absent and self._is_there
         return proposal.absent and proposal.aspect in self._before
@@ -295,7 +295,7 @@ class _Guarded:
             self._ask_all(self._operations, self._after)
 
     def check(self) -> None:
-        """Checks what the aspects grant."""
+        """Checks the privileges that the aspects grant."""
         beside = self._after.get("domains") if "domains" in self._by_aspect else None
         for write in self._unseeded_writes():
             old, new = self._before.get(write.aspect), self._after.get(write.aspect)
@@ -377,11 +377,11 @@ def _operation(change: Change, *, is_there: bool) -> str:
 def _patched_value(
     proposals: Iterable[Proposal], value: Value | None, begin: Begin, most: int
 ) -> Value | None:
-    """The aspect after the proposals; None: none. Raises `BadInput`.
+    """The aspect after the proposals; None if there is none. Raises `BadInput`.
 
-    A patch of what does not exist changes what `begin` gives.
+    A patch of a missing aspect is applied to the result of `begin`.
 
-    COST: patches that follow one another are applied to one copy.
+    COST: consecutive patches are applied to one copy.
     """
     patched: PatchedAspect | None = None
     aspect = where = ""

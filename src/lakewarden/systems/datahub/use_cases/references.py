@@ -1,8 +1,9 @@
-"""What refers to an entity of DataHub from elsewhere: found, and removed.
+"""References to an entity of DataHub from other entities: found, and removed.
 
 A deleted entity leaves references behind, as in the original, where a separate call removes them.
 Roles are not references: policies decide who has one. Tags and terms of columns are references of
-their dataset, in its aspects: these lose them too, or they would say what binds no longer.
+their dataset, in its aspects: they are removed there too, so the aspects do not show labels that no
+longer have an effect.
 
 SOURCE: datahub reference 6.6, `deleteReferences`.
 """
@@ -49,7 +50,7 @@ _LABELS: Final = {kind: aspect for aspect, (_, *kinds) in LABELLING.items() for 
 """The aspect of a dataset that states a relation of its columns."""
 
 _CHUNK: Final = 500
-"""So many datasets are read at once."""
+"""The number of datasets read at once."""
 
 _PLACES: Final = {
     "container": "container",
@@ -60,7 +61,7 @@ _PLACES: Final = {
 
 
 class Reference(NamedTuple):
-    """One reference: who refers, in which aspect, and what removes it."""
+    """One reference: its source, its aspect, and the effects that remove it."""
 
     source: Entity
     aspect: str
@@ -81,7 +82,7 @@ def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
 def forget(
     transaction: WriteTransaction, realm: str, entity: Entity, actor: Entity
 ) -> list[Reference]:
-    """Removes all references to the entity for `actor`, and says which they were."""
+    """Removes all references to the entity for `actor`, and returns them."""
     edges = references(transaction.realm(realm).matrix.snapshot, entity)
     if edges:
         transaction.change(realm, *(effect for edge in edges for effect in edge.effects))
@@ -94,7 +95,7 @@ def forget(
 def _unlabel(
     transaction: WriteTransaction, realm: str, edges: Sequence[Reference], urn: str, actor: Entity
 ) -> None:
-    """Takes a tag or a term out of the aspects of datasets that have it on columns."""
+    """Removes a tag or a term from the aspects of datasets that have it on columns."""
     documents = transaction.store.documents(realm, list({edge.source for edge in edges}))
     writes = [
         Write(edge.source, edge.aspect, without_label(edge.aspect, own.value, urn), own.system)
@@ -116,7 +117,7 @@ def _edges(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
 
 
 def _labels(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
-    """The datasets that have the tag or term on some of their columns, in each aspect once."""
+    """The datasets with the tag or term on some of their columns, once per aspect."""
     tree = snapshot.coded.tree
     id = tree.find(entity)
     if id is None:
@@ -132,7 +133,7 @@ def _labels(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
 
 
 def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
-    """The entities that were placed in the entity, other than by their names."""
+    """The entities whose parent is the entity, other than by their names."""
     tree = snapshot.coded.tree
     id = tree.find(entity)
     aspect = _PLACES.get(entity.type)

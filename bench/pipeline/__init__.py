@@ -1,1 +1,1 @@
-"""The pipeline at estate scale: drawn worlds, its jobs one by one, and what they take."""
+"""Benchmarks of the pipeline at estate scale: generated worlds, and the cost of each job."""

@@ -1,7 +1,8 @@
-"""The pipeline at estate scale: its jobs on drawn worlds, their seconds, memory and outputs.
+"""The pipeline at estate scale: its jobs on generated worlds, with time, memory and outputs.
 
-Cells are a kind of world, a size and a seed. Each is kept as it finishes; a rerun measures only
-what is missing. An index that answers other than the kernel voids its cell.
+A cell is a kind of world, a size and a seed. Each result is stored as soon as it is complete; a
+rerun only measures missing cells. If an index answers differently from the kernel, its cell is
+void.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _UNITS = {"k": 1_000, "M": 1_000_000}
 
 
 def count(text: str) -> int:
-    """A number as people write it.
+    """A number in its written form.
 
     >>> count("300k"), count("3M"), count("500")
     (300000, 3000000, 500)
@@ -56,7 +57,7 @@ def count(text: str) -> int:
 
 
 def cells(options: argparse.Namespace) -> Iterator[Cell]:
-    """The cells that the options name, the small ones first."""
+    """The cells that the options select, the small ones first."""
     for entities in sorted(map(count, options.sizes.split(","))):
         most = options.seeds or (SEEDS_OF_LARGEST if entities >= LARGEST else SEEDS)
         for kind in WORLDS if options.worlds is None else options.worlds.split(","):
@@ -68,7 +69,7 @@ def cells(options: argparse.Namespace) -> Iterator[Cell]:
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    """The options of a call; ends the process for bad usage."""
+    """The options of a call; exits for invalid usage."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         prog="python -m bench.pipeline",
@@ -100,7 +101,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, prints, keeps; returns the exit code."""
+    """Measures, prints and stores; returns the exit code."""
     options = arguments(given)
     bench = Bench(chosen(options.stages), options.out, options.again, options.keep)
     found = bench.cells(list(cells(options)))

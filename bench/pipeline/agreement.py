@@ -1,7 +1,7 @@
-"""An index answers as the kernel does, or the figures that were taken with it are void.
+"""Checks that an index answers like the kernel; otherwise the figures taken with it are void.
 
-The kernel is compiled from the directory as the asking verbs do it for `--from`, the other
-snapshot is read from the index; both are asked the same aimed questions.
+The kernel's snapshot is compiled from the directory, as by verbs with `--from`; the other snapshot
+is read from the index. Both answer the same aimed questions.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lakewarden.pipeline.directory import load
 
 QUESTIONS = 20_000
 LARGEST = 1_100_000
-"""Most entities of a world that is compiled here beside the index: a million, and its people."""
+"""The largest world that is compiled here beside the index: a million entities, and people."""
 
 MIB_PER_MILLION = 6_000
-"""Memory that two snapshots of a million entities and their rows may take."""
+"""Memory for two snapshots of a million entities and their rows."""
 
 
 def reason_not_to(entities: int) -> str:
-    """Why the answers are not compared; empty where they can be."""
+    """Why the answers are not compared; empty if they can be."""
     if not opening.can_read():
         return f"there is no `{opening.INDEX}` yet"
     if entities > LARGEST:
@@ -48,13 +48,13 @@ def _available_mib() -> float:
 
 
 def apart(directory: Path, index: Path, seed: int, count: int = QUESTIONS) -> dict[str, Any]:
-    """The comparison in a process of its own; raises `Void` when an answer differs."""
+    """The comparison in a separate process; raises `Void` if an answer differs."""
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(agree, (directory, index, seed, count))
 
 
 def agree(directory: Path, index: Path, seed: int, count: int = QUESTIONS) -> dict[str, Any]:
-    """How many questions of each aim were asked and allowed; raises `Void` as `apart` does."""
+    """The number of questions and of allowed ones, by aim; raises `Void` like `apart`."""
     now = time.time()
     try:
         other = opening.read(index)
@@ -64,7 +64,7 @@ def agree(directory: Path, index: Path, seed: int, count: int = QUESTIONS) -> di
 
 
 def compiled(directory: Path, now: float) -> Snapshot:
-    """What the kernel makes of a directory."""
+    """The snapshot that the kernel compiles from a directory."""
     loaded = load(directory)
     return compile(loaded.facts, loaded.system.model, loaded.system.spelling, now=now)
 
@@ -72,7 +72,7 @@ def compiled(directory: Path, now: float) -> Snapshot:
 def compared(
     kernel: Snapshot, other: Snapshot, random: Random, now: float, count: int
 ) -> dict[str, Any]:
-    """What came of asking both; raises `Void` for the first answer that differs or failed."""
+    """The answers of both sides; raises `Void` for the first one that differs or failed."""
     asked, allowed, denied = Counter[str](), Counter[str](), 0
     ours, theirs = Matrix(kernel), Matrix(other)
     for aim, request in Aiming(kernel, random, now).questions(count):

@@ -1,8 +1,8 @@
-"""Questions aimed at where the answers of a large realm are in doubt.
+"""Generates questions whose answers in a large realm are not obvious.
 
-Questions drawn evenly are denied nearly all. So each is aimed at an ALLOW, at a DENY, at an
-owner, or far down (a member of members, an object deep in the tree), and then every third is
-moved: another asker, another act, or what lies beside.
+Nearly all uniformly random questions are denied. So each question is aimed at an ALLOW, at a DENY,
+at an owner, or at depth (a member of members, an entity deep in the tree). Then every third one is
+moved: to another caller, another operation, or a neighbouring entity.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.testing.rule_satisfaction import privileges_in
 
 AIMS = {"allow": 0.35, "deny": 0.2, "owner": 0.2, "depth": 0.2, "anything": 0.05}
-"""Shares of the questions."""
+"""The shares of the aims."""
 
 MOVED, DRESSED = 0.35, 0.1
 
@@ -32,7 +32,7 @@ Granted = tuple[str, Grant]
 
 @dataclass
 class Aiming:
-    """Draws questions about what a snapshot holds."""
+    """Generates questions about the content of a snapshot."""
 
     snapshot: Snapshot
     random: Random
@@ -50,7 +50,7 @@ class Aiming:
         self.users = [principal for principal in stored if principal.kind == USER]
 
     def questions(self, count: int) -> Iterator[tuple[str, Request]]:
-        """As many questions, each with what it was aimed at."""
+        """`count` questions, each with its aim."""
         aims = self.random.choices(list(AIMS), weights=list(AIMS.values()), k=count)
         for aim in aims:
             request = self._aimed(aim)
@@ -73,7 +73,7 @@ class Aiming:
                 return Request(self.random.choice(self.users), self._act(target), target, self.now)
 
     def _at(self, grants: Sequence[Granted], *, far: bool) -> Request:
-        """Somebody whom a grant means, about something in its scope."""
+        """A user that the grant applies to, about an entity in its scope."""
         snapshot = self.snapshot
         privilege, grant = self.random.choice(grants)
         inside = snapshot.bitmaps[grant.scope] & snapshot.coded.tree.stored
@@ -86,7 +86,7 @@ class Aiming:
         return Request(user, self._act(target, privilege), target, self.now)
 
     def _place(self, inside: BitMap, *, far: bool) -> int:
-        """One of the entities; `far`: the one of a few that has most above it."""
+        """One of the entities; `far`: the deepest of a few."""
         tree = self.snapshot.coded.tree
         few = [inside[self.random.randrange(len(inside))] for _ in range(4 if far else 1)]
         return max(few, key=lambda id: sum(1 for _ in tree.ancestors(id))) if far else few[0]
@@ -98,7 +98,7 @@ class Aiming:
         return Request(self._below(owner, far=False), self._act(target), target, self.now)
 
     def _below(self, id: int, *, far: bool) -> Principal:
-        """A user that acts as the principal; `far`: through groups as long as there are any."""
+        """A user that acts as the principal; `far`: through groups as long as possible."""
         memberships = self.snapshot.coded.memberships
         for _ in range(len(memberships.principals)):
             members = sorted(memberships.members.get(id, ()))
@@ -116,7 +116,7 @@ class Aiming:
         return self.snapshot.coded.tree.entity(ids[self.random.randrange(len(ids))])
 
     def _act(self, target: Entity, privilege: str = "") -> str:
-        """An operation on the target in whose rule the privilege stands, or the privilege."""
+        """An operation on the target whose rule has the privilege, or the privilege itself."""
         key = (target.type, privilege)
         if key not in self.asking:
             self.asking[key] = sorted(self._acts(*key))
@@ -132,7 +132,7 @@ class Aiming:
                 yield operation.name
 
     def _moved(self, request: Request) -> Request:
-        """Another asker, another act, or an entity beside."""
+        """The request with another caller, another operation, or a neighbouring entity."""
         tree = self.snapshot.coded.tree
         match self.random.choice(("who", "what", "act")):
             case "who":
@@ -147,7 +147,7 @@ class Aiming:
                 return replace(request, target=target) if is_same else request
 
     def _dressed(self, request: Request) -> Request:
-        """Some questions bring active roles, or sub-resources that a constraint may name."""
+        """The request; some get active roles, or sub-resources that a constraint may name."""
         if self.random.random() >= DRESSED:
             return request
         if not self.snapshot.model.choosing:
@@ -162,7 +162,7 @@ class Aiming:
         return replace(request, subresources=tuple(subresources[: self.random.randint(1, 3)]))
 
     def _constrained(self) -> Iterator[tuple[str, ...]]:
-        """What the constraints of a few grants name."""
+        """The values in the constraints of a few grants."""
         for _, grant in self.random.sample(self.allows, min(20, len(self.allows))):
             for criterion in grant.constraint or ():
                 yield criterion.values

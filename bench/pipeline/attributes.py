@@ -1,8 +1,8 @@
-"""The world of attributes, under DataHub's model: datasets, and what describes them.
+"""The world of attributes, under DataHub's model: datasets, and the entities that describe them.
 
 Datasets of several platforms lie in schemas of databases. A schema's datasets mostly share a
-domain; tags, glossary terms, owners and a tier are each dataset's own. Domains lie in domains
-and terms in nested nodes. What policies say of all this is drawn in `bench.pipeline.policies`.
+domain; tags, glossary terms, owners and a tier differ by dataset. Domains lie in domains and terms
+in nested nodes. `bench.pipeline.policies` generates the policies on them.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ PLATFORMS = ("bigquery", "hive", "kafka", "postgres", "snowflake")
 DATASETS_PER_SCHEMA = 200
 SCHEMAS_PER_DATABASE = 25
 SCHEMA_SKEW = 1.5
-"""Standard deviation of the logarithm of how many datasets a schema holds."""
+"""Standard deviation of the logarithm of the number of datasets in a schema."""
 
 IN_DOMAIN, AT_HOME = 0.8, 0.7
-"""Shares of the datasets that have a domain, and of these in that of their schema."""
+"""Shares of the datasets that have a domain, and of these that have the domain of their schema."""
 
 MOST = {"tag": 4, "term": 3, "owner": 2}
-"""A dataset has up to so many of each, every number equally often."""
+"""The most of each per dataset; every number up to it is equally likely."""
 
 OWNED_BY_GROUP, TIERED = 0.3, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Databases, schemas and datasets as numbers, each through all platforms.
+    """Databases, schemas and datasets as numbers, counted over all platforms.
 
-    The order of numbers is that of names. `first[s]` is the first dataset of schema s (one more
-    entry closes the last); `home[s]` the domain of most of its datasets.
+    Numbers are in the order of names. `first[s]` is the first dataset of schema s (one more entry
+    closes the last); `home[s]` is the domain of most of its datasets.
     """
 
     platform_of: Ints
@@ -77,7 +77,7 @@ class Catalog:
 
     @staticmethod
     def draw(entities: int, draw: np.random.Generator, random: Random) -> Catalog:
-        """A catalog of so many entities, what describes datasets counted in."""
+        """A catalog with this number of entities, including those that describe datasets."""
         schemas = max(10, entities // DATASETS_PER_SCHEMA)
         databases = max(len(PLATFORMS), schemas // SCHEMAS_PER_DATABASE)
         vocabulary = Vocabulary.draw(entities, databases, schemas, random)
@@ -101,11 +101,11 @@ class Catalog:
 
     @property
     def datasets(self) -> int:
-        """How many datasets there are."""
+        """The number of datasets."""
         return len(self.schema_of)
 
     def names(self, part: slice) -> Texts:
-        """The names of some datasets, one after the other."""
+        """The names of some consecutive datasets."""
         schemas = self.schema_of[part]
         numbers = np.arange(part.start, part.stop)
         within = numbered("", numbers - self.first[schemas], self.width)
@@ -218,7 +218,7 @@ class _Filling:
             )
 
     def _kept(self, drawn: Ints, limit: int) -> tuple[Ints, Ints]:
-        """Of each row of numbers below `limit` none, some or all: rows and numbers, in order."""
+        """Keeps none, some or all numbers of each row (below `limit`): rows and numbers, sorted."""
         count, most = drawn.shape
         kept = np.arange(most) < self.draw.integers(0, most + 1, count)[:, None]
         keys = np.unique((np.arange(count)[:, None] * limit + drawn)[kept])

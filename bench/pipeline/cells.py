@@ -1,10 +1,10 @@
-"""Cells: a kind of world, a size and a seed, with what its stages took. Kept as they finish.
+"""Cells: a kind of world, a size and a seed, with the figures of its stages; stored one by one.
 
     build/bench/pipeline/CELL.json       the figures of one cell: KIND-ENTITIES[-COLUMNS]-SEED
-    build/bench/pipeline/work/CELL/      the world and what stages write; gone after
+    build/bench/pipeline/work/CELL/      the world and the outputs of stages; removed afterwards
 
-A cell is finished when every stage that can be run was measured. Of one that is not, all is
-measured again, so that its figures are of one hour and one state of the code.
+A cell is complete if every stage that can run was measured. An incomplete cell is measured again as
+a whole, to take all its figures at the same time and from the same code.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from lakewarden.pipeline.directory_manifest import Manifest, read_manifest
 from lakewarden.pipeline.version_folder import VERSIONS
 
 KEPT = Path("build/bench/pipeline")
-"""Where cells are kept."""
+"""The folder of the results."""
 
 Agree = Callable[[Path, Path, int], dict[str, Any]]
-"""Compares an index with the directory that it was made of; raises `Void`."""
+"""Compares an index with the directory that it was made from; raises `Void`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is measured at once."""
+    """A unit of measurement."""
 
     world: World
     size: Size
@@ -59,7 +59,7 @@ class Bench:
     agree: Agree = agreement.apart
 
     def cells(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
-        """The results of all cells, those that are known taken over."""
+        """The results of all cells; known ones are reused."""
         found = []
         for number, cell in enumerate(cells, 1):
             known = self.known(cell)
@@ -72,7 +72,7 @@ class Bench:
         return found
 
     def known(self, cell: Cell) -> dict[str, Any] | None:
-        """The cell's result, if there is one of this size with every stage that can be run."""
+        """The stored result, if it has the cell's size and every stage that can run."""
         file = self._file(cell)
         if self.again or not file.exists():
             return None
@@ -88,7 +88,7 @@ class Bench:
         return [stage for stage in self.stages if cell.world.kind in stage.worlds]
 
     def _reason(self, stage: Stage, cell: Cell) -> str:
-        """Why the stage cannot be run, itself or for want of another's output."""
+        """Why the stage cannot run, itself or because a stage that it needs cannot."""
         by_name = {each.name: each for each in self._of(cell)}
         reasons = [stage.missing()]
         for name in stage.needs:
@@ -100,7 +100,7 @@ class Bench:
         return self.kept / f"{cell.name}.json"
 
     def _measure(self, cell: Cell) -> dict[str, Any]:
-        """All stages of a cell; kept also where it turns out void, with the reason."""
+        """Runs all stages of a cell; stores a void result, too, with the reason."""
         work = self.kept / "work" / cell.name
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
@@ -127,7 +127,7 @@ class Bench:
         return final
 
     def _write(self, cell: Cell, out: Path) -> Figures:
-        """The world, written by a process of its own."""
+        """Generates the world in a separate process."""
         taken = run_apart(cell.world.write, out, cell.size, cell.seed)
         manifest = read_manifest(out)
         rows = {name: content.rows for name, content in manifest.tables.items()}
@@ -172,7 +172,7 @@ class Bench:
 
 
 def _places(world: Path, stages: Sequence[Stage], work: Path) -> dict[str, str]:
-    """What the arguments of stages name."""
+    """The values for the placeholders in the arguments of stages."""
     manifest = read_manifest(world)
     places = {stage.name: str(work / stage.name) for stage in stages}
     tables = world / VERSIONS / str(manifest.version)
@@ -180,7 +180,7 @@ def _places(world: Path, stages: Sequence[Stage], work: Path) -> dict[str, str]:
 
 
 def _same_tables(drawn: Manifest, ingested: Manifest) -> None:
-    """Raises `Void` unless what was read again is what was drawn, row for row."""
+    """Raises `Void` unless the ingested tables equal the generated ones."""
     for table, content in drawn.tables.items():
         if ingested.tables[table] != content:
             raise Void(f"what was ingested differs from what was drawn: `{table}`")
@@ -191,7 +191,7 @@ def _is_measured(figures: Mapping[str, Any]) -> bool:
 
 
 def _told(name: str, figures: Figures) -> None:
-    """A line about a stage, for whoever waits."""
+    """Prints a line about a stage."""
     if "skipped" in figures:
         say(f"  {name:<10} left out: {figures['skipped']}")
     elif "failed" in figures:

@@ -1,4 +1,4 @@
-"""What a drawn world is: its size, where it is written, and how it is made to count."""
+"""A generated world: its size, where it is written, and how its manifest is made."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 from lakewarden.service.system import load_system
 
 FORMAT = 1
-"""Raised when the same seed draws another world than before."""
+"""Increased when the same seed generates a different world than before."""
 
 SMALL = 10_000
-"""Entities of an estate that has few of everything."""
+"""Entities of an estate that is small in every respect."""
 
 SOURCE = "drawn"
-"""What manifests of drawn worlds name as their source."""
+"""The source in the manifests of generated worlds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a world is.
+    """The size of a world.
 
-    `entities` are containers and what lies in them, and what these are described with; the
-    entities that users, groups and roles are come on top, and so do the `columns` of each table.
-    `owned` is the share of objects with an owner. `lopsided`: one schema holds half of all
-    objects, and one group every user. Both are of the world of grants.
+    `entities` counts containers, the entities in them, and those that describe them. The entities
+    of users, groups and roles are added to that, and so are the `columns` of each table. `owned` is
+    the share of objects with an owner. `lopsided`: one schema holds half of all objects, and one
+    group has every user. Both only apply to the world of grants.
     """
 
     entities: int
@@ -55,7 +55,7 @@ class Size:
 
     @staticmethod
     def of(entities: int, columns: int = 0) -> Size:
-        """The size of a world that is measured: a small estate has few people, too."""
+        """The size of a world for measurement: a small estate also has few people."""
         if entities > SMALL:
             return Size(entities, columns=columns)
         return Size(entities, users=500, groups=100, roles=200, statements=500, columns=columns)
@@ -63,19 +63,19 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The tables that were written into a folder, and the statements of the world."""
+    """The tables that were written to a folder, and the statements of the world."""
 
     tables: Mapping[str, Content]
     statements: Iterable[Statement]
 
 
 Draw = Callable[[Path, Size, int], Drawn]
-"""Writes the tables of the world of a size and a seed into a folder."""
+"""Writes the tables of the world with a size and a seed to a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A kind of world: the model, its settings, and what draws one."""
+    """A kind of world: the model, its settings, and its generator."""
 
     kind: str
     model: str
@@ -83,7 +83,7 @@ class World:
     draw: Draw
 
     def write(self, out: Path, size: Size, seed: int) -> Manifest:
-        """The world as an ingested directory; nothing is done where it is there already."""
+        """Writes the world as an ingested directory; does nothing if it already exists."""
         options = self._options(size, seed)
         if (out / MANIFEST).exists():
             before = read_manifest(out)
@@ -112,7 +112,7 @@ class World:
 
     def _options(self, size: Size, seed: int) -> dict[str, str]:
         about = {"kind": self.kind, "seed": seed, "format": FORMAT, **asdict(size)}
-        # As of a store, so that changes can follow.
+        # Recorded as coming from a store, to allow changes to follow.
         about |= {"realm": self.kind, "revision": 1, "store": SOURCE}
         return {key: str(value) for key, value in sorted(about.items())}
 
@@ -129,7 +129,7 @@ def _empty(folder: Path, table: str) -> Content:
 
 
 def _write_statements(folder: Path, statements: Iterable[Statement]) -> Content:
-    """As the pipeline writes them: by id, each a line of JSON with sorted keys."""
+    """Writes statements like the pipeline: by id, one JSON object with sorted keys per line."""
     ordered = sorted(statements, key=lambda statement: statement.id)
     tables = map(write_statement, ordered)
     lines = (json.dumps(table, ensure_ascii=False, sort_keys=True) for table in tables)

@@ -1,8 +1,8 @@
-"""What the roles in the world of grants may do: statements at every level of the tree.
+"""The grants of roles in the world of grants: statements at every level of the tree.
 
-A role works mostly in one catalog, which it may use. Beyond that it is granted schemas and
-single objects, most of them there, and denied what lies below something that it, or another
-role of the same catalog, was granted.
+A role works mostly in one catalog, which it may use. In addition it gets grants on schemas and
+single objects, most of them in that catalog, and denials below something that it, or another role
+of the same catalog, was granted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lakewarden.kernel.statement import Effect, On, Statement
 
 DENIED = 0.08
 ON_COLUMN = 0.2
-"""Share of the statements on single tables that are on a column, where tables have some."""
+"""Share of the statements on single tables that are on a column, if tables have columns."""
 
 ON_LAKE = 0.02
 ON_SCHEMA = 0.55
@@ -34,16 +34,16 @@ PRIVILEGES = {
     "fileset": ("READ_FILESET", "WRITE_FILESET", "CREATE_FILESET"),
     "topic": ("CONSUME_TOPIC", "PRODUCE_TOPIC", "CREATE_TOPIC"),
 }
-"""For each type what reads, writes and creates."""
+"""For each type, the privileges to read, write and create."""
 
 ON_COLUMNS = ("SELECT_COLUMN", "UPDATE_ROWS")
-"""What is granted, and denied, on a single column."""
+"""The privileges that are granted, and denied, on a single column."""
 
 
 class Spot(NamedTuple):
-    """A place in the tree, its number among those of its level, and the catalog it lies in.
+    """A place in the tree, its number within its level, and its catalog.
 
-    Of a column, `number` is that of its table, and `column` its own within it.
+    For a column, `number` is that of its table, and `column` its own within the table.
     """
 
     level: str
@@ -54,9 +54,9 @@ class Spot(NamedTuple):
 
 @dataclass
 class Granting:
-    """Draws the statements; `homes` holds the catalog that each role works in.
+    """Generates the statements; `homes` holds the catalog that each role works in.
 
-    Tables have so many `columns`.
+    `columns` is the number of columns of a table.
     """
 
     tree: Tree
@@ -69,7 +69,7 @@ class Granting:
 
     @staticmethod
     def draw(tree: Tree, roles: int, statements: int, seed: int, columns: int = 0) -> Granting:
-        """Statements of that number for so many roles."""
+        """This number of statements for the given number of roles."""
         shares = spread(np.random.default_rng([seed, 9]), roles, np.array(LAKES))
         one = Granting(tree, Random(seed), positions(shares)[0], columns)
         one.homes = [one._catalog(role) for role in range(roles)]
@@ -83,16 +83,16 @@ class Granting:
         return one
 
     def role_name(self, number: int) -> str:
-        """What a role is called."""
+        """The name of a role."""
         return f"lake{self.lake_of_role[number]}:r{number:05}"
 
     def _catalog(self, role: int) -> int:
-        """A catalog of the role's metalake, the first ones more often."""
+        """A catalog of the role's metalake; the first ones are more likely."""
         own = np.flatnonzero(self.tree.lake_of == self.lake_of_role[role])
         return int(own[int(len(own) * self.random.random() ** 2)])
 
     def _to_use(self, role: int) -> None:
-        """The statement by which a role may use its catalog, or its whole metalake."""
+        """The statement that lets a role use its catalog, or its whole metalake."""
         words = {"USE_CATALOG"}
         home = self.homes[role]
         read = PRIVILEGES[self.tree.held[home]][READ]
@@ -107,7 +107,7 @@ class Granting:
         self._state(role, spot, Effect.ALLOW, words)
 
     def _further(self) -> None:
-        """A schema or an object for some role."""
+        """A grant on a schema or an object for some role."""
         role = self.random.randrange(len(self.homes))
         catalog = self.homes[role] if self.random.random() < AT_HOME else self._catalog(role)
         spot = self._schema_in(catalog)
@@ -121,7 +121,7 @@ class Granting:
         self._state(role, spot, Effect.ALLOW, words)
 
     def _denial(self) -> None:
-        """Something below what was granted is denied to the same role, or to a neighbour."""
+        """A denial below a grant, for the same role or for one with the same catalog."""
         role, spot = self.random.choice(self.allowed)
         if self.random.random() < 0.4:
             beside = [other for other, home in enumerate(self.homes) if home == spot.catalog]
@@ -145,7 +145,7 @@ class Granting:
         return Spot("object", self.random.randrange(start, end), schema.catalog)
 
     def _column_of(self, object: Spot) -> Spot:
-        """Sometimes a column of the object, if it is a table that has some; else the object."""
+        """A column of the object in some cases, if it is a table with columns; else the object."""
         is_table = self.columns > 0 and self.tree.type(object.number) == "table"
         if not is_table or self.random.random() >= ON_COLUMN:
             return object
@@ -155,13 +155,13 @@ class Granting:
         return ON_COLUMNS if spot.level == "column" else PRIVILEGES[self._type(spot)]
 
     def _type(self, spot: Spot) -> str:
-        """What is read there: what the object is, or what the container holds."""
+        """The type that grants there concern: that of the object, or what the container holds."""
         if spot.level == "object":
             return self.tree.type(spot.number)
         return self.tree.held[spot.catalog]
 
     def _state(self, role: int, spot: Spot, effect: Effect, words: set[str]) -> None:
-        """Notes the statement, under the name that ingestion gives it; one that is there stays."""
+        """Adds the statement, with the id that ingestion gives it; keeps an existing one."""
         entity = self._entity(spot)
         holder = self.role_name(role)
         full_name = entity.name.partition(":")[2] or entity.name

@@ -1,8 +1,8 @@
 """The world of grants, under Gravitino's model: a tree of objects, owners, roles, denials.
 
-Three metalakes of very different size hold catalogs of tables and views, of filesets and of
-topics. Some catalogs have many schemas, some schemas very many tables. What roles are granted
-is drawn in `bench.pipeline.granting`.
+Three metalakes of very different size hold catalogs of tables and views, of filesets and of topics.
+Some catalogs have many schemas, and some schemas very many tables. `bench.pipeline.granting`
+generates the grants of roles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bench.pipeline.tree import LAKES, Tree
 from lakewarden.kernel.principal import GROUP, IMPLIED, USER, members_of
 
 USERS = (1.0, 0.3, 0.1)
-"""Shares of the users that are members of each metalake, the first ones of them."""
+"""Shares of the users that are members of each metalake; always the first users."""
 
 OWNED = {"metalake": 1.0, "catalog": 1.0, "role": 1.0, "schema": 0.5}
 """Shares of the containers and roles that have an owner."""
@@ -44,18 +44,18 @@ OWNED_BY_GROUP = 0.15
 
 
 def user_name(number: int) -> str:
-    """What a user is called."""
+    """The name of a user."""
     return f"u{number:05}"
 
 
 def group_name(number: int) -> str:
-    """What a group is called."""
+    """The name of a group."""
     return f"g{number:04}"
 
 
 @dataclass
 class _Writing:
-    """The two tables that all entities pass through, in order of types and names."""
+    """The two tables that receive all entities, in order of types and names."""
 
     entities: Rows
     owners: Rows
@@ -89,7 +89,7 @@ class _Writing:
             self.entities.add("column", names, "table", parents)
 
     def add_people(self, type: str, mark: str, counts: Ints, width: int) -> None:
-        """The entities that users or groups are, in each metalake the first of them."""
+        """The entities of users or groups; each metalake has the first `counts` of them."""
         lakes, numbers = positions(counts)
         if len(numbers):
             parents = numbered("lake", lakes, 1)
@@ -144,12 +144,12 @@ def _entities(writing: _Writing, tree: Tree, granting: Granting) -> None:
 
 
 def _user_counts(size: Size) -> list[int]:
-    """How many users each metalake has."""
+    """The number of users of each metalake."""
     return [round(size.users * share) for share in USERS]
 
 
 def _members(size: Size) -> Iterator[Cells]:
-    """Users are members of the metalakes that they are users of."""
+    """Users are members of the metalakes that they use."""
     for lake, count in enumerate(_user_counts(size)):
         of = members_of(f"lake{lake}")
         for number in range(count):

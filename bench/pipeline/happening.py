@@ -1,10 +1,10 @@
-"""What happens to a drawn world: accesses, another policy, and changes; for the jobs that ask.
+"""Events on a generated world, as input for jobs: accesses, another policy, and changes.
 
 python -m bench.pipeline.happening INDEX OUT
 
-    OUT/usage.parquet       accesses that the index allows, as the table `usage` is exported
-    OUT/policy.toml         some of its statements, each with a privilege less
-    OUT/feed/…              changes that follow on the index, as `lakewarden changes` writes them
+    OUT/usage.parquet       accesses that the index allows, in the format of the table `usage`
+    OUT/policy.toml         some of its statements, each with one privilege removed
+    OUT/feed/…              changes after the index, in the format of `lakewarden changes`
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ POLICY: Final = "policy.toml"
 FEED: Final = "feed"
 
 QUESTIONS: Final = 40_000
-"""So many are drawn; those that are allowed are in the log."""
+"""How many questions are drawn; the log contains those that are allowed."""
 
 DAYS: Final = 60
-"""The log reaches back so many days."""
+"""How many days the log covers."""
 
 STATEMENTS: Final = 50
-"""So many say less in the other policy."""
+"""How many statements lose a privilege in the other policy."""
 
 EVENTS: Final = {"owner": 500, "member": 200, "added": 150, "dropped": 50, "stated": 100}
-"""How many changes there are of which kind; each is a revision of its own."""
+"""The number of changes by kind; each is a revision of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Draws what happens to the world of an index."""
+    """Generates events on the world of an index."""
 
     index: Index
     matrix: Matrix
@@ -70,11 +70,11 @@ class Happening:
 
     @staticmethod
     def to(index: Index, seed: int) -> Happening:
-        """To this index."""
+        """The events for this index."""
         return Happening(index, Matrix(snapshot(index)), Random(seed))
 
     def usage(self) -> pa.Table:
-        """The log: who did what on what, by day."""
+        """The log: who performed which operation on what, by day."""
         rows = list(self._accesses())
         today = datetime.now(UTC)
         days = [today - timedelta(days=self.random.randrange(DAYS)) for _ in rows]
@@ -99,13 +99,13 @@ class Happening:
                 yield plain.principal.name, plain.operation, *plain.target
 
     def less(self) -> list[Statement]:
-        """Some statements that can be put in place, each with a privilege less."""
+        """Some statements, each with one privilege removed."""
         wide = [s for s in self.index.statements() if len(s.privileges) > 1]
         chosen = self.random.sample(wide, min(STATEMENTS, len(wide)))
         return [replace(s, privileges=frozenset(sorted(s.privileges)[1:])) for s in chosen]
 
     def changes(self) -> Iterator[Change]:
-        """What happens, in order."""
+        """The changes, in order."""
         kinds = [kind for kind, count in EVENTS.items() for _ in range(count)]
         self.random.shuffle(kinds)
         stated = [s for s in self.index.statements() if len(s.privileges) > 1]
@@ -145,7 +145,7 @@ class Happening:
         return self.random.choice(self.index.ownerships or ("",))
 
     def _leaves(self, count: int) -> Iterator[tuple[Entity, Entity]]:
-        """So many entities in which nothing lies, each once, with what they lie in."""
+        """This number of distinct entities without members, each with its parent."""
         tree, seen = self.matrix.snapshot.coded.tree, set[int]()
         while len(seen) < count:
             id = tree.stored[self.random.randrange(len(tree.stored))]
@@ -156,7 +156,7 @@ class Happening:
 
 
 def _beside(name: str, number: int) -> str:
-    """A name that nothing has, in the same container; of a URN the closing part stays.
+    """An unused name in the same container; the end of a URN stays.
 
     >>> _beside("lake:c.s.t7", 3), _beside("urn:li:dataset:(p,t7,PROD)", 3)
     ('lake:c.s.t7_new3', 'urn:li:dataset:(p,t7_new3,PROD)')
@@ -166,7 +166,7 @@ def _beside(name: str, number: int) -> str:
 
 
 def feed(index: Index, changes: Sequence[Change]) -> Iterator[str]:
-    """The lines of the change feed behind the index's revision."""
+    """The lines of the change feed after the index's revision."""
     after = index.revision or 0
     between = {"realm": index.realm, "after": after, "until": after + len(changes)}
     for number, change in enumerate(changes, 1):
@@ -189,12 +189,12 @@ def _line(between: Mapping[str, Any], told: Mapping[str, Any]) -> str:
 
 
 def _policy(index: Index, statements: Sequence[Statement]) -> dict[str, object]:
-    """A policy file that puts the statements in place."""
+    """A policy file with the statements."""
     return {"realm": index.realm, "statement": list(map(write_statement, statements))}
 
 
 def write(source: Location, out: Path, seed: int = 1) -> None:
-    """Writes the three into the folder `out`."""
+    """Writes all three to the folder `out`."""
     index = open_index(source)
     happening = Happening.to(index, seed)
     (out / FEED).mkdir(parents=True)
@@ -207,7 +207,7 @@ def write(source: Location, out: Path, seed: int = 1) -> None:
 
 
 def main(given: Sequence[str]) -> int:
-    """Writes; the exit code is 2 where the folders are not named."""
+    """Writes the files; the exit code is 2 if the folders are not given."""
     if len(given) != 2:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,8 +1,9 @@
-"""One command while it runs: seconds, and the memory of all its processes together.
+"""Measures one running command: time, and the memory of all its processes together.
 
-PSS, the proportional share, counts a page that several processes map once in all, so its sum
-is what the machine gives. RSS counts it for each of them; Spark's Python workers are forks and
-share much, so its sum is above. Both are samples, and a peak between two of them is missed.
+PSS, the proportional share, counts a page that several processes map only once in total, so its sum
+is the memory that the machine provides. RSS counts the page for each process; Spark's Python
+workers are forks and share much, so its sum is higher. Both are samples; a peak between two samples
+is missed.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from typing import IO
 
 EVERY_S = 0.3
 SHARE = 0.1
-"""Of its time the sampler works at most so much; walking the pages of a large process takes."""
+"""The largest share of time that the sampler uses; walking a large process's pages is slow."""
 
 SHOWN = 2_000
-"""Characters of a failing command's output that are kept, from its end."""
+"""How many characters of a failing command's output are kept, from its end."""
 
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -34,13 +35,13 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """MiB of some processes; PSS is None where the system does not tell it of each."""
+    """MiB of some processes; PSS is None if the system does not report it for all of them."""
 
     rss_mib: float = 0.0
     pss_mib: float | None = 0.0
 
     def peak(self, other: Memory) -> Memory:
-        """The higher ones of both."""
+        """The maximum of both."""
         pss = (
             None
             if self.pss_mib is None or other.pss_mib is None
@@ -51,10 +52,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a command took, its exit code, and the end of what it said.
+    """The cost of a command, its exit code, and the end of its output.
 
-    `cpu_s` are the seconds of processors of all its processes, as they were last seen: Spark ends
-    its workers without waiting for them, so that the system counts those of none of them.
+    `cpu_s` is the CPU time of all its processes, as last seen: Spark ends its workers without
+    waiting for them, so the system's own count does not include them.
     """
 
     wall_s: float
@@ -66,7 +67,7 @@ class Run:
 
 
 def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> Run:
-    """Runs a command to its end; whatever it started is ended with it."""
+    """Runs a command to its end; then kills all processes that it started."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began, before = time.perf_counter(), _processors()
         process = subprocess.Popen(command, stdout=out, stderr=err, env=env, start_new_session=True)
@@ -80,7 +81,7 @@ def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> Run:
 
 
 def _processors() -> float:
-    """Seconds of processors of the ended children, and of theirs."""
+    """CPU seconds of the ended children, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -91,7 +92,7 @@ def _read(file: IO[bytes]) -> str:
 
 
 def _watched(process: subprocess.Popen[bytes]) -> tuple[Memory, float]:
-    """The peak until the process ends, and the seconds of processors seen of its family."""
+    """The peak until the process ends, and the CPU seconds of all its processes."""
     peak, used = Memory(), dict[int, float]()
     while True:
         began = time.perf_counter()
@@ -105,19 +106,19 @@ def _watched(process: subprocess.Popen[bytes]) -> tuple[Memory, float]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends what is left of the session that the process leads."""
+    """Kills all remaining processes of the session that the process leads."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def family(root: int) -> set[int]:
-    """The process and all that descend from it now."""
+    """The process and all its current descendants."""
     children: dict[int, list[int]] = {}
     for entry in _PROC.iterdir():
         if entry.name.isdecimal():
             with suppress(OSError, ValueError, IndexError):
-                # The name, in parentheses, may hold anything; behind it: state, parent.
+                # The name, in parentheses, may contain anything; then follow state and parent.
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
     members, left = set[int](), [root]
@@ -129,18 +130,18 @@ def family(root: int) -> set[int]:
 
 
 def processors(processes: Iterable[int]) -> dict[int, float]:
-    """Seconds of processors that each of the processes has used itself."""
+    """CPU seconds that each of the processes has used itself."""
     seconds: dict[int, float] = {}
     for process in processes:
         with suppress(OSError, ValueError, IndexError):
-            # Behind the name: state, then 3 to 13 that are of no use here, utime, stime.
+            # After the name: state, fields 3 to 13 (unused here), utime, stime.
             cells = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
             seconds[process] = (int(cells[11]) + int(cells[12])) / _TICKS
     return seconds
 
 
 def memory(processes: Iterable[int]) -> Memory:
-    """What the processes hold together; those that are gone hold nothing."""
+    """The total memory of the processes; ended ones count as zero."""
     rss, pss, is_known = 0, 0, True
     for process in processes:
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -161,14 +162,14 @@ def _kib(file: Path, key: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a call in a process of its own took."""
+    """The cost of a call in a separate process."""
 
     wall_s: float
     peak_rss_mib: float
 
 
 def run_apart(call: Callable[..., object], *arguments: object) -> Call:
-    """Calls in a fresh process, whose start is not counted and whose highest memory is exact."""
+    """Calls in a fresh process; excludes its start, and measures its peak memory exactly."""
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(_called, (call, arguments))
 

@@ -1,4 +1,4 @@
-"""Index to servable snapshot: reads an index and builds what decides, in a process of its own.
+"""From index to servable snapshot: reads an index in a separate process, with time and memory.
 
 python -m bench.pipeline.opening INDEX
 """
@@ -26,19 +26,19 @@ INDEX = "lakewarden.pipeline.index.index"
 
 
 def can_read() -> bool:
-    """Whether there is something that reads an index."""
+    """Whether there is a module that reads an index."""
     return find_spec("lakewarden.pipeline.index") is not None and find_spec(INDEX) is not None
 
 
 def read(path: Path) -> Snapshot:
-    """The snapshot of an index, as a server starts from it."""
+    """The snapshot of an index, as a server loads it."""
     module = import_module(INDEX)
     snapshot: Snapshot = module.snapshot(module.open_index(path))
     return snapshot
 
 
 def opened(path: Path) -> dict[str, Any]:
-    """Seconds until the first answer, by step, and the memory that is held then."""
+    """Seconds until the first answer, by step, and the memory in use then."""
     import_module(INDEX)
     before = resident_mib()
     snapshot, reading = timed(lambda: read(path))
@@ -51,7 +51,7 @@ def opened(path: Path) -> dict[str, Any]:
 
 
 def _first(snapshot: Snapshot) -> bool:
-    """Some user's question about some entity, answered."""
+    """The answer to one question of some user about some entity."""
     people = snapshot.coded.memberships.principals
     user = next(principal for principal in people if principal.kind == USER)
     privilege = next(iter(snapshot.model.privileges))
@@ -60,7 +60,7 @@ def _first(snapshot: Snapshot) -> bool:
 
 
 def main(given: Sequence[str]) -> int:
-    """Prints the figures as JSON; the exit code is 2 where no index is named."""
+    """Prints the figures as JSON; the exit code is 2 if no index is given."""
     if len(given) != 1:
         print(__doc__, file=sys.stderr)
         return 2

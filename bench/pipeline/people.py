@@ -1,6 +1,6 @@
-"""Users, groups within groups, and roles: who belongs to what, as numbers.
+"""Users, nested groups, and roles: memberships as numbers.
 
-The same in every world; how they are called and where they are stored is the world's matter.
+The same in every world; each world defines the names and where people are stored.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Name = Callable[[int], str]
 Cells = tuple[str, ...]
 
 SECOND_PARENT = 0.05
-"""Share of the groups that lie in two others."""
+"""Share of the groups that have two parents."""
 
 FEW_TOP = 0.02
-"""Share of the groups that lie in no other."""
+"""Share of the groups without a parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Members and what they are members of, each edge once.
+    """Members and their groups and roles, each edge once.
 
-    A group lies in one of the first third of those before it, so that nesting is a few levels
-    deep and closes no cycle. Roles go to groups, and by hand to single users.
+    A group's parent is among the first third of the groups before it, so nesting is a few levels
+    deep and has no cycle. Roles are given to groups, and individually to some users.
     """
 
     users: int
@@ -40,7 +40,7 @@ class People:
 
     @staticmethod
     def draw(users: int, groups: int, roles: int, random: Random) -> People:
-        """People of these numbers."""
+        """People with these numbers of users, groups and roles."""
         return People(
             users,
             groups,
@@ -52,12 +52,12 @@ class People:
         )
 
     def with_everybody(self) -> People:
-        """The same, and every user in the first group."""
+        """The same, with every user in the first group."""
         everybody = frozenset((user, 0) for user in range(self.users))
         return replace(self, user_groups=self.user_groups | everybody)
 
     def memberships(self, user: Name, group: Name, role: Name) -> Iterator[Cells]:
-        """The rows of the table, in no order."""
+        """The rows of the table, in any order."""
         sides = (
             (self.group_groups, (GROUP, group), (GROUP, group)),
             (self.user_groups, (USER, user), (GROUP, group)),
@@ -69,7 +69,7 @@ class People:
                 yield kind, name(member), of_kind, of_name(of)
 
     def principals(self, user: Name, group: Name, role: Name) -> Iterator[Cells]:
-        """Everybody who is stored."""
+        """All stored principals."""
         sides = ((USER, user, self.users), (GROUP, group, self.groups), (ROLE, role, self.roles))
         for kind, name, count in sides:
             for number in range(count):
@@ -85,7 +85,7 @@ def _nested(groups: int, random: Random) -> Iterator[Edge]:
 
 
 def _joined(users: int, groups: int, random: Random) -> Iterator[Edge]:
-    """Every user in one to four groups, more in the lower ones than in those at the top."""
+    """Every user in one to four groups; groups at lower levels are more likely."""
     for user in range(users):
         for _ in range(random.randint(1, 4)):
             yield user, int(groups * (1 - random.random() ** 2) * 0.999_999)

@@ -1,4 +1,4 @@
-"""What describes datasets in the world of attributes, and the policies that are made of it."""
+"""The entities that describe datasets in the world of attributes, and the policies on them."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.statement import Condition, Criterion, Effect, Owners, Statement, Where
 
 OWNERSHIPS = ("", "urn:li:ownershipType:business", "urn:li:ownershipType:technical")
-"""Types of ownership in their order; none is one of them."""
+"""Types of ownership in their order; the empty one means no type."""
 
 TIER = "urn:li:structuredProperty:tier"
 TIERS = ("bronze", "gold", "silver")
 
 Placed = Sequence[tuple[str, str | None]]
-"""Names, and those of their parents."""
+"""Names, and the names of their parents."""
 
 
 def user_name(number: int) -> str:
-    """What a user is called."""
+    """The name of a user."""
     return f"urn:li:corpuser:u{number:05}"
 
 
 def group_name(number: int) -> str:
-    """What a group is called."""
+    """The name of a group."""
     return f"urn:li:corpGroup:g{number:04}"
 
 
 def role_name(number: int) -> str:
-    """What a role is called."""
+    """The name of a role."""
     return f"urn:li:dataHubRole:r{number:05}"
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Containers and what describes datasets, by name; parents by name where they have one."""
+    """Containers and the entities that describe datasets, by name; with their parents, if any."""
 
     databases: tuple[str, ...]
     schemas: tuple[str, ...]
@@ -50,7 +50,7 @@ class Vocabulary:
 
     @staticmethod
     def draw(entities: int, databases: int, schemas: int, random: Random) -> Vocabulary:
-        """As many words as an estate of that size has, no more than a large one needs."""
+        """A vocabulary in proportion to the estate, up to the size that a large one needs."""
         domains = _called("domain", "m", min(300, entities // 20))
         nodes = _called("glossaryNode", "n", min(100, entities // 50))
         terms = _called("glossaryTerm", "w", min(1_000, entities // 20))
@@ -70,7 +70,7 @@ class Vocabulary:
 
     @property
     def count(self) -> int:
-        """How many entities these are."""
+        """The number of these entities."""
         containers = len(self.databases) + len(self.schemas)
         return containers + sum(map(len, (self.domains, self.nodes, self.terms, self.tags)))
 
@@ -119,7 +119,7 @@ class _Policies:
         )
 
     def _principals(self) -> Iterator[Principal]:
-        """Whom the policy is for; nobody here: for the owners."""
+        """The principals of the policy; without any, it is for the owners."""
         size, kind = self.size, self.random.random()
         if kind < 0.45:
             for number in self._some(size.groups, 3):
@@ -135,7 +135,7 @@ class _Policies:
         return self.random.sample(range(limit), self.random.randint(1, min(most, limit)))
 
     def _criteria(self) -> Iterator[Criterion]:
-        """One to three criteria that all have to hold; the first never says what is not."""
+        """One to three criteria that must all hold; the first one is never negated."""
         values = self._values()
         for number, name in enumerate(
             self.random.sample(sorted(values), self.random.randint(1, 3))
@@ -164,13 +164,13 @@ class _Policies:
         }
 
     def _prefix(self) -> str:
-        """That of a platform, or of a database of it."""
+        """The name prefix of a platform, or of one of its databases."""
         platform = self.random.choice(("hive", "kafka", "snowflake"))
         within = self.random.choice(("", "d0", "d00"))
         return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{within}"
 
     def _constraint(self) -> tuple[Criterion, ...] | None:
-        """Of policies about tags, some say which."""
+        """For some policies about tags: which tags."""
         if self.random.random() < 0.7:
             return None
         tags = self.random.sample(self.vocabulary.tags, min(5, len(self.vocabulary.tags)))

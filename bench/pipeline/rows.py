@@ -1,8 +1,7 @@
-"""Tables of a drawn world: columns of texts made many at a time, written in row groups.
+"""Tables of a generated world: text columns made in bulk, written in row groups.
 
-What is added must come in the order in which the pipeline writes it, ascending by all columns:
-a table's digest depends on it. Numbers in names are padded, so that their order is that of the
-texts.
+Rows must be added in the order in which the pipeline writes them, ascending by all columns, because
+a table's digest depends on it. Numbers in names are padded, to sort like the texts.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ Texts: TypeAlias = Any
 """An Arrow array of texts; the library has no types."""
 
 ROW_GROUP = 262_144
-"""Rows that are written at once."""
+"""How many rows are written at once."""
 
 CHUNK = 262_144
-"""Entities that are drawn at once."""
+"""How many entities are generated at once."""
 
 WORDS = (
     "account", "address", "audit", "balance", "basket", "booking", "budget", "campaign", "carrier",
@@ -39,10 +38,10 @@ WORDS = (
     "product", "quote", "refund", "return", "review", "sensor", "session", "shipment", "stock",
     "supplier", "ticket", "tour", "visit",
 )  # fmt: skip
-"""What names are told apart by beside their numbers."""
+"""Words that distinguish names in addition to their numbers."""
 
 _NAMED = ("name", "parent_name", "source_name")
-"""Columns in which next to no text comes twice in a row group, or only side by side."""
+"""Columns whose texts are nearly all distinct in a row group, or repeat only in sequence."""
 
 
 class Rows:
@@ -72,7 +71,7 @@ class Rows:
         self._rows = 0
 
     def add(self, *columns: Texts | str | None) -> None:
-        """Rows by columns; a text stands for itself in every row, None for null."""
+        """Adds rows by columns; a single text is repeated in every row, None is null."""
         count = max(len(column) for column in columns if isinstance(column, pa.Array))
         filled = [
             column
@@ -104,12 +103,12 @@ class Rows:
         self._writer.close()
 
     def content(self) -> Content:
-        """Rows and digest of what was written."""
+        """Rows and digest of the written table."""
         return content_of(self._place.parent / self._table, self._table)
 
 
 def write_few(folder: Path, table: str, rows: Sequence[Sequence[str]]) -> Content:
-    """A table of few rows: put in order, each once."""
+    """A table of few rows: sorted, without duplicates."""
     with Rows(folder, table) as written:
         found = sorted(set(map(tuple, rows)))
         if found:
@@ -118,14 +117,14 @@ def write_few(folder: Path, table: str, rows: Sequence[Sequence[str]]) -> Conten
 
 
 def chunks(count: int, rows: int = 1) -> Iterator[slice]:
-    """All numbers below `count`, some at a time; each of them makes so many rows."""
+    """All numbers below `count`, in slices; each number makes `rows` rows."""
     size = max(1, CHUNK // rows)
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
 
 
 def numbered(prefix: str, numbers: Ints, width: int) -> Texts:
-    """`prefix` and the numbers, padded. Raises `ValueError` for one of more digits than `width`.
+    """`prefix` and the padded numbers. Raises `ValueError` for one with more than `width` digits.
 
     >>> numbered("t", np.array([7, 12]), 3).to_pylist()
     ['t007', 't012']
@@ -137,7 +136,7 @@ def numbered(prefix: str, numbers: Ints, width: int) -> Texts:
 
 
 def joined(*parts: Texts | str) -> Texts:
-    """The parts of each row, one behind the other."""
+    """The concatenated parts of each row."""
     return pc.binary_join_element_wise(*parts, "")
 
 
@@ -152,12 +151,12 @@ def words(numbers: Ints) -> Texts:
 
 
 def either(chosen: NDArray[np.bool_], these: Texts, those: Texts) -> Texts:
-    """Of each pair the first where `chosen`, else the second."""
+    """From each pair the first where `chosen`, else the second."""
     return pc.if_else(pa.array(chosen), these, those)
 
 
 def spread(draw: np.random.Generator, total: int, weights: NDArray[np.float64]) -> Ints:
-    """`total` things to as many places as there are weights, none of which stays empty."""
+    """`total` items distributed over places by weight, at least one for each."""
     if total < len(weights):
         raise ValueError(f"{total} things do not fill {len(weights)} places")
     shares = draw.multinomial(total - len(weights), weights / weights.sum())
@@ -165,12 +164,12 @@ def spread(draw: np.random.Generator, total: int, weights: NDArray[np.float64]) 
 
 
 def skewed(draw: np.random.Generator, count: int, limit: int, power: float = 3.0) -> Ints:
-    """As many numbers below `limit`, the low ones far more often than the high ones."""
+    """`count` numbers below `limit`; low ones are far more frequent than high ones."""
     return np.asarray(limit * draw.random(count) ** power, dtype=np.int64)
 
 
 def positions(counts: Ints) -> tuple[Ints, Ints]:
-    """The group of each thing, and its number within the group.
+    """The group of each item, and its number within the group.
 
     >>> [column.tolist() for column in positions(np.array([2, 1]))]
     [[0, 0, 1], [0, 1, 0]]

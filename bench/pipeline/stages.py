@@ -1,7 +1,7 @@
-"""The stages of a cell: which commands are run, one after the other, and what each took.
+"""The stages of a cell: the commands to run in sequence, and the cost of each.
 
-A stage is a verb of `lakewarden pipeline`, or for what no verb does a module of this package.
-One whose verb is not there yet is left out with a note, and so is one that needs its output.
+A stage is a verb of `lakewarden pipeline`, or a module of this package where there is no verb. A
+stage whose verb does not exist yet is skipped with a note, and so is one that needs its output.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from bench.pipeline.measure import Run, run
 from lakewarden.cli import PIPELINE_VERBS
 
 REPORT = "report.json"
-"""What a job tells about its run, in a folder of its output."""
+"""The report of a job about its run, in a folder of its output."""
 
 _VERSION = frozenset({"versions", "1"})
-"""Folders that all tables of a first version lie in."""
+"""The folders of all tables of a first version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Stage:
     """One measured command.
 
     In `arguments`, `{world}` is the ingested directory, `{tables}` its newest version, `{model}`
-    its model, `{out}` where this stage writes, and `{index}` (or the name of any other stage)
-    where that one wrote. `settings`: the model's settings are given too. `module` is run instead
-    of a verb. `needs` are stages whose output is read; `worlds` the kinds that have this stage.
-    `answers` are the exit codes of a run that came to its end.
+    its model, `{out}` the output of this stage, and `{index}` (or the name of any other stage) the
+    output of that one. `settings`: the model's settings are passed, too. `module` is run instead of
+    a verb. `needs` are stages whose output is read; `worlds` the kinds with this stage. `answers`
+    are the exit codes of a complete run.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Stage:
     answers: tuple[int, ...] = (0,)
 
     def missing(self) -> str:
-        """Why the stage cannot be run at all; empty where it can."""
+        """Why the stage cannot run at all; empty if it can."""
         if self.verb and self.verb not in PIPELINE_VERBS:
             return f"there is no `lakewarden pipeline {self.verb}` yet"
         if self.module and self.module in _READ_INDEXES and not opening.can_read():
@@ -68,7 +68,7 @@ _READ_INDEXES = {opening.__name__, happening.__name__}
 _LOG = f"usage:{{happening}}/{happening.USAGE}"
 
 _ONE = ("--privileges", "VIEW_ENTITY_PAGE", "--operations", "none")
-"""In a world in which nearly every entity is a class of its own, one question fills a table."""
+"""One question only: where nearly every entity is a class of its own, it already fills a table."""
 
 STAGES: tuple[Stage, ...] = (
     Stage("index", ("{world}", "--out", "{out}"), verb="index"),
@@ -111,7 +111,7 @@ STAGES: tuple[Stage, ...] = (
         needs=("index", "happening"),
     ),
 )
-"""What is run unless the caller names stages, in this order; the last one changes the index."""
+"""The stages of a run unless the caller names some, in order; the last one changes the index."""
 
 INGEST = Stage(
     "ingest",
@@ -119,13 +119,13 @@ INGEST = Stage(
     verb="ingest",
     settings=True,
 )
-"""Reading the drawn tables once more, checks and all: only where it is named."""
+"""Ingests the generated tables again, with all checks: only if it is named."""
 
 EVERY = {stage.name: stage for stage in (INGEST, *STAGES)}
 
 
 def chosen(names: Sequence[str]) -> tuple[Stage, ...]:
-    """The stages of these names, with those that they need; by default those of every run."""
+    """The stages of these names, and the stages they need; by default those of every run."""
     if not names:
         return STAGES
     wanted = set(names)
@@ -141,10 +141,10 @@ Figures = dict[str, Any]
 def measured(
     stage: Stage, places: Mapping[str, str], settings: Mapping[str, str], out: Path
 ) -> Figures:
-    """What the stage took: seconds, peaks, bytes written, and what the job told about itself.
+    """The cost of the stage: seconds, peaks, bytes written, and the job's own report.
 
-    `job_s` are the seconds that the job's own report adds up to: those without the start of
-    Python and Spark.
+    `job_s` is the sum of the seconds in the job's own report, without the start of Python and
+    Spark.
     """
     before = os.getloadavg()[0]
     taken = run(stage.command({**places, "out": str(out)}, settings))
@@ -167,7 +167,7 @@ def _last(taken: Run) -> str:
 
 
 def _written(out: Path) -> Figures:
-    """Bytes of the output, in all and by table; not of what is hidden, which nobody reads."""
+    """Bytes of the output, in total and by table, without hidden files, which are not read."""
     sizes: dict[str, int] = {}
     for file in out.rglob("*") if out.exists() else ():
         parts = file.relative_to(out).parts
@@ -178,7 +178,7 @@ def _written(out: Path) -> Figures:
 
 
 def _told(out: Path, taken: Run) -> Figures:
-    """The job's own report: the newest in its output, or what it printed as JSON."""
+    """The job's own report: the newest in its output, or its printed JSON."""
     reports = sorted(out.rglob(REPORT), key=lambda file: file.stat().st_mtime)
     text = reports[-1].read_text("utf-8") if reports else taken.printed
     try:

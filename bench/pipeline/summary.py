@@ -1,7 +1,7 @@
-"""What cells come to: medians over seeds, growth between sizes, goals, and the page's section.
+"""Summaries of cells: medians over seeds, growth between sizes, goals, and the page's section.
 
-Growth is the exponent k of seconds ~ entities^k: the slope between the logarithms of two sizes
-that follow on each other. 1 is linear. Cells that are void count for nothing.
+Growth is the exponent k of seconds ~ entities^k: the slope between the logarithms of two
+consecutive sizes. 1 is linear. Void cells are ignored.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ GOALS = (
     ("review of 1 M without the start: s", "grants.1000000.review.job_s", 70.0),
     ("diff of 1 M without the start: s", "grants.1000000.diff.job_s", 120.0),
 )
-"""What is to be reached on two cores: title, where it stands, at most."""
+"""The goals on two cores: title, key of the figure, maximum."""
 
 
 def summed(cells: Sequence[Mapping[str, Any]]) -> Result:
-    """One result of all cells: by kind, size and stage the median of each figure."""
+    """One result for all cells: by kind, size and stage the median of each figure."""
     sound = [cell for cell in cells if cell["void"] is None]
     result: Result = {
         **machine(),
@@ -70,26 +70,26 @@ def _name(cell: Mapping[str, Any]) -> str:
 
 
 def _loads(cells: Iterable[Mapping[str, Any]]) -> list[float]:
-    """The lowest and the highest load of the machine when a stage began."""
+    """The lowest and the highest load of the machine at the start of a stage."""
     stages = (figures for cell in cells for figures in cell["stages"].values())
     found = [figures["load_before"] for figures in stages if "load_before" in figures]
     return [min(found), max(found)] if found else []
 
 
 def _compared(cells: Iterable[Mapping[str, Any]]) -> int:
-    """How many answers of indexes were compared with the kernel's."""
+    """The number of answers of indexes that were compared with the kernel's."""
     return sum((cell["agreement"] or {}).get("asked", 0) for cell in cells)
 
 
 def _stages(cells: Sequence[Mapping[str, Any]]) -> Result:
-    """By stage the medians; the world is the first."""
+    """The medians by stage; the world is the first stage."""
     names = dict.fromkeys(["world", *(name for cell in cells for name in cell["stages"])])
     by_stage = {name: [_figures(cell, name) for cell in cells] for name in names}
     return {name: _medians(found) for name, found in by_stage.items() if any(found)}
 
 
 def _figures(cell: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
-    """A stage's figures; none where it was left out or failed."""
+    """A stage's figures; empty if it was skipped or failed."""
     figures = cell["world"] if stage == "world" else cell["stages"].get(stage, {})
     return {} if "failed" in figures or "skipped" in figures else figures
 
@@ -101,7 +101,7 @@ def _medians(found: Iterable[Mapping[str, Any]]) -> Result:
 
 
 def _growth(sizes: Mapping[str, Result]) -> dict[str, dict[str, float]]:
-    """By stage the exponents between sizes that follow on each other."""
+    """By stage, the exponents between consecutive sizes."""
     found: dict[str, dict[str, float]] = {}
     for small, large in pairwise(sizes):
         for stage, exponent in _exponents(sizes, small, large):
@@ -110,7 +110,7 @@ def _growth(sizes: Mapping[str, Result]) -> dict[str, dict[str, float]]:
 
 
 def _whole_growth(sizes: Mapping[str, Result]) -> dict[str, float]:
-    """By stage the exponent between the smallest and the largest."""
+    """By stage, the exponent between the smallest and the largest size."""
     if len(sizes) < 2:
         return {}
     return dict(_exponents(sizes, next(iter(sizes)), list(sizes)[-1]))
@@ -132,7 +132,7 @@ def _goal(result: Result, title: str, key: str, most: float) -> Result:
 
 
 def tables(result: Mapping[str, Any]) -> Iterator[Table]:
-    """What people read: each kind's seconds, memory and bytes by size, growth, and the goals."""
+    """The tables for people: seconds, memory and bytes by kind and size, growth, and the goals."""
     for kind in result["seeds"]:
         sizes = result[kind]
         for title, measures, unit in (
@@ -193,7 +193,7 @@ def section(title: str, result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _about(result: Mapping[str, Any]) -> str:
-    """Seeds and compared answers of each size, and the load meanwhile."""
+    """Seeds and compared answers of each size, and the load during the run."""
     told = [
         f"{kind} of {int(size):,}: {count} seeds,"
         f" {result['compared'][kind][size]:,} answers compared"

@@ -1,4 +1,4 @@
-"""The tree of objects in the world of grants: what lies where, and what it is called."""
+"""The tree of objects in the world of grants: the place and the name of each."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from bench.pipeline.rows import Ints, Texts, joined, numbered, positions, spread, taken, words
 
 LAKES = (0.8, 0.15, 0.05)
-"""Shares of the catalogs that each metalake holds."""
+"""Shares of the catalogs in each metalake."""
 
 HELD = ("table", "table", "fileset", "table", "table", "topic", "table", "table", "table", "table")
-"""What catalogs hold, one after the other, and over again; some of the tables are views."""
+"""The content of catalogs, repeated in this order; some of the tables are views."""
 
 MARKS = {"fileset": "f", "table": "t", "topic": "q", "view": "v"}
-"""Every type of object, and the letter that its names begin with."""
+"""Every type of object, and the first letter of its names."""
 
 VIEWS = 0.08
 OBJECTS_PER_SCHEMA = 200
 
 CATALOG_SKEW = 0.8
-"""The k-th catalog by size has k to the power of minus this of the schemas of the first."""
+"""The k-th largest catalog has 1 / k^CATALOG_SKEW of the schemas of the largest."""
 
 SCHEMA_SKEW = 1.5
-"""Standard deviation of the logarithm of how many objects a schema holds."""
+"""Standard deviation of the logarithm of the number of objects in a schema."""
 
 COLUMN_WIDTH = 3
-"""How many digits the number of a column has."""
+"""The number of digits in the number of a column."""
 
 Bools = NDArray[np.bool_]
 
@@ -37,9 +37,9 @@ Bools = NDArray[np.bool_]
 class Tree:
     """Containers and objects as numbers, in the order of their names.
 
-    Catalogs are numbered through all metalakes, schemas through all catalogs, objects through
-    all schemas. `held[c]` is what catalog c holds; `first[s]` the first object of schema s (one
-    more entry closes the last); `width` how many digits an object's number within it has.
+    Catalogs are numbered over all metalakes, schemas over all catalogs, objects over all schemas.
+    `held[c]` is the content of catalog c; `first[s]` is the first object of schema s (one more
+    entry closes the last); `width` is the number of digits of an object's number in its schema.
     """
 
     lake_of: Ints
@@ -55,7 +55,7 @@ class Tree:
 
     @staticmethod
     def draw(entities: int, draw: np.random.Generator, *, lopsided: bool = False) -> Tree:
-        """A tree of so many entities, the metalakes counted in.
+        """A tree with this number of entities, including the metalakes.
 
         `lopsided`: a schema of tables holds half of all objects.
         """
@@ -99,14 +99,14 @@ class Tree:
         return "view" if self.is_view[number] else held
 
     def names(self, type: str, numbers: Ints) -> tuple[Texts, Texts]:
-        """The names of objects of one type, and of the schemas that they lie in."""
+        """The names of objects of one type, and of their schemas."""
         schemas = self.schema_of[numbers]
         parents = taken(self.schemas, schemas)
         within = numbers - self.first[schemas]
         return _below(parents, f".{MARKS[type]}", within, self.width, numbers), parents
 
     def columns(self, tables: Ints, count: int) -> tuple[Texts, Texts]:
-        """The names of so many columns of each of some tables, and of the tables."""
+        """The names of the given number of columns of each table, and of the tables."""
         names, _ = self.names("table", tables)
         of, within = positions(np.full(len(tables), count))
         parents = taken(names, of)
@@ -121,6 +121,6 @@ def _holding(held: tuple[str, ...], type: str) -> Bools:
 def _below(
     parents: Texts, mark: str, numbers: Ints, width: int, told_by: Ints | None = None
 ) -> Texts:
-    """Names below those of the parents: a number that tells siblings apart, and a word."""
+    """Names below the parents' names: a number that is unique among siblings, and a word."""
     word = words(numbers if told_by is None else told_by)
     return joined(parents, numbered(mark, numbers, width), "_", word)

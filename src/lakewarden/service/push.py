@@ -1,7 +1,7 @@
-"""Telling a target what its realm allows: the use cases that the CLI, the API and a watch share.
+"""Pushes permissions to targets: the use cases that the CLI, the API and a watch share.
 
-How a kind of target is reached and what is planned for it is the affair of the push-down, so that
-is a port. Rights are asked for before a target is reached, and a denied change is audited.
+Connections to targets and plans for them depend on the kind of target; the push-down provides them
+through a port. Rights are checked before a target is contacted, and a denied change is audited.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 T = TypeVar("T")
 
 _LOOKS: Final = 3
-"""So often a target is looked at anew that was pushed to meanwhile."""
+"""How often a look is retried if the target was pushed to meanwhile."""
 
 PLAN = "push.plan"
 DRIFT = "push.drift"
@@ -39,7 +39,7 @@ APPLY = "push.apply"
 
 
 class PushPlan(Protocol):
-    """What a target holds, what it should hold, and the steps between."""
+    """The current and the desired content of a target, and the steps between them."""
 
     @property
     def target(self) -> PushTarget: ...
@@ -57,15 +57,15 @@ class PushPlan(Protocol):
 
     @property
     def digest(self) -> str:
-        """Tells this plan from every other one."""
+        """Identifies this plan."""
         ...
 
     def begun(self) -> PushTarget | None:
-        """The target while it is pushed, with the journal; None where nothing is kept halfway."""
+        """The target during the push, with the journal; None if a push keeps nothing halfway."""
         ...
 
     def continues(self, digest: str) -> bool:
-        """Whether it is what is left of the plan of that digest, whose push was begun."""
+        """Whether this is the rest of the plan with that digest, whose push was begun."""
         ...
 
     def done(self) -> PushTarget:
@@ -78,7 +78,7 @@ class PushPlan(Protocol):
 
 
 class PushDrift(Protocol):
-    """What others changed since the last push, and what users of the realm hold beside it."""
+    """What others changed since the last push, and what users of the realm hold in addition."""
 
     @property
     def differences(self) -> Sequence[Any]: ...
@@ -94,7 +94,7 @@ class PushDrift(Protocol):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a push was begun and is not known to be done."""
+        """Whether a push was begun and is not known to have finished."""
         ...
 
     def table(self) -> dict[str, Any]:
@@ -106,46 +106,46 @@ P = TypeVar("P", bound=PushPlan)
 
 
 class PushAdoption(Protocol):
-    """Grants of others as statements of the realm."""
+    """Grants by others, as statements of the realm."""
 
     def policy(self) -> dict[str, object]:
         """The contents of a policy file."""
         ...
 
     def table(self) -> dict[str, Any]:
-        """What is proposed and left out, as JSON values."""
+        """The proposed and the omitted statements, as JSON values."""
         ...
 
 
 class TargetSession(Protocol[P]):
-    """A target that is connected: what is done is kept unless the block raises.
+    """A connected target: changes are kept unless the block raises.
 
-    Whoever pushes has to `lock` it, and only then to read the target as it is stored, for the
-    session to `know`: what another push told before is in that.
+    A caller that pushes must `lock` it first, and only then read the stored target and pass it to
+    `know`: the stored target includes what another push just pushed.
     """
 
     def lock(self) -> None:
-        """Keeps other pushes out until the end; raises `Busy` beside one."""
+        """Keeps other pushes out until the end; raises `Busy` if there is one."""
         ...
 
     def require_free(self) -> None:
-        """Raises `Busy` while a push is under way; no push is kept out."""
+        """Raises `Busy` while a push is in progress; keeps no push out."""
         ...
 
     def look(self) -> None:
-        """Has what is read from now on be of one moment, where the target has such."""
+        """Makes all following reads consistent, if the target supports that."""
         ...
 
     def know(self, target: PushTarget) -> None:
-        """Takes the target as it is stored, with what was pushed to it."""
+        """Passes the stored target, with what was pushed to it."""
         ...
 
     def plan(self, realm: RealmState, now: float) -> P:
-        """What a push would do now, for the realm as it is here or newer."""
+        """What a push would do now, for the given realm state or a newer one."""
         ...
 
     def adopting(self, made: P) -> P:
-        """The plan, and revoking the grants of others whose place it takes."""
+        """The plan, extended to revoke the grants by others that it replaces."""
         ...
 
     def adoption(self, realm: RealmState, now: float) -> PushAdoption: ...
@@ -153,46 +153,46 @@ class TargetSession(Protocol[P]):
     def reset_plan(self) -> P: ...
 
     def apply(self, agreed: P) -> int:
-        """Does what the plan says; how many statements it took."""
+        """Carries out the plan; returns the number of statements."""
         ...
 
     def drift(self, realm: RealmState, now: float) -> PushDrift: ...
 
     def missing_rights(self, realm: RealmState, /) -> list[str]:
-        """What the account that pushes lacks, for what the realm stores."""
+        """The rights that the pushing account lacks for the contents of the realm."""
         ...
 
     def warnings(self) -> list[str]:
-        """What the account that pushes may beyond that."""
+        """The rights that the pushing account has beyond those."""
         ...
 
     def acts_as(self, account: ServerAccount) -> bool:
-        """Whether the account that pushes is that one, or may act as it."""
+        """Whether the pushing account is that one, or may act as it."""
         ...
 
     def arrived(self) -> list[str]:
-        """What has arrived where, of a target that hands on what it was told."""
+        """What has arrived where, for a target that forwards what is pushed to it."""
         ...
 
 
 Reads = Callable[[str], AbstractContextManager[tuple[RealmState, Reading]]]
-"""A realm by its name as it is now, and the store of the same moment."""
+"""The current realm with a name, and the store at the same moment."""
 
 Connect = Callable[
     [PushTarget, str, str, Reads, StoreLock], AbstractContextManager[TargetSession[Any]]
 ]
-"""Reaches a target at its address, for the store of an id. Raises `Unavailable`.
+"""Connects to a target at its address, for the store with an id. Raises `Unavailable`.
 
-The lock is for targets that have none.
+The lock is for targets without their own.
 """
 
 Write = Callable[[Callable[[WriteTransaction], Any]], Any]
-"""Does a task as one write of the actor."""
+"""Runs a task as one write of the actor."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountFound:
-    """What the account of a target lacks for a push, what it has beyond, and what arrived where."""
+    """Rights that a target's account lacks for a push, rights beyond, and what arrived where."""
 
     missing: Sequence[str]
     warnings: Sequence[str]
@@ -200,7 +200,7 @@ class AccountFound:
 
 
 class _Refused(Exception):
-    """The right to push went away while it was being pushed: the target keeps nothing."""
+    """The right to push was revoked during the push: the target keeps nothing."""
 
     def __init__(self, denied: Denied) -> None:
         super().__init__()
@@ -209,9 +209,9 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pushing:
-    """In whose name targets are told, and by what; the server itself is `SYSTEM`.
+    """The actor of pushes, and the means; the server's own actor is `SYSTEM`.
 
-    Without `sealing` there is no key, and no address can be stored or read.
+    Without `sealing` there is no key, so addresses cannot be stored or read.
     """
 
     service: DecisionService
@@ -221,25 +221,25 @@ class Pushing:
     connect: Connect
 
     def targets(self, realms: Sequence[str] | None = None) -> list[PushTarget]:
-        """The targets of these realms that the actor may see; of all realms without them."""
+        """The targets of these realms that the actor may see; of all realms by default."""
         asked = self.service.state.realms if realms is None else realms
         seen = [realm for realm in asked if self._denied("push_target.list", realm) is None]
         with self.service.reading() as reading:
             return list(push_target.targets(reading, seen))
 
     def drift_notes(self, realms: Iterable[str]) -> Mapping[str, DriftNote]:
-        """What a watch found in the targets of realms that the actor may see."""
+        """The findings of a watch in the targets of realms that the actor may see."""
         with self.service.reading() as reading:
             return push_target.drift_notes(reading, realms)
 
     def target(self, name: str, realm: str | None = None) -> PushTarget:
-        """The target of that name, of a realm if one is given; raises `Unknown`."""
+        """The target with that name, in a realm if one is given; raises `Unknown`."""
         realms = self.service.state.realms if realm is None else (realm,)
         with self.service.reading() as reading:
             return push_target.target(reading, realms, name)
 
     def listed(self, realm: str) -> list[PushTarget] | Denied:
-        """The targets of a realm. Raises `Unknown` for no such realm."""
+        """The targets of a realm. Raises `Unknown` if there is no such realm."""
         denied = self._denied("push_target.list", realm)
         if denied is not None:
             return denied
@@ -249,9 +249,9 @@ class Pushing:
     def add(
         self, new: PushTarget, address: str, hosts: Collection[str] | None = None
     ) -> Denied | None:
-        """Stores a target, on one of the hosts if they are given.
+        """Stores a target; if hosts are given, it must be on one of them.
 
-        Raises `BadInput` for one that cannot be, and `Conflict` for a taken name.
+        Raises `BadInput` for an invalid target, and `Conflict` for a name in use.
         """
 
         def work() -> Denied | None:
@@ -271,7 +271,7 @@ class Pushing:
         return self._on("push_target.put", new.realm, work)
 
     def remove(self, realm: str, name: str) -> Denied | None:
-        """Forgets a target; what it was told stays there. Raises `Unknown`."""
+        """Removes a target; what was pushed to it stays there. Raises `Unknown`."""
 
         def work() -> Denied | None:
             old = self.target(name, realm)
@@ -280,7 +280,7 @@ class Pushing:
         return self._on("push_target.remove", realm, work)
 
     def sign(self, realm: str, name: str, secret: str) -> Denied | None:
-        """Has events of a target be signed with a secret from now on; "": not signed.
+        """Signs events of a target with a secret from now on; "": not signed.
 
         Raises `Unknown`.
         """
@@ -296,7 +296,7 @@ class Pushing:
         return self._on("push_target.put", realm, work)
 
     def plan(self, realm: str, name: str, *, adopts: bool = False) -> PushPlan | Denied:
-        """What a push would do now; `adopts`: with grants of others revoked that it replaces."""
+        """What a push would do now; `adopts`: and revoke grants by others that it replaces."""
 
         def work() -> PushPlan:
             return self._looked(
@@ -312,11 +312,11 @@ class Pushing:
     def apply(
         self, realm: str, name: str, digest: str, *, adopts: bool = False
     ) -> tuple[PushPlan, int] | Denied:
-        """Does the plan of that digest, and how many statements that took.
+        """Carries out the plan with that digest; returns it, and the number of statements.
 
-        The plan is made anew under the lock of the target. A push that was begun and not finished
-        goes on with the same plan. Raises `Conflict` where the realm or the target moved on since:
-        then nothing is changed.
+        The plan is made again under the lock of the target. A push that was begun and not finished
+        continues with the same plan. Raises `Conflict` if the realm or the target has changed
+        since: then nothing is changed.
         """
 
         def work() -> tuple[PushPlan, int]:
@@ -334,7 +334,7 @@ class Pushing:
         return self._on(APPLY, realm, work)
 
     def reset(self, realm: str, name: str) -> int | Denied:
-        """Takes back everything that is ours; how many statements that took."""
+        """Revokes everything that we pushed; returns the number of statements."""
 
         def work() -> int:
             asked = self.service.clock()
@@ -348,7 +348,7 @@ class Pushing:
         return self._on(APPLY, realm, work)
 
     def drift(self, realm: str, name: str) -> PushDrift | Denied:
-        """What others changed in a target since the last push, and hold beside it."""
+        """What others changed in a target since the last push, and hold in addition."""
 
         def found(session: TargetSession[Any], target: PushTarget) -> PushDrift:
             return session.drift(self._realm(target), self.service.clock())
@@ -356,7 +356,7 @@ class Pushing:
         return self._on(DRIFT, realm, lambda: self._looked(realm, name, found))
 
     def adoption(self, realm: str, name: str) -> PushAdoption | Denied:
-        """The grants of others as statements of the realm; nothing is changed."""
+        """The grants by others as statements of the realm; nothing is changed."""
 
         def proposed(session: TargetSession[Any], target: PushTarget) -> PushAdoption:
             return session.adoption(self._realm(target), self.service.clock())
@@ -364,9 +364,9 @@ class Pushing:
         return self._on(DRIFT, realm, lambda: self._looked(realm, name, proposed))
 
     def account(self, realm: str, name: str) -> AccountFound | Denied:
-        """What the account of a target lacks for a push, and what it has beyond.
+        """The rights that a target's account lacks for a push, and those that it has beyond.
 
-        That is said beside a push, too, as of one that does not come to its end.
+        Works also during a push, even one that never finishes.
         """
 
         def work() -> AccountFound:
@@ -383,7 +383,7 @@ class Pushing:
         return self._on(PLAN, realm, work)
 
     def _shared(self, session: TargetSession[Any]) -> Iterator[str]:
-        """Says so where the account may change what lakewarden itself stores."""
+        """Reports that the account may change what lakewarden itself stores, if so."""
         own = self.service.store.account()
         if own is not None and session.acts_as(own):
             what = f"the account may act as `{own.name}`, which lakewarden's own store is kept with"
@@ -392,7 +392,7 @@ class Pushing:
     # --- the rights, the store and the target ---
 
     def _on(self, operation: str, realm: str, work: Callable[[], T]) -> T | Denied:
-        """The work's answer, or the no. A denied change is audited, a denied read is not."""
+        """The work's result, or the denial. A denied change is audited, a denied read is not."""
         denied = self._denied(operation, realm)
         if denied is None:
             try:
@@ -412,12 +412,12 @@ class Pushing:
     def _looked(
         self, realm: str, name: str, work: Callable[[TargetSession[Any], PushTarget], T]
     ) -> T:
-        """What a look at a target says, which keeps no push out.
+        """The result of a look at a target, which keeps no push out.
 
-        It is of a moment at which nobody pushed. INVARIANT: what the store says of the target is
-        read first, then whether it is locked, then the target itself: whoever pushes meanwhile has
-        the lock then, or has left another mark in the store by the end. Raises `Busy` while the
-        target is pushed to.
+        It is of a moment without a push. INVARIANT: the stored target is read first, then whether
+        it is locked, then the target itself: a concurrent push either holds the lock at that time,
+        or has left another mark in the store at the end. Raises `Busy` while the target is pushed
+        to.
         """
         for _ in range(_LOOKS):
             target, mark = self._stored(realm, name)
@@ -428,7 +428,7 @@ class Pushing:
                     session.know(target)
                     found = work(session, target)
             except WardenError:
-                # Something that it was about may be gone by a push.
+                # A concurrent push may have removed something that the look referred to.
                 if self._stored(realm, name)[1] == mark:
                     raise
             else:
@@ -437,7 +437,7 @@ class Pushing:
         raise Busy(f"the target `{name}` is pushed to again and again; try again later")
 
     def _stored(self, realm: str, name: str) -> tuple[PushTarget, PushMark]:
-        """The target as it is stored, and the mark of the last push to it; raises `Unknown`."""
+        """The stored target, and the mark of the last push to it; raises `Unknown`."""
         with self.service.reading() as reading:
             target = push_target.target(reading, (realm,), name)
             return target, push_target.push_mark(reading, target)
@@ -446,7 +446,7 @@ class Pushing:
     def _locked(
         self, realm: str, name: str
     ) -> Iterator[tuple[TargetSession[Any], PushTarget, StoreLock]]:
-        """A target that nobody else pushes to until the end, as it is stored by then."""
+        """A target that is locked until the end, as stored after locking."""
         before, mark = self._stored(realm, name)
         lock = StoreLock(self.service, before, mark)
         with self._connected(before, lock) as session:
@@ -472,9 +472,9 @@ class Pushing:
             yield session
 
     def _realm(self, of: PushTarget) -> RealmState:
-        """The realm as it is now.
+        """The current realm.
 
-        Raises `Conflict` where the catalog got another name meanwhile: by the old one is nothing.
+        Raises `Conflict` if the catalog was renamed meanwhile: the old name has no content.
         """
         with reading_of(self.service, of.realm) as (realm, reading):
             current = push_target.current(reading, of)
@@ -491,7 +491,7 @@ class Pushing:
             lock.mark = mark.begun(begun)
 
     def _record(self, target: PushTarget, lock: StoreLock, **details: object) -> None:
-        """Remembers what was told, before the target keeps it: else nothing is kept there."""
+        """Records what is pushed, before the target commits it: else the target keeps nothing."""
         cancellation.check()
         denied = self._write(lambda work: push_target.record(work, target, lock.mark, **details))
         if denied is not None:

@@ -1,9 +1,9 @@
-"""Delivers to followed targets what they have still to be told, one push for all changes of one.
+"""Delivers pending changes to followed targets: one push for all changes of a target.
 
-Whoever delivers holds the entry, so that of several processes one does, and renews the lease for
-as long as that takes. The entry is taken out when
-the target has kept what it was told: whoever dies before leaves it, and the next push finds nothing
-to do. A failure is kept with the entry, which is tried again after a pause that doubles.
+The delivering process holds the entry, so only one of several processes delivers, and renews the
+lease until the delivery ends. The entry is removed when the target has stored the push: if the
+process dies before, the entry remains, and the next push finds nothing to do. A failure is recorded
+in the entry, which is retried after a pause that doubles.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from lakewarden.service.write_transaction import WriteTransaction
 T = TypeVar("T")
 
 RENEW_SECONDS = LEASE_SECONDS / 3
-"""So long after it was taken or renewed a lease is renewed."""
+"""A lease is renewed this long after it was taken or renewed."""
 
 BUSY_SECONDS = 2.0
-"""The pause where another push to the target is under way."""
+"""The pause if another push to the target is in progress."""
 
 DeliveryListener = Callable[[PushTarget, int, str], None]
-"""Hears of each delivery: how many statements it took, or why it failed."""
+"""Called for each delivery, with the number of statements, or with the error."""
 
 
 def _nobody(*_: object) -> None:
@@ -49,7 +49,7 @@ def _nobody(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Lease:
-    """A target that is delivered to, and until when its entry is held."""
+    """A target with a delivery in progress, and the time until which its entry is held."""
 
     target: PushTarget
     until: float
@@ -57,7 +57,7 @@ class _Lease:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Delivers for one process. A target that a catalog declares is on one of the `hosts`."""
+    """Delivers for one process. A target that a catalog declares must be on one of the `hosts`."""
 
     service: DecisionService
     sealing: Sealing | None
@@ -66,14 +66,14 @@ class Delivery:
     told: DeliveryListener = _nobody
     holder: str = field(default_factory=lambda: secrets.token_hex(8))
     _leases: dict[tuple[str, str], _Lease] = field(default_factory=dict)
-    """What this process delivers now, by realm and name."""
+    """The deliveries in progress in this process, by realm and name."""
 
     def due(self) -> list[PushTarget]:
-        """The targets that may be delivered to now, the longest behind first."""
+        """The targets that may be delivered to now, those behind longest first."""
         return [one.target for one in self.behind()]
 
     def behind(self) -> list[Followed]:
-        """The same, with what each has still to be told."""
+        """The same, each with its pending entry."""
         state, now = self.service.catch_up(), self.service.clock()
         with self.service.reading() as reading:
             found = push_outbox.followed(reading, state)
@@ -85,11 +85,11 @@ class Delivery:
         return [one for *_, one in sorted(waiting, key=itemgetter(0, 1))]
 
     def deliver_due(self) -> int:
-        """Delivers to all that are due, one after the other; how many were told."""
+        """Delivers to all due targets, one after the other; returns the number of successes."""
         return sum(self.deliver(target) for target in self.due())
 
     def deliver(self, target: PushTarget) -> bool:
-        """Brings a target up to date; False where that failed or is another's affair."""
+        """Brings a target up to date; False if that failed or another process does it."""
         entry = self._taken(target)
         if entry is None:
             return False
@@ -112,7 +112,7 @@ class Delivery:
         return True
 
     def renew(self) -> None:
-        """Holds on to the entries of targets that are being told, where that is due."""
+        """Renews the leases of deliveries in progress that are due for renewal."""
         for key, lease in list(self._leases.items()):
             if lease.until - self.service.clock() <= LEASE_SECONDS - RENEW_SECONDS:
                 until = self._write(partial(self._extended, lease.target))
@@ -122,7 +122,7 @@ class Delivery:
                     self._leases[key] = replace(lease, until=until)
 
     def _extended(self, target: PushTarget, work: WriteTransaction) -> float | None:
-        """Until when the entry is held from now on; None where another has it, or nobody."""
+        """The new end of the lease; None if another process holds the entry, or nobody."""
         for current in push_target.stored(work.store, target):
             entry = push_outbox.pending(work.store, [current]).get(current.name)
             if entry is not None and entry.holder == self.holder:
@@ -138,8 +138,8 @@ class Delivery:
             lock = StoreLock(self.service, target, push_target.push_mark(reading, target))
         with self._connected(target, lock) as session:
             session.lock()
-            # Read after that: what another push told meanwhile would be undone by an older state.
-            # All of one moment: by another name of its catalog a target would have nothing.
+            # Read after locking: an older state would undo what another push did meanwhile. All at
+            # one moment: under another name of its catalog a target would have no content.
             asked, state = self.service.clock(), self.service.catch_up()
             with aligned_reading(self.service, state) as (state, reading):
                 realm, target = state.realm(target.realm), push_target.whole(reading, target)
@@ -155,7 +155,7 @@ class Delivery:
                 count = session.apply(made)
                 lock.mark = self._write(lambda work: _record(work, made, lock.mark, count))
         is_other = not made.is_pending and made.done().pushed != target.pushed
-        # What begins or ends by itself from the moment of the question on is told once more.
+        # Access that begins or ends by time after this moment is pushed again.
         told = replace(made.done(), revision=state.revision, pushed_at=asked, journal={})
         self._write(lambda work: _settle(work, told, lock.mark, over=over, is_other=is_other))
         return count
@@ -177,7 +177,7 @@ class Delivery:
         return address
 
     def _store(self) -> str:
-        """The id of the store, which marks in targets have."""
+        """The id of the store, which the marks in targets contain."""
         with self.service.reading() as reading:
             store = push_target.store_id(reading)
         return store or self._write(push_target.name_store)
@@ -185,7 +185,7 @@ class Delivery:
     # --- the entry ---
 
     def _taken(self, target: PushTarget) -> Pending | None:
-        """The entry, held from now on; None where it is gone, held or not yet due."""
+        """The entry, held from now on; None if it is gone, held or not yet due."""
 
         def take(work: WriteTransaction) -> Pending | None:
             for current in push_target.stored(work.store, target):
@@ -205,7 +205,7 @@ class Delivery:
             self.told(target, 0, error)
 
     def _wait(self, target: PushTarget, entry: Pending, why: str) -> None:
-        """Leaves a target to whoever pushes to it; that is an error once it takes too long."""
+        """Leaves a target to another push; this becomes an error if it takes too long."""
         now = self.service.clock()
         error = why if now - entry.since > BUSY_TOO_LONG_SECONDS else entry.error
         due = now + BUSY_SECONDS
@@ -218,7 +218,7 @@ class Delivery:
             for current in push_target.stored(work.store, target):
                 newest = push_outbox.pending(work.store, [current]).get(current.name)
                 if newest is None or newest.holder != self.holder:
-                    return  # it was delivered by another process, or made anew
+                    return  # delivered by another process, or recreated
                 revision = max(entry.revision, newest.revision)
                 work.change(
                     target.realm, push_outbox.put(target, replace(entry, revision=revision))
@@ -231,7 +231,7 @@ class Delivery:
 
 
 def _begin(work: WriteTransaction, made: PushPlan, mark: PushMark) -> PushMark:
-    """Remembers that a push has begun, of a target that keeps each statement; the mark of then."""
+    """Records that a push has begun, if the target keeps each statement; returns the new mark."""
     begun = made.begun()
     if begun is None:
         return mark
@@ -242,7 +242,7 @@ def _begin(work: WriteTransaction, made: PushPlan, mark: PushMark) -> PushMark:
 
 
 def _record(work: WriteTransaction, made: PushPlan, mark: PushMark, count: int) -> PushMark:
-    """Remembers what a target is told, before the target keeps it; the mark of then."""
+    """Records what is pushed, before the target commits it; returns the new mark."""
     done = made.done()
     push_target.require_mark(work.store, done, mark)
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
@@ -255,10 +255,10 @@ def _record(work: WriteTransaction, made: PushPlan, mark: PushMark, count: int) 
 def _settle(
     work: WriteTransaction, done: PushTarget, mark: PushMark, *, over: bool, is_other: bool
 ) -> None:
-    """Takes out the entry of a target that was told, unless there is more to tell.
+    """Removes the entry of a delivered target, unless there is more to deliver.
 
-    That is so, too, where another push came by now: the lock is gone with the target that has it.
-    `is_other`: what it holds is not what was remembered of it.
+    There is more also if another push came meanwhile: a lock in the target ends with the
+    connection. `is_other`: its content differs from what was recorded.
     """
     current = next(push_target.stored(work.store, done), None)
     if current is None:
@@ -283,7 +283,7 @@ def _settle(
 
 
 def _leave(work: WriteTransaction, old: PushTarget) -> None:
-    """Forgets a target; the others of the realm may now have names that it had."""
+    """Removes a target; other targets of the realm may now use names that it had."""
     work.change(old.realm, *push_target.dropped(old))
     others = list(_others(work, old))
     entries = push_outbox.pending(work.store, others)
@@ -308,6 +308,6 @@ def _has_catalog(realm: RealmState, target: PushTarget) -> bool:
 
 
 def _has_ended(state: State, target: PushTarget) -> bool:
-    """Whether access began or ended by itself since the target was told."""
+    """Whether access began or ended by time since the last push to the target."""
     start = state.realm(target.realm).matrix.snapshot.table.start
     return 0.0 < target.pushed_at < start

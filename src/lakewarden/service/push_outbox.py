@@ -1,8 +1,8 @@
-"""What followed targets have still to be told: at most one entry for each target.
+"""Pending changes of followed targets: at most one entry per target.
 
-The entry is written in the same transaction as the change, so none is lost. It says no more than
-that the target is behind: a push brings it up to date whatever the changes were. Whoever delivers
-holds the entry for a while; an entry that is changed meanwhile stays.
+The entry is written in the same transaction as the change, so none is lost. It says only that the
+target is behind: a push brings it up to date regardless of the changes. The delivering process
+holds the entry for a while; an entry that changes meanwhile stays.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from lakewarden.service.realm import people_of
 from lakewarden.service.state import RealmState, Scoped, State
 
 _OWN: Final = "push-"
-"""How the types of documents begin that pushes write themselves."""
+"""The prefix of the types of documents that pushes themselves write."""
 
 _METALAKE, _CATALOG = _PLACES = "metalake", "catalog"
-"""The types of what a target may be of the realm."""
+"""The types that a target can represent of the realm."""
 
 LEASE_SECONDS: Final = 30.0
-"""So long an entry is held by whoever delivers it, unless it is renewed or given back before."""
+"""How long a delivering process holds an entry, unless it is renewed or released before."""
 
 FIRST_SECONDS, MOST_SECONDS = 1.0, 300.0
-"""The pause after a first failure, which doubles with each other one, up to the second figure."""
+"""The pause after a first failure, which doubles with each further one, up to the second value."""
 
 MAX_ERROR: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A target that is behind since a moment; `revision` is the newest that it has not been told.
+    """A target that is behind since a time; `revision` is the newest one not yet pushed.
 
-    After `attempts` failures it is tried again when it is `due`; `error` is the last of them.
-    `holder` delivers it, until the moment `until`. Times are in seconds since the epoch.
+    After `attempts` failures it is retried when it is `due`; `error` is the last error. `holder`
+    delivers it until the time `until`. Times are in seconds since the epoch.
     """
 
     revision: int
@@ -54,12 +54,12 @@ class Pending:
     until: float = 0.0
 
     def is_due(self, now: float) -> bool:
-        """Whether somebody may deliver it."""
+        """Whether a process may deliver it."""
         return self.due <= now and self.until <= now
 
 
 class Changing(Protocol):
-    """The write under way, as far as it matters here."""
+    """The parts of the write in progress that are needed here."""
 
     state: State
     effects: list[Scoped]
@@ -73,24 +73,24 @@ class Changing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A followed target before a write, and what it has still to be told."""
+    """A followed target before a write, and its pending entry."""
 
     target: PushTarget
     pending: Pending | None
 
     @property
     def has_failed(self) -> bool:
-        """Whether the last delivery to it did."""
+        """Whether the last delivery to it failed."""
         return self.pending is not None and self.pending.attempts > 0
 
 
 def entity(target: PushTarget) -> Entity:
-    """What the entry of a target is about."""
+    """The subject of a target's entry."""
     return Entity(OUTBOX, target.name)
 
 
 def is_told(realm: RealmState) -> bool:
-    """Whether the settings of the realm have any kind of target."""
+    """Whether the settings of the realm enable any kind of target."""
     settings = realm.system.model.settings
     kinds = (*engines.pushed_engines().values(), *push_target.ENGINES_OF_RANGER)
     return any(settings.get(kind) == ON for kind in kinds)
@@ -119,10 +119,10 @@ def pending(reading: Reading, targets: Sequence[PushTarget]) -> Mapping[str, Pen
 
 
 def mark(transaction: Changing, before: Iterable[Followed]) -> None:
-    """Enters the targets that the write leaves behind.
+    """Creates or updates the entries of the targets that the write leaves behind.
 
-    They follow renamed catalogs, and what was pushed to those of plug-ins goes with the catalog.
-    One whose setting is off is behind, too: until it is on again nobody tells it anything.
+    Targets follow renamed catalogs; targets of plug-ins are closed with their catalog. A target
+    whose setting is off is behind too: nothing is pushed to it until the setting is on again.
     """
     _follow_places(transaction)
     before = list(before)
@@ -138,7 +138,7 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
             {realm.realm.name, people_of(realm.realm.directory)}
         ):
             continue
-        # The write itself may have made the entry anew, as where the address was changed.
+        # The write itself may have created the entry, as after a change of the address.
         own = written.get(one.target.name)
         entry = own or one.pending or Pending(0, transaction.now)
         why = own.error if own else push_target.switched_off(one.target, realm)
@@ -147,7 +147,7 @@ def mark(transaction: Changing, before: Iterable[Followed]) -> None:
 
 
 def _switched(transaction: Changing, known: Container[str]) -> Iterator[Followed]:
-    """The other followed targets of realms with new settings, by which they may be told again."""
+    """The other followed targets of realms whose new settings may enable them again."""
     scopes = {scope for scope, effect in transaction.effects if isinstance(effect, RealmChanged)}
     for scope in sorted(scopes & transaction.state.realms.keys()):
         targets = [one for one in push_target.briefly(transaction.store, scope) if one.follow]
@@ -158,7 +158,7 @@ def _switched(transaction: Changing, known: Container[str]) -> Iterator[Followed
 
 
 def _entries(effects: Iterable[Scoped]) -> Iterator[tuple[str, Pending]]:
-    """The entries that a write has, by the names of their targets."""
+    """The entries that a write contains, by the names of their targets."""
     for _, effect in effects:
         if not isinstance(effect, DocumentChanged) or effect.body is None:
             continue
@@ -171,20 +171,20 @@ def _entry(document: Document) -> Pending:
 
 
 def _counts(effect: Effect) -> bool:
-    """Whether a target may have to be told something else after it."""
+    """Whether it may change what a target should contain."""
     if isinstance(effect, DocumentChanged):
         return isinstance(effect.about, Entity) and not effect.about.type.startswith(_OWN)
     return isinstance(effect, (Change, RealmChanged))
 
 
 def _follow_places(transaction: Changing) -> None:
-    """Lets targets follow renamed catalogs, also those that are pushed to by hand.
+    """Makes targets follow renamed catalogs, including those that are pushed to manually.
 
-    Those of plug-ins end with their catalog: another one may have its name before they are told.
+    Those of plug-ins close with their catalog: another one may take its name before the next push.
     """
     moved: dict[str, list[EntityRenamed | EntityDropped]] = {}
     for scope, effect in transaction.effects:
-        # A tag or a role may have the name of a catalog.
+        # A tag or a role may have the same name as a catalog.
         if isinstance(effect, (EntityRenamed, EntityDropped)) and effect.entity.type in _PLACES:
             moved.setdefault(scope, []).append(effect)
     for scope in sorted(moved.keys() & transaction.state.realms.keys()):
@@ -218,7 +218,7 @@ def _follow_place(
 
 
 def put(target: PushTarget, entry: Pending | None) -> DocumentChanged:
-    """The entry of a target from now on; None: it is up to date."""
+    """The new entry of a target; None: it is up to date."""
     return DocumentChanged(entity(target), None if entry is None else asdict(entry))
 
 
@@ -240,12 +240,12 @@ def failed(entry: Pending, error: str, now: float) -> Pending:
 
 
 def lag_seconds(entry: Pending | None, now: float) -> int:
-    """For how long a target is behind."""
+    """How long a target has been behind."""
     return 0 if entry is None else max(0, round(now - entry.since))
 
 
 def state_of(target: PushTarget, entry: Pending | None) -> str:
-    """What people are told: `by hand`, `current`, `behind` or `failing`."""
+    """The state for display: `by hand`, `current`, `behind` or `failing`."""
     if not target.follow:
         return "by hand"
     if entry is None:

@@ -1,7 +1,7 @@
-"""Targets of a realm: databases that are told what it allows, and what they were told last.
+"""Targets of a realm: databases to which its permissions are pushed, and what was last pushed.
 
-A target is a document in the scope of its realm, its address with the credentials a sealed secret
-beside it. So it goes with the realm, and into backups.
+A target is a document in the scope of its realm, with its address and credentials as a sealed
+secret. So it is removed with the realm, and included in backups.
 """
 
 from __future__ import annotations
@@ -32,46 +32,46 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
 RANGER: Final = "ranger"
-"""The kind of a Ranger admin. Of which engine its service is, is known when it is asked."""
+"""The kind of a Ranger admin. The engine of its service is known when the service is queried."""
 
 ENGINES_OF_RANGER: Final = ("hdfs", "hive", "kafka", "trino")
-"""Engines whose services a Ranger admin is told of; each is a setting of a realm."""
+"""The engines whose services can be pushed to a Ranger admin; each is a setting of a realm."""
 
 _TYPE: Final = "push-target"
 _ADDED: Final = "push-added"
-"""The type of the documents with the revisions that targets were added at.
+"""The type of the documents with the revisions at which targets were added.
 
-A document of its own, as servers of the release before read that of a target beside this one.
+A separate document, since concurrent servers of the previous release read the target's document.
 """
 
 _PUSHED: Final = "push-roles"
 _AT: Final = "at"
-"""Where the document of what was pushed has the revision of the store that it was written at."""
+"""The key of the store's revision in the document of what was pushed."""
 
 _DRIFT: Final = "push-drift"
 _EVENT: Final = "push-event"
 OUTBOX: Final = "push-outbox"
-"""The type of the documents that say what a target has still to be told."""
+"""The type of the documents with pending changes of targets."""
 
 _STORE: Final = Entity("push-store", "id")
-"""What the document is about that has the id of the store."""
+"""The subject of the document with the id of the store."""
 
 _URL: Final = "url"
 _WEBHOOK: Final = "webhook"
 """The names of the secrets of a target."""
 
 NAME: Final = r"[a-z][a-z0-9]{0,15}"
-"""What a target may be called."""
+"""The form of a target's name."""
 
 MAX_ADDRESS: Final = 2_048
-"""Characters of an address."""
+"""The most characters of an address."""
 
 LEAST_SECRET: Final = 32
 MOST_SECRET: Final = 256
-"""Characters of a secret that events are signed with."""
+"""The most characters of a secret that signs events."""
 
 SIGNABLE: Final = "[!-~]"
-"""Signs of one: they have the same bytes in every encoding, so that both sides sign alike."""
+"""The characters of such a secret: equal bytes in every encoding, so both sides sign alike."""
 
 _EXPECTED: Final = "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
 _ADDRESS: Final = re.compile(
@@ -81,25 +81,25 @@ _ADDRESS: Final = re.compile(
     r"(/[\w.~%-]*)?(\?(?P<options>[\w.~%=&-]*))?",
     re.ASCII,
 )
-"""Stricter than clients of databases are, so that they find the same host in it."""
+"""Stricter than database clients, so that these find the same host in the address."""
 
 _OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode", "tags", "zone"})
-"""Options of an address that name no file of the server, and no host to connect to."""
+"""Options of an address that name neither a file of the server nor a host to connect to."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushTarget:
-    """A database that is one catalog of a metalake.
+    """A database that represents one catalog of a metalake.
 
-    `pushed` are the roles as they were left by the last push, at that `revision` of the realm and
-    at `pushed_at`, in seconds since the epoch; 0 before the first one. `style` is how its roles are
-    named and divided: the name of a system for its own way, "" for ours.
+    `pushed` are the roles after the last push, at that `revision` of the realm and at `pushed_at`,
+    in seconds since the epoch; 0 before the first one. `style` is how its roles are named and
+    divided: the name of a system for its own way, "" for ours.
 
-    A target that is told to `follow` is pushed to after each change. `plugin` is of one that a
-    catalog declares by its own properties; `closing`: the catalog does so no more, and what was
-    pushed is taken back. `journal` is the push that was begun and is not known to be done, in a
-    target that keeps each statement: the `digest` of its plan, and what it leads to. `added` is the
-    revision of the store that it was added at, which tells it from one of the same name before.
+    A target with `follow` is pushed to after each change. `plugin` is set if a catalog declares the
+    target by its own properties; `closing`: the catalog no longer does, and what was pushed is
+    revoked. `journal` is the push that was begun and is not known to have finished, for a target
+    that keeps each statement: the `digest` of its plan, and its result. `added` is the revision of
+    the store at which it was added, which distinguishes it from an earlier target of the same name.
     """
 
     name: str
@@ -119,23 +119,23 @@ class PushTarget:
 
     @property
     def place(self) -> str:
-        """What of the realm it is: a catalog, or a whole metalake."""
+        """What it represents of the realm: a catalog, or a whole metalake."""
         return f"{self.metalake}.{self.catalog}" if self.catalog else self.metalake
 
     @property
     def size(self) -> int:
-        """How many roles it was told of; of Ranger, how many policies."""
+        """The number of roles pushed to it; for Ranger, the number of policies."""
         return len(self.pushed.get("policies", ()) if self.kind == RANGER else self.pushed)
 
 
 def store_id(reading: Reading) -> str:
-    """What marks in targets say whose they are by; "" before one was made."""
+    """The id in the marks of targets that identifies their owner; "" before one was created."""
     document = reading.documents(CONTROL, [_STORE]).get(_STORE, {})
     return str(document.get("id", ""))
 
 
 def name_store(transaction: WriteTransaction) -> str:
-    """Makes the id of the store, once, and stores it: a backup of it has the same one."""
+    """Creates and stores the id of the store, once: a backup of the store has the same id."""
     found = store_id(transaction.store)
     if found:
         return found
@@ -145,20 +145,20 @@ def name_store(transaction: WriteTransaction) -> str:
 
 
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
-    """The targets of these realms, in order of realms and names."""
+    """The targets of these realms, ordered by realm and name."""
     for realm in sorted(realms):
         yield from _whole(reading, briefly(reading, realm))
 
 
 def pushed_beside(reading: Reading, of: PushTarget) -> frozenset[str]:
-    """The guids of policies that other Ranger targets of the realm were told."""
+    """The guids of policies that were pushed to other Ranger targets of the realm."""
     beside = (one for one in briefly(reading, of.realm) if one.name != of.name)
     others = _whole(reading, [one for one in beside if one.kind == RANGER])
     return frozenset(str(guid) for one in others for guid in one.pushed.get("guids", {}).values())
 
 
 def briefly(reading: Reading, realm: str) -> list[PushTarget]:
-    """The targets of a realm without what was pushed to them, which may be much."""
+    """The targets of a realm without what was pushed to them, which may be large."""
     found = [_target(document) for _, document in reading.documents_of(realm, _TYPE)]
     if not found:
         return found
@@ -167,13 +167,13 @@ def briefly(reading: Reading, realm: str) -> list[PushTarget]:
 
 
 def whole(reading: Reading, of: PushTarget) -> PushTarget:
-    """The target as it is stored, with what was pushed; raises `Unknown`."""
+    """The stored target, with what was pushed; raises `Unknown`."""
     (found,) = _whole(reading, [current(reading, of)])
     return found
 
 
 def current(reading: Reading, of: PushTarget) -> PushTarget:
-    """The target as it is stored, without what was pushed; raises `Unknown`."""
+    """The stored target, without what was pushed; raises `Unknown`."""
     for found in stored(reading, of):
         return found
     raise Unknown("target", of.name, "it was removed meanwhile")
@@ -197,7 +197,7 @@ def _revision(document: Document) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DriftNote:
-    """What the last look of a watch found in a target: numbers by kind, and since when."""
+    """The findings of the last look at a target: numbers by kind, and since when."""
 
     counts: Mapping[str, int]
     digest: str
@@ -206,9 +206,9 @@ class DriftNote:
 
 @dataclass(frozen=True, slots=True)
 class SentEvent:
-    """The last event of a target that was accepted: the findings it was of, and its number.
+    """The last accepted event of a target: the findings in it, and its number.
 
-    `tried` are the findings of one since then whose answer was not heard: it may have arrived.
+    `tried` are the findings of a later event without a response: it may have arrived.
     """
 
     digest: str = ""
@@ -225,9 +225,9 @@ def sent_event(reading: Reading, of: PushTarget) -> SentEvent:
 
 @dataclass(frozen=True, slots=True)
 class PushMark:
-    """What another push to a target changes: the revision it was remembered at, and the journal.
+    """What another push to a target changes: the recorded revision, and the journal.
 
-    Of the journal it is a digest.
+    The journal is represented by a digest.
     """
 
     added: int
@@ -235,16 +235,16 @@ class PushMark:
     journal: str
 
     def begun(self, target: PushTarget) -> PushMark:
-        """The mark once this push, as one of the target, has begun."""
+        """The mark once a push with the journal of `target` has begun."""
         return replace(self, journal=_digest(target.journal))
 
     def recorded(self, revision: int) -> PushMark:
-        """The mark once what this push told is remembered, by the write of that revision."""
+        """The mark after what was pushed is recorded, by the write of that revision."""
         return replace(self, revision=revision, journal=_digest({}))
 
 
 def push_mark(reading: Reading, of: PushTarget) -> PushMark:
-    """The mark of the last push to a target, also of one under way that is kept step by step."""
+    """The mark of the last push to a target, even of one in progress that is kept stepwise."""
     about = Entity(_PUSHED, of.name)
     document = reading.documents(of.realm, [about]).get(about, {})
     revision: int = document.get(_AT, 0)  # type: ignore[assignment]  # as `told` wrote it
@@ -252,21 +252,21 @@ def push_mark(reading: Reading, of: PushTarget) -> PushMark:
 
 
 def _digest(journal: Mapping[str, Any]) -> str:
-    """The same of a journal before and after it was stored."""
+    """A digest that is the same before and after a journal is stored."""
     return sha256(msgspec.json.encode(journal, order="sorted")).hexdigest()
 
 
 def require_mark(reading: Reading, of: PushTarget, mark: PushMark) -> None:
-    """Raises `Busy` where another push to a target began or ended since its mark was read.
+    """Raises `Busy` if another push to a target began or ended since its mark was read.
 
-    Raises `Unknown` where it was removed.
+    Raises `Unknown` if it was removed.
     """
     if push_mark(reading, current(reading, of)) != mark:
         raise Busy(f"another push to the target `{of.name}` came in between; plan again")
 
 
 def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNote]:
-    """What was found in targets that are not as they were pushed, by their names."""
+    """The findings in targets that differ from what was pushed, by their names."""
     return {
         entity.name: DriftNote(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
         for realm in sorted(realms)
@@ -275,7 +275,7 @@ def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNo
 
 
 def target(reading: Reading, realms: Iterable[str], name: str) -> PushTarget:
-    """The target of that name; raises `Unknown` where there is none."""
+    """The target with that name; raises `Unknown` if there is none."""
     found = [one for one in targets(reading, realms) if one.name == name]
     if not found:
         raise Unknown("target", name)
@@ -285,7 +285,7 @@ def target(reading: Reading, realms: Iterable[str], name: str) -> PushTarget:
 def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
     """The address with the credentials.
 
-    Raises `Unavailable` where no key opens it, and `Unknown` where the target was removed.
+    Raises `Unavailable` if no key unseals it, and `Unknown` if the target was removed.
     """
     sealed = reading.secrets(of.realm, _entity(of.name)).get(_URL)
     if sealed is None:
@@ -294,9 +294,9 @@ def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
 
 
 def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
-    """The target as it is stored, if it is, without what was pushed.
+    """The stored target, if it exists, without what was pushed.
 
-    One of its name that was added after it was removed is another one.
+    A target of the same name that was added after a removal is a different one.
     """
     about, beside = _entity(of.name), Entity(_ADDED, of.name)
     documents = reading.documents(of.realm, [about, beside])
@@ -306,23 +306,23 @@ def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
 
 
 def changed(reading: Reading, of: PushTarget, **fields: Any) -> PushTarget:
-    """The target as it is stored now, with these fields; raises `Unknown` where it was removed.
+    """The currently stored target, with these fields; raises `Unknown` if it was removed.
 
-    Between reading a target and writing it a push may take minutes: what was done to the target
-    meanwhile, such as a new name of its catalog, stays.
+    Between reading and writing a target a push may take minutes: changes of the target meanwhile,
+    such as a new name of its catalog, stay.
     """
     return replace(current(reading, of), **fields)
 
 
 def put(new: PushTarget) -> DocumentChanged:
-    """The target from now on; what was pushed to it stays as it is."""
+    """Stores the target; what was pushed to it stays unchanged."""
     document = asdict(replace(new, pushed={}))
     del document["added"]
     return DocumentChanged(_entity(new.name), document)
 
 
 def told(transaction: WriteTransaction, done: PushTarget) -> Iterator[DocumentChanged]:
-    """The target after a push, when what a watch found before it is over."""
+    """Stores the target after a push, which ends the findings of a watch before it."""
     yield put(done)
     pushed = {"roles": done.pushed, _AT: transaction.store.revision + 1}
     yield DocumentChanged(Entity(_PUSHED, done.name), pushed)
@@ -330,12 +330,12 @@ def told(transaction: WriteTransaction, done: PushTarget) -> Iterator[DocumentCh
 
 
 def put_url(of: PushTarget, address: str, sealing: Sealing) -> SecretChanged:
-    """The address of a target from now on."""
+    """Stores the address of a target."""
     return SecretChanged(_entity(of.name), _URL, sealing.seal(address))
 
 
 def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
-    """The target is no more, and nothing is to be told."""
+    """Removes the target and its pending changes."""
     entity = _entity(old.name)
     yield DocumentChanged(entity, None)
     yield SecretChanged(entity, _URL, None)
@@ -345,9 +345,9 @@ def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
 
 
 def webhook_secret(reading: Reading, sealing: Sealing | None, of: PushTarget) -> str:
-    """What events of a target are signed with; "" where they are not.
+    """The secret that signs a target's events; "" if they are not signed.
 
-    Raises `Unavailable` where no key opens it.
+    Raises `Unavailable` if no key unseals it.
     """
     sealed = reading.secrets(of.realm, _entity(of.name)).get(_WEBHOOK)
     if sealed is None:
@@ -360,9 +360,9 @@ def webhook_secret(reading: Reading, sealing: Sealing | None, of: PushTarget) ->
 def put_webhook_secret(
     transaction: WriteTransaction, of: PushTarget, secret: str, sealing: Sealing
 ) -> Denied | None:
-    """Has events of a target be signed with it from now on; without one, they are not signed.
+    """Signs events of a target with this secret from now on; without one, they are not signed.
 
-    Raises `BadInput` for what is no secret, and `Unknown` where the target was removed meanwhile.
+    Raises `BadInput` for an invalid secret, and `Unknown` if the target was removed meanwhile.
     """
     if secret and not re.fullmatch(f"{SIGNABLE}{{{LEAST_SECRET},{MOST_SECRET}}}", secret):
         expected = f"expected {LEAST_SECRET} to {MOST_SECRET} letters, digits and signs of ASCII"
@@ -380,7 +380,7 @@ def declared(
 ) -> PushTarget:
     """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`.
 
-    Of Ranger it may be all catalogs of a `METALAKE`.
+    For Ranger it may be all catalogs of a `METALAKE`.
     """
     metalake, dot, own = catalog.partition(".")
     is_whole = not dot and re.match(rf"{RANGER}(\+https?)?://", address) is not None
@@ -395,13 +395,13 @@ def declared(
 
 
 def style_names(model: str) -> Sequence[str]:
-    """The styles that a model has."""
+    """The styles of a model."""
     system = registry().shipping(model)
     return (system.name,) if system is not None and system.push_styles else ()
 
 
 def styles(model: str, style: str) -> Mapping[str, Any]:
-    """By kinds of targets, what makes a style of a model; none for one that there is not."""
+    """What implements a style of a model, by kinds of targets; empty for an unknown style."""
     system = registry().shipping(model)
     if system is None or system.name != style or not system.push_styles:
         return {}
@@ -410,10 +410,10 @@ def styles(model: str, style: str) -> Mapping[str, Any]:
 
 
 def check_address(address: str, hosts: Collection[str]) -> None:
-    """Raises `BadInput` for an address that a client of the server may not have it connect to.
+    """Raises `BadInput` for an address to which the server must not connect.
 
-    It has to name one of the hosts, and nothing that reads files of the server, or that would use
-    the account it runs as.
+    It must name one of the hosts, and must not make a client read files of the server, or use the
+    account that the server runs as.
     """
     found = _ADDRESS.fullmatch(address)
     if found is None:
@@ -431,9 +431,9 @@ def check_address(address: str, hosts: Collection[str]) -> None:
 def add(
     transaction: WriteTransaction, new: PushTarget, address: str, sealing: Sealing
 ) -> Denied | None:
-    """Stores a target. Raises `BadInput` for one that cannot be, `Conflict` for a taken name.
+    """Stores a target. Raises `BadInput` for an invalid one, `Conflict` for a name in use.
 
-    Names are those of all realms.
+    Names are unique across all realms.
     """
     refused = _refused(transaction, "push_target.put", new)
     if refused is not None:
@@ -450,7 +450,7 @@ def add(
 
 
 def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
-    """Forgets a target; what it was told stays there. Raises `Unknown` where it is gone."""
+    """Removes a target; what was pushed to it stays there. Raises `Unknown` if it is gone."""
     refused = _refused(transaction, "push_target.remove", old)
     if refused is None:
         transaction.change(old.realm, *dropped(current(transaction.store, old)))
@@ -460,9 +460,9 @@ def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
 def record(
     transaction: WriteTransaction, done: PushTarget, mark: PushMark, **details: object
 ) -> Denied | None:
-    """Stores what a target was told, as it was at its `pushed_at`, by the push of that mark.
+    """Records what was pushed to a target, as of its `pushed_at`, by the push with that mark.
 
-    Raises `Unknown` where the target was removed meanwhile, `Busy` where another push came.
+    Raises `Unknown` if the target was removed meanwhile, `Busy` if another push came.
     """
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
@@ -478,9 +478,9 @@ def record(
 def begin(
     transaction: WriteTransaction, begun: PushTarget, mark: PushMark, **details: object
 ) -> Denied | None:
-    """Stores that a push has begun, before anything is done that the target keeps.
+    """Records that a push has begun, before any change that the target keeps.
 
-    Raises `Unknown` where the target was removed meanwhile, `Busy` where another push came.
+    Raises `Unknown` if the target was removed meanwhile, `Busy` if another push came.
     """
     refused = _refused(transaction, "push.apply", begun, **details)
     if refused is None:
@@ -494,9 +494,9 @@ def begin(
 def note_drift(
     transaction: WriteTransaction, of: PushTarget, counts: Mapping[str, int], digest: str
 ) -> Denied | None:
-    """Stores what a watch found, and that it did; without a `digest` it found nothing any more.
+    """Records the findings of a watch, with an audit row; without a `digest`, that there are none.
 
-    Of a target that was removed or pushed to since it was read nothing is stored.
+    Records nothing if the target was removed or pushed to since it was read.
     """
     if not any(one.pushed_at == of.pushed_at for one in stored(transaction.store, of)):
         return None
@@ -508,7 +508,7 @@ def note_drift(
 
 
 def note_event(transaction: WriteTransaction, of: PushTarget, sent: SentEvent) -> Denied | None:
-    """Stores that an event was accepted or tried, unless its target was removed meanwhile."""
+    """Records that an event was accepted or tried, unless its target was removed meanwhile."""
     if not any(stored(transaction.store, of)):
         return None
     refused = _unseen(transaction, of, event=sent.number)
@@ -518,7 +518,7 @@ def note_event(transaction: WriteTransaction, of: PushTarget, sent: SentEvent) -
 
 
 def _unseen(transaction: WriteTransaction, of: PushTarget, **details: object) -> Denied | None:
-    """None where the writer may see drift; the server's own watch does so in nobody's name."""
+    """None if the writer may see drift; the server's own watch needs no right."""
     if transaction.actor is not SYSTEM:
         return _refused(transaction, "push.drift", of, **details)
     audit(transaction, of, "push.drift", "watched", **details)
@@ -528,7 +528,7 @@ def _unseen(transaction: WriteTransaction, of: PushTarget, **details: object) ->
 def audit(
     transaction: WriteTransaction, of: PushTarget, operation: str, reason: str, **details: object
 ) -> None:
-    """Records what the server did with a target by itself, for a reason and in nobody's name."""
+    """Audits an action of the server itself on a target, with its reason and without a caller."""
     transaction.record(
         AuditEvent(
             time=transaction.now,
@@ -578,7 +578,7 @@ def _check_setting(new: PushTarget, realm: RealmState) -> None:
 
 
 def switched_off(target: PushTarget, realm: RealmState) -> str:
-    """Which setting of the realm has to be on for the target; "" where it is, or there is none."""
+    """The setting of the realm that must be on for the target; "" if it is on, or not needed."""
     if target.kind not in (RANGER, *engines.pushed_engines().values()):
         return ""
     kinds = [target.kind]

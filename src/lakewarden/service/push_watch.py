@@ -1,7 +1,7 @@
-"""Drift on a schedule: targets are looked at again and again, and what changed there is recorded.
+"""Drift on a schedule: looks at targets repeatedly, and records what changed there.
 
-What a look finds is written to the store when it differs from what the last one found, with an
-audit row; a target that is as it was costs no revision. A target that is away is tried less often.
+The findings of a look are written to the store if they differ from those of the last look, with an
+audit row; an unchanged target costs no revision. A target that is unavailable is tried less often.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ ADDED: Final = "added"
 FOREIGN: Final = "foreign"
 DENIED: Final = "denied"
 KINDS: Final = (MISSING, ADDED, FOREIGN, DENIED)
-"""What is counted: ours that is not there, added to ours, grants of others, and those of them by
-which somebody holds what the realm denies."""
+"""The counted kinds: ours that is missing, added to ours, grants by others, and those of them that
+grant what the realm denies."""
 
 _DOUBLINGS: Final = 5
 _LONGEST_SECONDS: Final = 3_600.0
@@ -35,9 +35,9 @@ _LONGEST_SECONDS: Final = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look at a target found: the drift, or why there is none.
+    """The result of one look at a target: the drift, or why there is none.
 
-    While it is pushed to it is `busy`, which is an `error` if it takes too long.
+    During a push it is `busy`, which becomes an `error` if it takes too long.
     """
 
     target: PushTarget
@@ -45,11 +45,11 @@ class Look:
     error: str = ""
     busy: str = ""
     is_new: bool = False
-    """Whether it differs from what the last look found."""
+    """Whether it differs from the result of the last look."""
 
     @property
     def digest(self) -> str:
-        """The same for the same findings; empty where there are none."""
+        """Equal for equal findings; empty if there are none."""
         if self.drift is None or not any(self.counts.values()):
             return ""
         table = self.drift.table()
@@ -58,7 +58,7 @@ class Look:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The numbers of what was found, by kind."""
+        """The numbers of findings, by kind."""
         if self.drift is None:
             return {}
         kinds = [one.kind for one in self.drift.differences]
@@ -79,7 +79,7 @@ class _Schedule:
 
 @dataclass(slots=True)
 class PushWatch:
-    """Looks at the targets of these names, or at all, every so many seconds."""
+    """Looks at the targets with these names, or at all, at an interval."""
 
     pushing: Pushing
     every_seconds: float
@@ -87,7 +87,7 @@ class PushWatch:
     _schedules: dict[str, _Schedule] = field(default_factory=dict)
 
     def due(self, now: float) -> list[PushTarget]:
-        """The targets to look at, by name. Raises `Unknown` for a name that no target has."""
+        """The targets that are due, by name. Raises `Unknown` for a name that no target has."""
         self.pushing.service.catch_up()
         targets = {one.name: one for one in self.pushing.targets()}
         for name in self.names:
@@ -99,18 +99,18 @@ class PushWatch:
         return [targets[name] for name in named if self._schedule(name).due <= now]
 
     def has_failed(self, target: PushTarget) -> bool:
-        """Whether the last look at the target did."""
+        """Whether the last look at the target failed."""
         return self._schedule(target.name).failures > 0
 
     def seconds_until_due(self, now: float) -> float:
-        """How long nothing is due; at most as long as it takes for a new target to be seen."""
-        # Looks in other threads may still be at one that is gone.
+        """The time until something is due; at most the interval at which new targets are seen."""
+        # Looks in other threads may still be at a removed target.
         schedules = list(self._schedules.values())
         due = min((one.due for one in schedules), default=now + self.every_seconds)
         return min(max(due - now, 0.0), self.every_seconds)
 
     def look(self, target: PushTarget, now: float) -> Look:
-        """Looks at a target; several threads may, each at another one."""
+        """Looks at a target; several threads may look at different targets."""
         schedule = self._schedule(target.name)
         try:
             found = self.pushing.drift(target.realm, target.name)
@@ -133,7 +133,7 @@ class PushWatch:
         return look
 
     def _busy(self, target: PushTarget, why: str, now: float) -> Look:
-        """A push is over soon; but whoever may log in to a database can keep the lock of one."""
+        """A push ends soon, but anyone who can log in to a database can hold its target's lock."""
         schedule = self._schedule(target.name)
         schedule.due = now + self.every_seconds
         if schedule.busy_since is None:
@@ -147,7 +147,7 @@ class PushWatch:
         return self._schedules.setdefault(name, _Schedule())
 
     def _recorded(self, look: Look) -> Look:
-        """The look, after it was written to the store where it found something else."""
+        """The look, after it was written to the store if its findings differ."""
         digest = look.digest
         with self.pushing.service.reading() as reading:
             noted = push_target.drift_notes(reading, (look.target.realm,)).get(look.target.name)

@@ -184,7 +184,7 @@ def _opened(name: str, path: Location) -> _Realm:
 
 def _entities(spark: SparkSession, realm: _Realm, rules: Rules) -> DataFrame:
     """The entities of the types that the rules mention."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     frame = spark.read.schema(spark_schema("entities")).parquet(read_from(realm.place))
     chosen = frame.filter(F.col("type").isin(*rules.types(realm.name)))
@@ -197,7 +197,7 @@ def _matches(entities: Mapping[str, DataFrame], rules: Rules) -> DataFrame:
     `many` is the number of entities of its realm with the same key.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     frames = [
         _fitting(entities[realm], rule, realm) for rule in rules.rules for realm in rule.realms
@@ -208,7 +208,7 @@ def _matches(entities: Mapping[str, DataFrame], rules: Rules) -> DataFrame:
 
 
 def _fitting(entities: DataFrame, rule: Rule, realm: str) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     pattern = rule.realms[realm]
     places = {variable: number for number, variable in enumerate(pattern.variables, 1)}
@@ -220,7 +220,7 @@ def _fitting(entities: DataFrame, rule: Rule, realm: str) -> DataFrame:
 
 
 def _variable(java: str, place: int, rule: Rule) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     value = F.regexp_extract("name", java, place)
     return F.lower(value) if rule.ignore_case else value
@@ -228,7 +228,7 @@ def _variable(java: str, place: int, rule: Rule) -> Column:
 
 def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
     """Pairs of entities that one rule links, once each, with ambiguous ones marked."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     alone = matches.filter("many = 1")
     ends = [
@@ -257,7 +257,7 @@ def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
 
 def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], link_draft: LinkDraft) -> DataFrame:
     """The pairs, with those of contradictory classes marked as ambiguous, too."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     place = link_draft.scratch / "clashes"
     write_rows([row for rows in clashes for row in rows], place)
@@ -289,7 +289,7 @@ def _status(entities: Mapping[str, DataFrame], matches: DataFrame, pairs: DataFr
 
     `status` is the number of the best outcome over all rules: see `REASONS`; linked is the best.
     """
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     marked = [(frame, OUTSIDE) for frame in entities.values()]
     marked += [(matches, ALONE), (matches.filter("many > 1"), AMBIGUOUS)]
@@ -303,7 +303,7 @@ def _status(entities: Mapping[str, DataFrame], matches: DataFrame, pairs: DataFr
 
 
 def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) -> Report:
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     counts = status.groupBy("realm", "status").count().collect()
     count_by_status = {(row[0], row[1]): row[2] for row in counts}
@@ -332,7 +332,7 @@ def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) ->
 
 def _ends(pairs: DataFrame) -> DataFrame:
     """The entities at both ends."""
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     frames = [
         pairs.select(*(F.col(f"{end}_{name}").alias(name) for name in _END))

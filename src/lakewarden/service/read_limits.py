@@ -1,7 +1,8 @@
-"""What a read of a table has to keep to, in the SQL of the engine that asks.
+"""The limits of a table read, in the SQL of the requesting engine.
 
-The kernel says which filters and masks bind (`kernel.obligations`). Here they become SQL with the
-values of the user. What cannot be said hides: a filter becomes FALSE, a mask NULL.
+The kernel determines which filters and masks apply (`kernel.obligations`). Here they become SQL
+with the values of the user. What cannot be expressed hides data: a filter becomes FALSE, a mask
+NULL.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.service.state import RealmState
 
 HIDDEN_ROWS = "FALSE"
-"""The condition of a filter that cannot be said."""
+"""The condition of a filter that cannot be expressed."""
 
 HIDDEN_VALUE = "NULL"
-"""The value of a mask that cannot be said."""
+"""The value of a mask that cannot be expressed."""
 
 _DUCKDB = "duckdb"
 _REMEMBERED = 65_536
@@ -38,10 +39,10 @@ _NO_TYPES: Mapping[str, str] = {}
 def row_filters(
     realm: RealmState, request: Request, engine: str, columns: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The filters that bind who asks on the request's target, as SQL, in order of their ids.
+    """The filters for the asker on the request's target, as SQL, ordered by id.
 
-    All of them hold together. `columns` has the types that the engine gives the columns, where
-    they are known: some engines can be told only with them. Raises as `obligations` does.
+    All of them apply together. `columns` are the engine's types of the columns, if known: for some
+    engines, conditions can be expressed only with them. Raises the errors of `obligations`.
     """
     binding = obligations(realm.matrix, request, Effect.FILTER)
     if not binding:
@@ -59,12 +60,12 @@ def column_mask(
     type: str,
     beside: Mapping[str, str] | None = None,
 ) -> str | None:
-    """The SQL that is shown instead of the column that the requests are about; None: its values.
+    """The SQL that is shown instead of the column of the requests; None: show its values.
 
-    There is one at least, and several where the realm has the column by several names. `column` is
-    the name and `type` the type that the engine gives it. `beside` has the types of all columns,
-    where they are known: some engines can be told masks of other columns only with them. Raises as
-    `obligations`.
+    There is at least one request, and several if the realm has the column under several names.
+    `column` is the engine's name and `type` its type. `beside` are the types of all columns, if
+    known: for some engines, masks that read other columns can be expressed only with them. Raises
+    the errors of `obligations`.
     """
     mask = binding_mask(realm, *requests)
     if mask is None:
@@ -73,9 +74,10 @@ def column_mask(
 
 
 def binding_mask(realm: RealmState, *requests: Request) -> Mask | None:
-    """The strictest mask that binds who asks on the column that the requests are about.
+    """The strictest mask for the asker on the column of the requests.
 
-    There are several where the realm has it by several names. Raises as `obligations`.
+    There are several requests if the realm has it under several names. Raises the errors of
+    `obligations`.
     """
     binding = [
         one for request in requests for one in obligations(realm.matrix, request, Effect.MASK)
@@ -92,7 +94,7 @@ def mask_value(
     type: str,
     beside: Mapping[str, str] | None = None,
 ) -> str:
-    """The SQL that is shown instead of the column by a mask that binds who asks; see above."""
+    """The SQL that is shown instead of the column by a mask for the asker; see above."""
     is_own = mask.expression is None or mask.expression.columns <= {column}
     others = {} if is_own or beside is None else beside
     if not others and (mask.expression is None or _is_constant(mask.expression)):
@@ -102,13 +104,13 @@ def mask_value(
 
 
 def counting_mask(masks: Sequence[Statement]) -> Statement:
-    """The mask that counts of several on one column; there must be one."""
+    """The effective one of several masks on one column; there must be one."""
     counting, _ = strictest((statement.id, mask_of(statement)) for statement in masks)
     return next(statement for statement in masks if statement.id == counting)
 
 
 def mask_of(statement: Statement) -> Mask:
-    """The mask that a statement says; `null` where its text cannot be read."""
+    """The mask of a statement; `null` if its text cannot be parsed."""
     try:
         return _parsed_mask(statement.expression)
     except WardenError:
@@ -116,7 +118,7 @@ def mask_of(statement: Statement) -> Mask:
 
 
 def user_of(realm: RealmState, request: Request) -> User:
-    """Who asks, as expressions know the user: name, the groups that count, and attributes."""
+    """The asker as the user of expressions: name, the groups that count, and attributes."""
     named = realm.matrix.subject(request).named
     groups = frozenset(principal.name for principal in named if principal.kind == GROUP)
     name = request.principal.name if request.principal.kind == USER else ""
@@ -142,7 +144,7 @@ def _condition(
 
 @lru_cache(_REMEMBERED)
 def _constant_value(mask: Mask, engine: str, column: str, type: str) -> str:
-    """The value of a mask that is the same for every user, whatever lookup tables there are."""
+    """The value of a mask that is the same for every user and independent of lookup tables."""
     return _rendered_value(mask, engine, column, type, User(""), {})
 
 
@@ -159,7 +161,7 @@ def _rendered_value(
     if _has_no_room(type, kind, mask):
         mask = Mask("null")
     kinds = {**_kinds(engine, beside, mask.expression), column: kind}
-    # Of other columns an engine that asks says no type.
+    # A requesting engine sends no types of other columns.
     is_known = mask.expression is None or mask.expression.columns <= kinds.keys()
     table = Table(kinds if is_known else None, types_of(lookups))
     try:
@@ -169,12 +171,12 @@ def _rendered_value(
         sql = render(mask.value(column, kind), engine, table, user, _rows(lookups))
     except WardenError:
         return HIDDEN_VALUE
-    # The engine takes no value of another type, such as a longer text.
+    # The engine accepts no value of another type, such as a longer text.
     return HIDDEN_VALUE if kind is Type.OTHER else cast_to_column(engine, sql, type)
 
 
 def _has_no_room(type: str, kind: Type, mask: Mask) -> bool:
-    """Whether the mask is a constant that is too great for the column."""
+    """Whether the mask is a constant that is too large for the column."""
     is_number = mask.kind == "constant" and kind in (Type.INTEGER, Type.DECIMAL) and mask.fits(kind)
     return is_number and not holds(type, mask.argument)
 
@@ -182,12 +184,12 @@ def _has_no_room(type: str, kind: Type, mask: Mask) -> bool:
 def _kinds(
     engine: str, columns: Mapping[str, str], expression: Expression | None
 ) -> dict[str, Type]:
-    """The types of the columns, as far as they matter to what is written for the engine."""
+    """The types of the columns, as far as they affect the SQL for the engine."""
     kinds = {name: column_type(engine, text) for name, text in columns.items()}
     matters = _MATTERING.get(engine)
     if matters is None or not columns or expression is None:
         return kinds
-    # The engine knows the others itself, and columns by names of other case.
+    # The engine knows the other types itself, and columns under names in another case.
     told = {name.lower(): kind for name, kind in kinds.items() if matters(columns[name], kind)}
     return {name: told.get(name.lower(), Type.NULL) for name in expression.columns}
 
@@ -196,11 +198,11 @@ _MATTERING: Mapping[str, Callable[[str, Type], bool]] = {
     _DUCKDB: lambda _, kind: kind is Type.STRING,
     "spark": lambda text, _: COLLATION in text,
 }
-"""Of engines that ask, the types that matter: there strings may have collations."""
+"""For requesting engines, the types that matter: their strings may have collations."""
 
 
 def _checked(engine: str, table: Table) -> Table:
-    """The table as the expression has to fit it; DuckDB says by itself what does not."""
+    """The table against which the expression is checked; DuckDB reports mismatches itself."""
     return Table(None, table.lookups) if engine == _DUCKDB else table
 
 
@@ -215,7 +217,7 @@ def _parsed_mask(text: str) -> Mask:
 
 
 def _is_constant(expression: Expression) -> bool:
-    """Whether it means the same for every user, whatever lookup tables there are."""
+    """Whether it has the same value for every user, independent of lookup tables."""
     varying = UserValue | InGroups | InLookup
     return not any(isinstance(node, varying) for node in walk(expression.root))
 

@@ -1,6 +1,6 @@
 """Selects the realms of a question: those of one directory in which the caller may ask.
 
-The others are left out, and named as far as the caller may know that they are there.
+The others are left out, and named if the caller may know of them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import State
 
 MAX_REALMS: Final = 64
-"""Realms that may be named in one question."""
+"""The most realms in one question."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealmSelection:
-    """The realms of a question, those that are left out, and all that it may pass through.
+    """The realms of a question, those that are left out, and all realms that it may traverse.
 
-    `passing` are the realms of the directory in which the caller may ask: links between them
-    are followed also where the question is not about them.
+    `passing` are the realms of the directory in which the caller may ask: links between them are
+    followed even if the question is not about them.
     """
 
     realms: tuple[str, ...]
@@ -37,11 +37,11 @@ class RealmSelection:
 
 
 May = Callable[[str], bool]
-"""Whether the caller may put the question to a realm."""
+"""Whether the caller may ask a realm the question."""
 
 
 def right(state: State, actor: Actor, now: float, *operations: str) -> May:
-    """Whether the caller may do all of these in a realm."""
+    """Whether the caller may do all of these operations in a realm."""
 
     def may(realm: str) -> bool:
         rights = Rights(state, actor, realm, now)
@@ -60,7 +60,7 @@ def right_to_ask(
         try:
             answer = questions.ask(state, actor, realm, about, now, own=own, other=other)
         except (BadInput, Unknown):
-            return True  # the rights come first: what is wrong is the name
+            return True  # rights are checked first, so the error is in the name
         return not isinstance(answer, Denied)
 
     return may
@@ -76,8 +76,8 @@ def selected_realms(
 ) -> RealmSelection | Denied:
     """The named realms, or all of the caller's directory, in which it may ask; else a denial.
 
-    `operation` is the one that a denial names. Raises `Unknown` for an unknown realm, if the caller
-    may know, and `BadInput` for realms of different directories.
+    `operation` is named in a denial. Raises `Unknown` for an unknown realm, if the caller may know
+    that, and `BadInput` for realms of different directories.
     """
     selection = _select(state, actor, names, now, may)
     if selection.realms:

@@ -1,4 +1,4 @@
-"""The rows that a change feed adds up to, and where they differ from the stored rows."""
+"""The rows that result from a change feed, and how they differ from the stored rows."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ Row = TypeVar("Row")
 
 @dataclass(slots=True)
 class _NamedBy:
-    """By entity, which rows may name it: its children's, and relations from these entities.
+    """By entity, the rows that may name it: children, and relations from these entities.
 
-    COST: a rename rebuilds those rows alone. What has changed since may still be listed.
+    COST: a rename rebuilds only those rows. Rows that changed since may still be listed.
     """
 
     children: dict[Entity, set[Entity]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class ScopeTables:
         return rows
 
     def facts(self) -> Facts:
-        """The rows as the kernel compiles them."""
+        """The rows in the form that the kernel compiles."""
         return Facts(
             entities=[EntityRow(*row) for row in self.entities.items()],
             relations=[row for rows in self.relations.values() for row in rows],
@@ -174,7 +174,7 @@ class ScopeTables:
             self.attributes[new] = self.attributes.pop(old)
 
     def difference(self, other: ScopeTables) -> dict[str, int]:
-        """By table: how many rows only one of the two has."""
+        """By table, the number of rows that only one of the two has."""
         counts = {
             "entities": len(self.entities.items() ^ other.entities.items()),
             "relations": len(_all(self.relations) ^ _all(other.relations)),
@@ -208,16 +208,16 @@ class Replay:
     realms: dict[str, Realm] = field(default_factory=dict)
     systems: dict[str, System] = field(default_factory=dict)
     scopes: dict[str, ScopeTables] = field(default_factory=dict)
-    # COST: one for all rows, each of which would else look at all links.
+    # COST: one object for all rows; otherwise each row would traverse all links.
     _links: LinkChanges = field(default_factory=lambda: LinkChanges(Links()))
 
     @property
     def links(self) -> Links:
-        """The links; they change with the next row."""
+        """The current links; they change with the next row."""
         return self._links.links()
 
     def take(self, row: FeedRow) -> None:
-        """The next row of the feed."""
+        """Applies the next row of the feed."""
         effect = decode(row, self.systems.get(row.scope))
         change_links(self._links, row.scope, effect)
         if not isinstance(effect, RealmChanged):
@@ -231,7 +231,7 @@ class Replay:
 
 
 LINKS: Final = "links"
-"""What stands for a scope where links disagree: they lie between realms."""
+"""Stands for a scope if links disagree, since they connect realms."""
 
 
 class Disagreement(NamedTuple):
@@ -242,9 +242,9 @@ class Disagreement(NamedTuple):
 
 
 def compare(reading: Reading) -> list[Disagreement]:
-    """Where the whole change feed and the stored rows disagree; nothing when all is well.
+    """The differences between the whole change feed and the stored rows; empty if all is well.
 
-    Raises `FeedGone` where the feed does not reach back to the beginning.
+    Raises `FeedGone` if the feed does not reach back to the beginning.
     """
     replay = Replay()
     for row in reading.feed(0):
@@ -256,7 +256,7 @@ def compare(reading: Reading) -> list[Disagreement]:
         for name, system in ((realm.name, systems.get(realm.name)), (scope, None)):
             rows = scopes.pop(name, None)
             if name == scope and rows is None:
-                continue  # looked at with another realm, or nobody is there
+                continue  # checked with another realm, or empty
             stored = ScopeTables.of(reading.facts(name, system))
             differing = stored.difference(rows or ScopeTables())
             if differing:

@@ -1,13 +1,12 @@
-"""Names of users that are in use, which a new user may not choose.
+"""Names of users in use, which a new user must not choose.
 
-The people of a directory are shared by its realms, so a name is looked for in all of them, and
-however it is spelled: see `lakewarden.names.confusable`. Two kinds:
+The people of a directory are shared by its realms, so a name is looked up in all of them,
+regardless of its spelling: see `lakewarden.names.confusable`. There are two kinds:
 
-- **taken**: stored in the directory or in a realm of it, with a token, or reserved. Nobody chooses
-  such a name.
-- **spoken about**: statements, ownerships or memberships name it, and nobody by that name is
-  stored. Whoever has the name has what they say, so it is claimed by an invitation only that
-  names it.
+- **taken**: stored in the directory or in one of its realms, with a token, or reserved. Nobody can
+  choose such a name.
+- **referenced**: statements, ownerships or memberships name it, and no user of that name is stored.
+  A user with that name would have those rights, so only an invitation that names it can claim it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lakewarden.names.confusable import folded_name
 from lakewarden.service.state import People, RealmState, State
 
 Names = Mapping[str, frozenset[str]]
-"""Names of users by what they are folded to."""
+"""Names of users by their folded form."""
 
 _URN: Final = "urn:li:corpuser:"
 _STORED: Final = "known_names.stored"
@@ -68,7 +67,7 @@ def _of_people(people: People) -> Iterator[Principal]:
 
 
 def _stored(realm_state: RealmState) -> Names:
-    """The users who are stored in a realm, and the names that it spells otherwise."""
+    """The users stored in a realm, and names with another spelling there."""
     beside = realm_state.matrix.snapshot.memos.derived
     names = beside.get(_STORED)
     if not isinstance(names, dict):

@@ -1,4 +1,4 @@
-"""What a realm allows and a system is not told, and why."""
+"""Permissions of a realm that a system does not receive, with the reasons."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 from pyroaring import BitMap
 
 MOST: Final = 10_000
-"""How many are listed; all of them are counted."""
+"""The most that are listed; all are counted."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Residue:
-    """One thing that is left out. `statement`, `principal`, `entity` and `access` where known."""
+    """One omitted permission. `statement`, `principal`, `entity` and `access` if known."""
 
     why: str
     entity: str = ""
@@ -24,10 +24,10 @@ class Residue:
 
 
 class Residues:
-    """What is left out so far: each thing once, of which so many are listed.
+    """The residue so far: each item once, of which a limited number is listed.
 
-    COST: an entity of many users is a number in a bitmap for each of them, so that millions can be
-    told apart in some megabytes.
+    COST: an entity of many users is a number in a bitmap for each of them, so millions can be
+    distinguished in a few megabytes.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Residues:
         self._seen: dict[tuple[str, str, str, str], BitMap] = {}
 
     def add(self, residue: Residue) -> None:
-        """Adds one, if it is not there."""
+        """Adds one, unless it already exists."""
         number = self._numbers.setdefault(residue.entity, len(self._numbers))
         of = residue.why, residue.principal, residue.statement, residue.access
         seen = self._seen.setdefault(of, BitMap())

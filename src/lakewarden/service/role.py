@@ -1,4 +1,4 @@
-"""Roles: making them, deleting them with all that hangs on them, handing them out."""
+"""Roles: creates them, deletes them with all dependents, and assigns them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def create(
 ) -> None:
     """Creates a role with these privileges and without members.
 
-    Raises `Conflict` where it is there already.
+    Raises `Conflict` if it already exists.
     """
     state = transaction.realm(realm)
     principal = principal_of(state, role)
@@ -42,8 +42,7 @@ def create(
 def delete(transaction: WriteTransaction, realm: str, role: Entity) -> None:
     """Deletes a role with its memberships and grants.
 
-    One that is made again under the same name starts empty. Raises `Unknown` where it is not
-    stored.
+    A new role with the same name starts empty. Raises `Unknown` if it is not stored.
     """
     state = transaction.realm(realm)
     principal = principal_of(state, role)
@@ -59,14 +58,14 @@ def delete(transaction: WriteTransaction, realm: str, role: Entity) -> None:
 def assign_roles(
     transaction: WriteTransaction, realm: str, roles: Iterable[Entity], to: Principal
 ) -> None:
-    """Lets a user or group hold the roles; those held already stay held."""
+    """Assigns the roles to a user or group; roles already held stay held."""
     _set_membership(transaction, realm, roles, to, True)
 
 
 def revoke_roles(
     transaction: WriteTransaction, realm: str, roles: Iterable[Entity], holder: Principal
 ) -> None:
-    """Takes the roles from a user or group; those not held stay not held."""
+    """Revokes the roles from a user or group; roles not held are ignored."""
     _set_membership(transaction, realm, roles, holder, False)
 
 
@@ -84,7 +83,7 @@ def _set_membership(
 
 
 def role_memberships(state: RealmState, role: Principal) -> Iterable[MembershipRow]:
-    """Who holds the role, and what the role itself belongs to."""
+    """The members of the role, and its own memberships."""
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(role)
     if id is None:

@@ -1,6 +1,6 @@
-"""Role sets: users with the same effective principals, of those that statements name.
+"""Role sets: users with the same effective principals, among those that statements name.
 
-What decides for one of them decides for all, but for what they own.
+The decisions for one of them apply to all, except for ownership.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lakewarden.service.cancellation import checked
 
 @dataclass(frozen=True, slots=True)
 class RoleSet:
-    """Users who act as the same; `principals` are those of it that statements name, in order.
+    """Users with the same effective principals; `principals` are the named ones, sorted.
 
-    A user whom a statement names is alone, and among its `principals`.
+    A user named by a statement is alone, and among its `principals`.
     """
 
     principals: tuple[Principal, ...]
@@ -26,9 +26,9 @@ class RoleSet:
 
 
 def role_sets(matrix: Matrix, users: Iterable[Principal] | None = None) -> list[RoleSet]:
-    """The role sets of some users, or of all that are stored; the largest first.
+    """The role sets of some users, or of all stored ones; the largest first.
 
-    Principals that only follow from other facts are not named, though they tell users apart.
+    Principals that only follow from other facts are not included, though they distinguish users.
     """
     return _grouped([_Naming(matrix)], _users(matrix) if users is None else users)
 
@@ -61,9 +61,9 @@ class _Naming:
                 self._shown |= named
 
     def of(self, user: Principal) -> frozenset[int]:
-        """What the user acts as, of what is named.
+        """What the user acts as, among the named principals.
 
-        Users with the same direct memberships differ at most by themselves.
+        Users with the same direct memberships differ only in the users themselves.
         """
         id = self._memberships.ids.get(user, -1)
         direct = self._memberships.of.get(id, frozenset())
@@ -74,7 +74,7 @@ class _Naming:
         return others | {id} if id in self._named else others
 
     def shown(self, ids: frozenset[int]) -> tuple[Principal, ...]:
-        """Those that people see, in order."""
+        """The displayed principals among these, sorted."""
         principals = (self._memberships.principals[id] for id in ids & self._shown)
         return tuple(sorted(principal for principal in principals if principal.kind != IMPLIED))
 

@@ -1,9 +1,9 @@
 """Precomputes rows of the access matrix before the first questions.
 
-A question about somebody whose row is not there yet takes some hundred microseconds to work the
-row out; with it, a question takes one. After a start there is no row at all, and a change drops
-those that it concerns, so they are made ahead: of the operations by which assets are read, seen
-and changed, for every stored user. Nothing depends on these rows: who asks first makes them too.
+A question about a user without a computed row takes some hundred microseconds to compute the row;
+with it, a question takes one. After a start there are no rows, and a change drops the affected
+ones, so they are computed ahead: for the operations by which assets are read, seen and changed, for
+every stored user. Nothing depends on these rows: a question computes missing rows too.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import State
 
 MOST_ROWS: Final = 50_000
-"""Rows that are made ahead, over all realms."""
+"""The most rows that are computed ahead, over all realms."""
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of the rows that are made ahead; a matrix keeps four times as many."""
+"""The most bytes of rows that are computed ahead; a matrix keeps four times as many."""
 
 WAYS: Final = ("read", "see", "change")
-"""The ways to reach an asset, those first that are asked most."""
+"""The access levels of assets, the most requested ones first."""
 
 
 class RowKey(NamedTuple):
@@ -35,13 +35,13 @@ class RowKey(NamedTuple):
     type: str
     user: Principal
     is_new: bool = False
-    """Whether it had to be worked out: a row that is there takes next to no time."""
+    """Whether it had to be computed: an existing row takes almost no time."""
 
 
 def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) -> Iterator[RowKey]:
-    """Makes rows of the `newest` state, one for each step, and yields which one it was.
+    """Computes rows of the `newest` state, one per step, and yields its key.
 
-    Those of `prepared` matrices are there. To stop, take no further step.
+    Rows of `prepared` matrices exist already. To stop, take no further step.
     """
     size = 0
     for count, key in enumerate(_rows_to_prepare(newest(), prepared)):
@@ -85,7 +85,7 @@ _NO_ROW: Final = _PreparedRow()
 
 
 def _row(state: State, key: RowKey) -> _PreparedRow:
-    """Makes the row in the state, which may have none of it."""
+    """Computes the row in the state, which may no longer contain its realm."""
     realm = state.realms.get(key.realm)
     if realm is None:
         return _NO_ROW
@@ -100,4 +100,4 @@ def _row(state: State, key: RowKey) -> _PreparedRow:
             len(matrix.entry(plan, matrix.snapshot.subject(key.user)).codes), is_new
         )
     except WardenError:
-        return _NO_ROW  # whoever asks is told
+        return _NO_ROW  # a question will get the error

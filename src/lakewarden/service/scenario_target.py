@@ -16,7 +16,7 @@ from lakewarden.service.system import System
 
 
 def request_of(question: Question) -> Request:
-    """The kernel's request of a scenario's question."""
+    """The kernel's request for a scenario's question."""
     return Request(
         principal=question.principal,
         operation=question.operation or question.privilege or "",
@@ -33,7 +33,7 @@ def request_of(question: Question) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class KernelSession:
-    """One compiled world at one moment."""
+    """One compiled world at one time."""
 
     matrix: Matrix
     now: float
@@ -51,7 +51,7 @@ class KernelSession:
         groups: frozenset[Principal] = frozenset(),
         roles: frozenset[Principal] | None = None,
     ) -> frozenset[Entity]:
-        """What the compiled kernel lists."""
+        """The listing of the compiled kernel."""
         request = Request(user, operation, now=self.now, groups=tuple(sorted(groups)), roles=roles)
         return listings.named(self.matrix, listings.listing(self.matrix, request, within))
 
@@ -61,6 +61,6 @@ class KernelTarget:
     """Compiles a world and evaluates questions on it."""
 
     def prepare(self, system: System, facts: Facts, now: float) -> KernelSession:
-        """The world, compiled for that moment."""
+        """The world, compiled for that time."""
         snapshot = compile(facts, system.model, system.spelling, now=now, revision=1)
         return KernelSession(Matrix(snapshot), now)

@@ -1,12 +1,12 @@
-"""Scenario files: a small world and what it must answer, run against any target.
+"""Scenario files: a small world and its expected answers, run against any target.
 
 A file names a model, describes a world (entities, people, memberships, owners, relations,
 statements) and lists cases. A case either *checks*: these users are allowed, those denied;
-or *lists*: exactly these entities for each user. A file is refused as a whole when any
-word in it is unknown or misplaced, so that a misspelt name never passes for a denial.
+or *lists*: exactly these entities for each user. A file is refused as a whole if any word in it is
+unknown or misplaced, so a misspelt name never counts as a denial.
 
-A target is whatever answers: the compiled kernel, the tests' literal evaluator, a server
-behind its wire protocol. It is given the facts once per moment and then asked.
+A target is anything that answers: the compiled kernel, the tests' literal evaluator, a server
+behind its wire protocol. It gets the facts once per time, and then the questions.
 
 The fields of a file are those of `tests/scenarios`; its world's statements are read by
 `lakewarden.kernel.statement_file`.
@@ -44,7 +44,7 @@ from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import System, load_system
 
 NOW = 1_700_000_000.0
-"""The moment at which a case asks unless it names another (seconds since the epoch)."""
+"""The time of a case's question unless it names another one (seconds since the epoch)."""
 
 Value = str | bool | float
 Loader = Callable[[str, Mapping[str, str]], System]
@@ -54,10 +54,10 @@ Loader = Callable[[str, Mapping[str, str]], System]
 class Case:
     """One expectation. Exactly one of `operation` and `privilege` is set.
 
-    `lists` is None for a check. For a listing it holds what each user is listed, `within`
-    the container or, if that is None, everywhere. `lists_sent` are the lists of entities
-    that come with a check, as `targets`, `attributes`, `subresources` and `groups` do.
-    `roles` None: every role that is held is active.
+    `lists` is None for a check. For a listing it contains each user's expected entities, `within`
+    the container or, if that is None, everywhere. `lists_sent` are the lists of entities that a
+    check sends, as are `targets`, `attributes`, `subresources` and `groups`. `roles` None: every
+    role that is held is active.
     """
 
     title: str
@@ -80,7 +80,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A file that was read: the world as facts, and the cases in file order."""
+    """The content of a file: the world as facts, and the cases in file order."""
 
     model_name: str
     settings: Mapping[str, str]
@@ -96,8 +96,8 @@ class Scenario:
 class Question:
     """A question to a target.
 
-    May the principal do the operation, or does it hold the privilege (exactly one of the two
-    is set), given what the request carries.
+    Whether the principal may do the operation, or has the privilege (exactly one of the two is
+    set), given the other data of the request.
     """
 
     principal: Principal
@@ -114,7 +114,7 @@ class Question:
 
 
 class Session(Protocol):
-    """A target that holds one world at one moment."""
+    """A target with one world at one time."""
 
     def check(self, question: Question) -> bool:
         """Whether the answer is yes."""
@@ -131,8 +131,8 @@ class Session(Protocol):
     ) -> frozenset[Entity]:
         """The stored entities on which the operation's own rule allows the user.
 
-        Those below `within`, itself not included; None: anywhere. `groups` and `roles` are
-        given only when a case names them.
+        Only entities below `within`, excluding itself; None: anywhere. `groups` and `roles` are
+        passed only if a case names them.
         """
         ...
 
@@ -141,13 +141,13 @@ class Target(Protocol):
     """Something that answers authorization questions."""
 
     def prepare(self, system: System, facts: Facts, now: float) -> Session:
-        """A session over these facts, asked only at `now` (seconds since the epoch)."""
+        """A session over these facts, queried only at `now` (seconds since the epoch)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A case that a target answered otherwise; `expected` and `actual` are texts."""
+    """A case with a different answer of the target; `expected` and `actual` are texts."""
 
     path: Path
     title: str
@@ -169,8 +169,8 @@ def find(folder: Path) -> list[Path]:
 def run(scenario: Scenario, target: Target) -> list[Failure]:
     """The cases whose result differs from the expected one, in file order.
 
-    An error that the target raises counts as a wrong answer. The world is prepared once
-    for each moment that the cases ask at.
+    An error that the target raises counts as a wrong answer. The world is prepared once for each
+    time in the cases.
     """
     sessions: dict[float, Session] = {}
     failures: list[Failure] = []
@@ -238,7 +238,7 @@ def _texts(entities: Iterable[Entity]) -> str:
 
 
 def read(path: Path, load: Loader = load_system) -> Scenario:
-    """The scenario in the file; `load` gives the system of a model's name and settings.
+    """The scenario in the file; `load` returns the system of a model's name and settings.
 
     Raises `BadInput` with the file and the path of the field for anything malformed.
     """
@@ -250,7 +250,7 @@ def read(path: Path, load: Loader = load_system) -> Scenario:
 
 
 def reads(text: str, path: Path, load: Loader = load_system) -> Scenario:
-    """The scenario that TOML `text` spells; `path` names it in refusals (`BadInput`)."""
+    """The scenario in the TOML `text`; `path` names it in refusals (`BadInput`)."""
     file = Section(parsed(text, str(path)), str(path))
     name = file.text("model")
     settings = {key: inner.text(key, "") for key, inner in _keys(file, "settings")}
@@ -274,7 +274,7 @@ def reads(text: str, path: Path, load: Loader = load_system) -> Scenario:
 
 
 class _World:
-    """The world of a file, as facts, and what the cases may name."""
+    """The world of a file, as facts, and the names that cases may use."""
 
     def __init__(self, section: Section, system: System) -> None:
         self._section = section
@@ -315,7 +315,7 @@ class _World:
         self._strangers = not people or any(t.judged for t in people)
 
     def entity(self, text: str, section: Section, key: str) -> Entity:
-        """The entity that `type:name` spells, stored or not; `type:` is the type alone."""
+        """The entity of the text `type:name`, stored or not; `type:` is the type alone."""
         type, colon, name = text.partition(":")
         if type and colon and not name:
             section.resolved(key, self._model.check_type, type)
@@ -337,7 +337,7 @@ class _World:
         return entity
 
     def asker(self, text: str, section: Section, key: str) -> Principal:
-        """A user by the bare name, or any principal by `kind:name`; someone of this world."""
+        """A user by the bare name, or any principal by `kind:name`; it must exist in this world."""
         if not text:
             raise BadInput("expected a name", where=section.at(key))
         principal = section.resolved(key, self._system.principal, text)
@@ -367,7 +367,7 @@ class _World:
         return tuple(rows)
 
     def _principals(self) -> Iterator[Principal]:
-        """Those listed, and those that a stored entity also is."""
+        """The listed principals, and those that a stored entity also is."""
         for key, kind in (("users", USER), ("groups", GROUP)):
             for name in self._section.texts(key):
                 if not name:

@@ -1,6 +1,6 @@
-"""What keeps secrets, and which properties of objects are some.
+"""The port for sealing secrets, and the properties of objects that are secrets.
 
-How they are encrypted is the store's affair, so that is a port.
+The store implements the encryption, so it is a port.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def is_secret(key: str, value: str) -> bool:
 
 
 class Sealing(Protocol):
-    """Seals secrets for storing, and opens what was sealed."""
+    """Seals secrets for storage, and unseals them."""
 
     def seal(self, text: str) -> str:
-        """The text, encrypted; another result each time."""
+        """The encrypted text; a different result each time."""
         ...
 
     def unseal(self, sealed: str) -> str:
-        """The text that was sealed; raises `Unavailable` where no key fits."""
+        """The plain text of a sealed one; raises `Unavailable` if no key fits."""
         ...

@@ -1,9 +1,9 @@
-"""Words: what a text is found by, the same on every engine and in every query.
+"""Words by which texts are found, the same on every engine and in every query.
 
-A word is a run of letters and digits, without case; everything between is a separator, dots and
-underscores too. `shop.daily_orders` has the words shop, daily and orders. Words longer than
-`LONGEST` count by their beginning. An engine is given *terms*, words behind one letter that says
-what they are a word of, so that it need not know anything about text; see `Kind`.
+A word is a run of letters and digits, without case; everything between is a separator, including
+dots and underscores. `shop.daily_orders` has the words shop, daily and orders. Of words longer than
+`LONGEST`, only the beginning counts. An engine receives *terms*, words with a letter as prefix that
+tells where they occur, so it need not analyze text; see `Kind`.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from lakewarden.service.effect import Document
 
 LONGEST: Final = 64
-"""Characters of a word that count."""
+"""The number of characters of a word that count."""
 
 MOST: Final = 64
-"""Words of one search."""
+"""The most words of one search."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _PREFIX: Final = "*"
 
 
 class Indexed(NamedTuple):
-    """An entity as an index keeps it: its name, and its terms with spaces between."""
+    """An entity in the index: its name, and its terms separated by spaces."""
 
     name: str
     terms: str
 
 
 class SearchTerms(Protocol):
-    """What the entities of a system are found by."""
+    """The search terms of a system's entities."""
 
     def is_searched(self, entity: Entity) -> bool:
         """Whether a search may ever show the entity."""
         ...
 
     def terms(self, entity: Entity, document: Document | None) -> Indexed:
-        """What an entity is found by, with its document (None: it has none)."""
+        """The search terms of an entity with its document (None: it has none)."""
         ...
 
 
@@ -53,17 +53,17 @@ class Kind(StrEnum):
     """The kind of a term: where in the entity it occurs."""
 
     TEXT = "w"
-    """A word of some text of it, unless it is one of its name as well."""
+    """A word of any of its texts, unless its name contains the word."""
     NAME = "n"
     """A word of its name."""
     WHOLE = "e"
-    """All the words of its name, or of the last part of its name, in one."""
+    """All the words of its name, or of the last part of its name, joined."""
     VALUE = "k"
-    """A value that one of its fields has."""
+    """A value of one of its fields."""
     FOLDED = "i"
     """The same without case."""
     FIELD = "x"
-    """That it has a field at all."""
+    """The presence of a field."""
 
 
 class Term(NamedTuple):
@@ -85,24 +85,24 @@ def words(text: str) -> list[str]:
 
 
 def check_search(query: str, where: str) -> None:
-    """Raises `BadInput` for a search of more than `MOST` words; `where` is the field it came in."""
+    """Raises `BadInput` for a search of more than `MOST` words; `where` is its field."""
     check_number(max(len(query.split()), sum(1 for _ in _WORD.finditer(query))), where)
 
 
 def check_number(number: int, where: str) -> None:
-    """The same of words that were counted."""
+    """The same for a number of words."""
     if number > MOST:
         raise BadInput(f"expected at most {MOST} words, got {number}", where=where)
 
 
 class SearchQuery(NamedTuple):
-    """The words of a query: all must be there. The `starting` ones may go on."""
+    """The words of a query; all are required. The `starting` ones are prefixes."""
 
     whole: tuple[str, ...]
     starting: tuple[str, ...]
 
     def clauses(self, *kinds: Kind) -> list[list[Term]]:
-        """What an entity must have one of each of: every word, as one of some kind."""
+        """The clauses of the query: for every word, the terms of these kinds."""
         exact = [[Term(kind + word) for kind in kinds] for word in self.whole]
         return exact + [[Term(kind + word, True) for kind in kinds] for word in self.starting]
 
@@ -110,8 +110,8 @@ class SearchQuery(NamedTuple):
 def parse_query(query: str) -> SearchQuery | None:
     """The words of a query; None: it matches everything.
 
-    The last word may go on, and so may every word with a star behind it; a word that is
-    followed by anything else, such as a space at the end, is a whole one only if it is not last.
+    The last word is a prefix, and so is every word with a star behind it; all others are whole
+    words. A separator at the end, such as a space, does not make the last word whole.
 
     >>> parse_query("Daily ord")
     SearchQuery(whole=('daily',), starting=('ord',))
@@ -136,24 +136,24 @@ def parse_query(query: str) -> SearchQuery | None:
 
 
 def name_term(text: str) -> str:
-    """The term of a name as one; empty where it has no word."""
+    """The term of a name as one; empty if it has no word."""
     return name_term_of(words(text))
 
 
 def name_term_of(parts: list[str]) -> str:
-    """The same, of the name's words."""
+    """The same, for the words of a name."""
     joined = "".join(parts)[:LONGEST]
     return f"e{joined}" if joined else ""
 
 
 def value_term(field: str, value: str, *, folded: bool = False) -> str:
-    """The term of a value of a field."""
+    """The term for a value of a field."""
     text = value.casefold() if folded else value
     return (Kind.FOLDED if folded else Kind.VALUE) + _digest(f"{field}\0{text}")
 
 
 def field_term(field: str) -> str:
-    """The term of having a field."""
+    """The term for the presence of a field."""
     return Kind.FIELD + _digest(field)
 
 

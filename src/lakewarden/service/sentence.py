@@ -1,7 +1,7 @@
 """Sentences about statements and decisions, for pages, plans, history and the command line.
 
-A sentence is a sequence of phrases. A phrase may have a reference (`Ref`) to what it names, from
-which a page makes a link. `plain` is the sentence as text.
+A sentence is a sequence of phrases. A phrase may have a reference (`Ref`) to the named object,
+which a page turns into a link. `plain` is the sentence as text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 
 _LISTED: Final = 4
-"""How many names a list shows; of the others it gives the number."""
+"""The most names that a list shows; the others are counted."""
 
 _URN: Final = "urn:li:"
 _CONDITIONS: Final = {
@@ -43,7 +43,7 @@ _CONDITIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What a phrase names: an `entity`, `principal`, `privilege`, `operation` or `statement`."""
+    """A reference to an `entity`, `principal`, `privilege`, `operation` or `statement`."""
 
     kind: str
     name: str
@@ -52,7 +52,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A part of a sentence, with the spaces that belong to it."""
+    """A part of a sentence, including its spaces."""
 
     text: str
     ref: Ref | None = None
@@ -85,13 +85,13 @@ class Sentences:
         return Phrase(_display_name(principal), Ref("principal", text, self._realm))
 
     def privileges(self, names: Iterable[str]) -> list[Phrase]:
-        """Privileges, with commas between."""
+        """Privileges, separated by commas."""
         ordered = sorted(names)
         phrases = [Phrase(name, Ref("privilege", name, self._realm)) for name in ordered[:_LISTED]]
         return _joined(phrases, len(ordered) - len(phrases))
 
     def statement(self, statement: Statement) -> list[Phrase]:
-        """Who may, or may not, do what on what; or which rows or values are seen."""
+        """Who may, or may not, do what on what; or which rows or values are visible."""
         if statement.obliges:
             return self._obligation(statement)
         effect = " may " if statement.effect is Effect.ALLOW else " may not "
@@ -104,7 +104,7 @@ class Sentences:
         return phrases
 
     def _obligation(self, statement: Statement) -> list[Phrase]:
-        """Who sees which rows only, or of which columns what; and for whom that is not so."""
+        """Who sees which rows, or which values of which columns; and the exceptions."""
         is_bound = statement.principals or statement.owners is not None
         phrases = self._whom(statement) if is_bound else [Phrase("everybody")]
         is_filter = statement.effect is Effect.FILTER
@@ -254,7 +254,7 @@ class Sentences:
 
 
 def event_title(event: Mapping[str, object], state: State) -> str:
-    """What was done, as the model of the event's realm calls it; "" for an unknown operation.
+    """The model's name of an event's operation; "" for an unknown operation.
 
     An operation that the realm's model does not declare is one of lakewarden itself.
     """
@@ -270,7 +270,7 @@ def event_title(event: Mapping[str, object], state: State) -> str:
 def event_sentence(event: Mapping[str, object], title: str) -> list[Phrase]:
     """An event of the audit trail: actor, outcome, operation and target.
 
-    `title` is what the operation is called; "" shows its name.
+    `title` is the name of the operation; "" shows its identifier.
     """
     outcome = {"allow": ": ", "deny": " was denied: ", "error": " failed: "}
     verb = outcome.get(str(event.get("outcome", "")), ": ")

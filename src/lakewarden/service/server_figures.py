@@ -1,4 +1,4 @@
-"""The figures of a running server that its administrators see at a glance."""
+"""The figures of a running server for its administrators, at a glance."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ServerFigures:
-    """Of all processes together, but `started` and `resident_bytes` of the one that answers.
+    """Of all processes together, except `started` and `resident_bytes` of the responding one.
 
     `started` is in seconds since the epoch; `requests` counts by outcome; `median_seconds` and
-    `p99_seconds` are the time of a request since the start, bulk requests and logins left out:
-    None before the first request, of `p99_seconds` before the hundredth, and beyond the largest
-    bucket. `resident_bytes` is None where the machine does not say.
+    `p99_seconds` are the time of a request since the start, without bulk requests and logins: None
+    before the first request (`p99_seconds`: before the hundredth), and above the largest bucket.
+    `resident_bytes` is None if the machine does not provide it.
     """
 
     started: float = 0.0

@@ -1,8 +1,8 @@
 """Normalized rows, the common output of all sources.
 
-One shape for all tables: the table's name, its cells from left to right, the place it came
-from, and where the source itself rejects the row, the reason. Beside the tables of the
-kernel's relations there are
+All tables have one form: the table's name, its cells from left to right, the place of origin, and
+the reason if the source itself rejects the row. In addition to the tables of the kernel's relations
+there are
 
     placements   type, name, parent type, parent name: where an entity is; a row of its own,
                  so that a bad place can be set aside and the entity kept
@@ -39,10 +39,10 @@ WIDTHS: Final = {
     NOTES: 2,
     ERRORS: 1,
 }
-"""How many cells a row of each table has."""
+"""The number of cells in a row of each table."""
 
 COUNTED: Final = (*TABLES, PLACEMENTS, STATEMENTS)
-"""The tables whose rows go in, and come out or are set aside."""
+"""The tables whose input rows are counted as output or as rejected."""
 
 CELLS: Final = tuple(f"c{i}" for i in range(max(WIDTHS.values())))
 
@@ -60,12 +60,12 @@ class Row(NamedTuple):
     detail: str = ""
 
     def rejected(self, reason: str, detail: str) -> Row:
-        """The same row, to be set aside."""
+        """The same row, as rejected."""
         return self._replace(reason=reason, detail=detail)
 
 
 class At(NamedTuple):
-    """Where something is read, and under which model."""
+    """The place that is read, and its model."""
 
     place: str
     model: Model
@@ -97,12 +97,12 @@ def owner_row(entity: Entity, owner: Principal, ownership: str, place: str) -> R
 
 
 def principal_row(principal: Principal, place: str) -> Row:
-    """A principal that exists; rejected where no path could name it."""
+    """A principal that exists; rejected if no path could name it."""
     return _reachable(Row("principals", principal, place), principal)
 
 
 def membership_row(member: Principal, of: Principal, place: str) -> Row:
-    """One principal acting as another; rejected where no path could name one of them."""
+    """One principal acting as another; rejected if no path could name one of them."""
     return _reachable(Row("memberships", (*member, *of), place), member, of)
 
 
@@ -116,13 +116,13 @@ def _reachable(row: Row, *principals: Principal) -> Row:
 
 
 def statement_row(table: dict[str, object], place: str) -> Row:
-    """A statement, as `lakewarden.kernel.statement_file` writes it."""
+    """A statement in the form of `lakewarden.kernel.statement_file`."""
     text = json.dumps(table, ensure_ascii=False, sort_keys=True)
     return Row(STATEMENTS, (str(table["id"]), text), place)
 
 
 def note_row(subject: str, text: str) -> Row:
-    """Something of the source that has no counterpart here."""
+    """An object of the source that has no counterpart here."""
     return Row(NOTES, (subject, text))
 
 

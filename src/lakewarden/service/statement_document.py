@@ -1,4 +1,4 @@
-"""A statement as its own system writes it, for whoever may read or grant it."""
+"""A statement in the form of its own system, for callers who may read or grant it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from lakewarden.service.state import RealmState, State
 
 @dataclass(frozen=True, slots=True)
 class StatementDocument:
-    """The whole value, and the version that a conditional write in its own system expects."""
+    """The whole value, and the version that a conditional write in its own system requires."""
 
     value: Mapping[str, Any]
     version: str
 
 
 class StatementDocuments(Protocol):
-    """The documents of a system's statements, by the entities that statements are called by."""
+    """The documents of a system's statements, by the entities that name the statements."""
 
     def read(self, reading: Reading, realm: RealmState, entity: Entity) -> StatementDocument | None:
-        """The document of one entity; None where there is none."""
+        """The document of one entity; None if there is none."""
         ...
 
     def descriptions(
         self, reading: Reading, realm: RealmState, entities: Sequence[Entity]
     ) -> Mapping[Entity, str]:
-        """What people wrote about statements; those without a text may be left out."""
+        """The descriptions that users wrote for statements; those without a text may be omitted."""
         ...
 
 
@@ -46,10 +46,10 @@ def statement_document(
     now: float,
     documents: StatementDocuments | None,
 ) -> StatementDocument | Denied:
-    """The document of a statement. `documents` are the realm's system's, None if it has none.
+    """The document of a statement. `documents` are those of the realm's system, None if none.
 
-    It is for readers of the realm's statements, and for those who may grant by the rules of the
-    realm's own system. Raises `Unknown` where there is no document.
+    It is for readers of the realm's statements, and for callers who may grant by the rules of the
+    realm's own system. Raises `Unknown` if there is no document.
     """
     refused = control.denied_in(state, actor, "statement.list", realm, now)
     if refused is not None and not (documents and _may_grant(state, actor, realm, id, now)):
@@ -71,7 +71,7 @@ def described_ids(
     fragment: str,
     documents: StatementDocuments,
 ) -> frozenset[str]:
-    """The statements whose description contains the fragment, case-insensitive.
+    """The statements whose description contains the fragment, ignoring case.
 
     For readers of the realm's statements only.
     """
@@ -84,7 +84,7 @@ def described_ids(
 
 
 def _may_grant(state: State, actor: Actor, realm: str, id: str, now: float) -> bool:
-    """Whether the realm's own rules let the caller grant by a statement of that name."""
+    """Whether the realm's own rules let the caller grant with a statement of that name."""
     realm_state = state.realms.get(realm)
     if realm_state is None or not actor.is_good_in(realm_state.realm):
         return False
@@ -98,7 +98,7 @@ def _may_grant(state: State, actor: Actor, realm: str, id: str, now: float) -> b
 
 
 def _entity(realm_state: RealmState, id: str) -> Entity | None:
-    """The entity that the statement is called by, where it is called by one."""
+    """The entity that names the statement, if there is one."""
     try:
         return realm_state.system.entity(id)
     except (BadInput, Unknown):

@@ -1,7 +1,7 @@
-"""Reach of statements: how many users and entities, and the statements on an entity.
+"""Reach of statements: the number of users and entities, and the statements on an entity.
 
-Counted is what a statement says by itself, whatever else allows or denies. Owners count as far as
-they own something in its scope.
+A statement's own reach is counted, regardless of what else allows or denies. Owners count if they
+own something in its scope.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lakewarden.service.visible import visible_ids
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """How many stored users a statement is about, and how many stored entities."""
+    """The number of stored users, and of stored entities, in a statement's reach."""
 
     users: int
     entities: int
@@ -39,10 +39,10 @@ class Audience:
 class ApplicableStatement:
     """A statement that applies to an entity, with its source and the DENYs that override it there.
 
-    `source` is the entity that the statement is on, None where it chooses by a pattern or by
-    criteria. `beaten_by` are DENYs on the same entity about one of its privileges and about
-    somebody whom it names too. `is_own`: it is shown to a caller who may not list statements,
-    and names no other user.
+    `source` is the entity that the statement is on, None if it selects by a pattern or by criteria.
+    `beaten_by` are DENYs on the same entity about one of its privileges and about a principal that
+    it names too. `is_own`: it is shown to a caller who may not list statements, and names no other
+    user.
     """
 
     statement: Statement
@@ -60,7 +60,7 @@ class StatementReach:
         self._owned_by = context.snapshot.owned_by
 
     def of(self, statement: Statement) -> Audience:
-        """How far the statement reaches; of a filter or a mask whom it binds, and on what."""
+        """The reach of the statement; for a filter or mask, the users and entities it affects."""
         if statement.obliges:
             bound, limited = reach_of(self._context, statement)
             return Audience(len(bound), len(limited))
@@ -121,11 +121,11 @@ class StatementReach:
 def reaching(
     state: State, actor: Actor, realm: str, text: str, now: float
 ) -> list[ApplicableStatement] | Denied:
-    """The statements that apply to an entity, or only those that apply to the caller too.
+    """The statements that apply to an entity, or only those that also apply to the caller.
 
-    Others are told as in an explanation: of statements without criteria that reach them, and of
-    whom these name only what they act as. Raises `Unknown` for an entity that is not there or
-    that the caller may not know of.
+    Callers without the right see the same as in an explanation: statements without criteria that
+    apply to them, reduced to the principals that they act as. Raises `Unknown` for an entity that
+    does not exist or that the caller may not know of.
     """
     refused = control.denied_in(state, actor, "statement.list", realm, now)
     if refused is not None:

@@ -1,7 +1,7 @@
 """Steps of a request: what it read, wrote, decided and called, and when.
 
-A trace shows them below the request. They are timed only inside of `recording`, in the thread
-that is inside; elsewhere `step` does nothing. Steps name what is done, never on what.
+A trace shows them below the request. They are timed only inside `recording`, in the same thread;
+elsewhere `step` does nothing. Steps name the action, never its object.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from types import TracebackType
 from typing import Final
 
 MOST: Final = 64
-"""So many steps of a request are kept; further ones are counted."""
+"""The most recorded steps of a request; further ones are counted."""
 
 SHORTEST: Final = 0.001
-"""Waits of fewer seconds are no steps: a span costs more than they tell."""
+"""Shorter waits, in seconds, are no steps: a span costs more than it is worth."""
 
 
 @dataclass(slots=True)
 class Step:
-    """A step, with `begun` and `ended` of `time.perf_counter`; None: it goes on.
+    """A step, with `begun` and `ended` of `time.perf_counter`; None: it has not ended.
 
-    `parent` is the number of the step that it is part of, `count` how many of the same kind
-    followed on one another, `calls` the system that is called. A call that raises has `failed`.
+    `parent` is the number of the enclosing step, `count` the number of consecutive steps of the
+    same kind, `calls` the called system. A call that raises has `failed`.
     """
 
     name: str
@@ -39,21 +39,21 @@ class Step:
 
 @dataclass(slots=True)
 class Steps:
-    """The steps of one request, in the order in which they began; one thread at a time adds."""
+    """The steps of one request, in the order of their beginning; one thread at a time adds."""
 
     found: list[Step] = field(default_factory=list)
     dropped: int = 0
     _open: list[int] = field(default_factory=list)
 
     def waited(self, name: str, begun: float) -> None:
-        """A step that ends now, if it was worth telling (`SHORTEST`)."""
+        """Adds a step that ends now, if it is long enough (`SHORTEST`)."""
         now = time.perf_counter()
         if now - begun >= SHORTEST and self._has_room():
             parent = self._open[-1] if self._open else None
             self.found.append(Step(name, begun, now, parent))
 
     def begin(self, name: str, calls: str) -> Step | None:
-        """A step that begins; None: there are too many."""
+        """Begins a step; None: there are too many."""
         parent = self._open[-1] if self._open else None
         if self.found:
             last = self.found[-1]
@@ -70,7 +70,7 @@ class Steps:
         return step
 
     def end(self, step: Step, *, failed: bool) -> None:
-        """The step that began last ends."""
+        """Ends the step that began last."""
         self._open.pop()
         step.failed = step.failed or (failed and bool(step.calls))
         step.ended = time.perf_counter()
@@ -124,9 +124,9 @@ class _Recording:
 
 
 def step(name: str, *, calls: str = "") -> AbstractContextManager[None]:
-    """What is done inside is a step of the request, if its steps are recorded.
+    """A context manager: the work inside is a step of the request, if steps are recorded.
 
-    Steps of one name that follow on one another are told as one, with their number.
+    Consecutive steps of the same name are recorded as one, with their number.
 
     >>> recorded = Steps()
     >>> with recording(recorded), step("write"):
@@ -141,5 +141,5 @@ def step(name: str, *, calls: str = "") -> AbstractContextManager[None]:
 
 
 def recording(steps: Steps | None) -> AbstractContextManager[None]:
-    """Inside, what this thread does is recorded there; with None nothing is."""
+    """A context manager: inside, this thread's steps are recorded; with None, nothing is."""
     return _NOTHING if steps is None else _Recording(steps)

@@ -1,7 +1,7 @@
-"""What is switched off, such as a catalog that is not in use: no engine is answered about it.
+"""Entities that are switched off, such as a catalog that is not in use: closed to engines.
 
-A system says by which attributes (`System.switches`). The kernel decides as if there were none, and
-a system's own API says itself what of a thing that is switched off still works.
+A system defines the attributes (`System.switches`). The kernel ignores them, and a system's own API
+decides itself what still works on an entity that is switched off.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ON = "true"
 
 
 def is_off(realm: RealmState, entity: Entity) -> bool:
-    """Whether the entity itself is switched off: by any other value than `true`, in any case."""
+    """Whether the entity itself is switched off: by any value other than `true`, ignoring case."""
     attribute = realm.system.switches.get(entity.type)
     if attribute is None:
         return False
@@ -26,9 +26,9 @@ def is_off(realm: RealmState, entity: Entity) -> bool:
 
 
 def lies_in_off(realm: RealmState, entity: Entity) -> bool:
-    """Whether the entity, stored or not, or anything that its name lies in is switched off.
+    """Whether the entity, stored or not, or one of its containers by name is switched off.
 
-    COST: 2 µs in a system that has switches, else nothing.
+    COST: 2 µs in a system with switches, else nothing.
     """
     if not realm.system.switches:
         return False
@@ -41,7 +41,7 @@ def lies_in_off(realm: RealmState, entity: Entity) -> bool:
 
 
 def off_ids(realm: RealmState) -> BitMap:
-    """The ids of all that is switched off, with what lies in it."""
+    """The ids of all entities that are switched off, and of those inside them."""
     snapshot = realm.matrix.snapshot
     tree, found = snapshot.coded.tree, BitMap()
     for type in realm.system.switches:

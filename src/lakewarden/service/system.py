@@ -1,4 +1,4 @@
-"""A system as the use cases see it: its declared model together with its spelling of names."""
+"""A system in the use cases: its declared model together with its spelling of names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from lakewarden.registry import registry
 _IMPLIED = {ALL_USERS.name, ANY_GROUP.name, SERVICE_ADMINS.name, MASTER.name}
 
 _OWN_SPELLINGS: dict[str, Spelling] = {"control": control, "plain": plain}
-"""Those that belong to no governed system."""
+"""The spellings that belong to no governed system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,25 @@ class System:
 
     @property
     def identities(self) -> Identities:
-        """How it calls users and groups."""
+        """The system's names of users and groups."""
         identities: Identities = getattr(self.spelling, "IDENTITIES", BY_NAME)
         return identities
 
     @property
     def switches(self) -> Mapping[str, str]:
-        """By type, the attribute that says whether an entity, with what lies in it, is in use."""
+        """By type, the attribute that tells whether an entity and its contents are in use."""
         switches: Mapping[str, str] = getattr(self.spelling, "SWITCHES", {})
         return switches
 
     @property
     def engines(self) -> Mapping[str, EngineMapping]:
-        """What acts of engines require in the model, by engine."""
+        """By engine, the model's requirements for acts of the engine."""
         if self.text is None:
             return mapping.of_model(self.model.name)
         return own.engines(self.text)
 
     def entity(self, text: str | None) -> Entity:
-        """The entity that people write `type:name`, or by its URN alone where it has one.
+        """The entity of a text `type:name`, or of a URN alone if it has one.
 
         None is the request without a resource. Raises `BadInput` or `Unknown`.
         """
@@ -71,7 +71,7 @@ class System:
         return self.identities.entity(text) or read_entity(text, self.model, self.spelling)
 
     def check_parent(self, entity: Entity, parent: Entity) -> None:
-        """Raises `BadInput` where the entity, by its name, lies in something else.
+        """Raises `BadInput` if the entity, by its name, belongs to another parent.
 
         >>> lake = load_system("gravitino")
         >>> lake.check_parent(Entity("schema", "lk:c.s"), Entity("catalog", "lk:c"))
@@ -85,7 +85,7 @@ class System:
             )
 
     def principal(self, text: str) -> Principal:
-        """The principal that people write `kind:name`; a bare name, or a URN, is a user's.
+        """The principal of a text `kind:name`; a bare name, or a URN, is a user's.
 
         >>> load_system("gravitino").principal("ana")
         Principal(kind='user', name='ana')
@@ -101,7 +101,7 @@ class System:
         return self.identities.user(text)
 
     def spelled(self, person: Principal) -> Principal:
-        """A person or group of a directory, as this system spells it.
+        """A person or group of a directory, in the spelling of this system.
 
         >>> load_system("datahub").spelled(Principal("group", "staff"))
         Principal(kind='group', name='urn:li:corpGroup:staff')
@@ -114,7 +114,7 @@ def load_system(
 ) -> System:
     """The system of the model `name`: a shipped one, or the one that `text` declares.
 
-    Raises `Unknown` or `BadInput` as `models.load` and `models.own.read` do.
+    Raises `Unknown` or `BadInput` like `models.load` and `models.own.read`.
     """
     if text is None:
         return of_model(models.load(name, settings))
@@ -125,7 +125,7 @@ def load_system(
 
 
 def of_model(model: Model) -> System:
-    """The system of an already loaded model; `BadInput` when its spelling is not known."""
+    """The system of an already loaded model; raises `BadInput` if its spelling is unknown."""
     spelling = _OWN_SPELLINGS.get(model.spelling) or registry().spelling(model.spelling)
     if spelling is None:
         expected = ", ".join(sorted((*_OWN_SPELLINGS, *registry().spellings())))

@@ -1,4 +1,4 @@
-"""How often a password may be tried.
+"""Limits on password attempts.
 
 | counted                        | at most | within      | why                                |
 |--------------------------------|---------|-------------|------------------------------------|
@@ -6,11 +6,11 @@
 | for a user, from everywhere    | 50      | 5 minutes   | the same from many machines        |
 | from an address, for everybody | 50      | 5 minutes   | one password tried on many users   |
 
-Tries are counted before the password is looked at, in the store, so that neither many at once
-nor many servers give more of them; one that succeeds is taken back. A try that is refused counts
-nowhere, and no time grows longer. Who signed in from an address before is not kept from there by
-what others do elsewhere: so nobody can lock somebody out for good. All addresses of one IPv6
-network of 64 bits are one: whoever has one of them has them all.
+Attempts are counted in the store before the password is verified, so concurrent attempts or several
+servers do not raise the limit; a successful one is uncounted. A refused attempt does not count, and
+extends no waiting time. A user who logged in from an address before is not blocked there by
+attempts from elsewhere: so nobody can lock out another user permanently. All addresses of one IPv6
+network of 64 bits count as one: a customer with one of them has them all.
 
 Source: security reference, R-54.
 """
@@ -29,11 +29,11 @@ FOR_USER: Final = 50
 FOR_ADDRESS: Final = 50
 
 KNOWN: Final = 30 * 86_400.0
-"""How long an address is one from which a user signed in, in seconds."""
+"""How long an address is known after a user's login from it, in seconds."""
 
 
 class Throttle:
-    """Counts the tries for one user of a realm, from one address."""
+    """Counts the attempts for one user of a realm, from one address."""
 
     def __init__(self, store: Store, realm: str, user: str, address: str) -> None:
         self._store = store
@@ -56,29 +56,29 @@ class Throttle:
         return None
 
     def succeed(self, now: float) -> None:
-        """Takes the try back: it was no guess."""
+        """Uncounts the attempt: it was no guess."""
         others = [count for count in self._counted if count is not self._own]
         self._store.untry(others, [self._own])
         self._store.note(self._known, now + KNOWN)
 
 
 class AddressThrottle:
-    """Counts what comes from one address with a word that has to be right: no user is named."""
+    """Counts attempts from one address with a secret that must match: no user is named."""
 
     def __init__(self, store: Store, address: str) -> None:
         self._store = store
         self._count = Count(("address", site(address)), FOR_ADDRESS, SECONDS)
 
     def begin(self, now: float) -> float | None:
-        """As `Throttle.begin`."""
+        """Like `Throttle.begin`."""
         until = self._store.try_once([self._count], now)
         return None if until is None else max(1.0, until - now)
 
     def succeed(self) -> None:
-        """As `Throttle.succeed`."""
+        """Like `Throttle.succeed`."""
         self._store.untry([self._count])
 
 
 def forget(store: Store, realm: str, user: str) -> None:
-    """Lets a user try again who has a new password."""
+    """Lets a user with a new password try again."""
     store.untry([], [Count(("user", realm, user), FOR_USER, SECONDS)])

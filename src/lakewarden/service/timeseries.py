@@ -1,9 +1,9 @@
 """Aspects that are rows of values in time: profiles, usage, operations, runs.
 
-Such an aspect is kept apart from those that have one value, by entity, aspect, time and mark:
-two values of one time are the same when they agree in message, granularity and partition.
-Of each aspect of an entity the newest values are kept, and so many of them. What they say
-decides nothing, so nobody needs to be told of them but who reads them.
+Such an aspect is stored apart from aspects with one value, by entity, aspect, time and mark: two
+values of one time are the same if they agree in message, granularity and partition. For each aspect
+of an entity a limited number of the newest values is kept. Decisions do not depend on them, so
+changes only matter to their readers.
 
 SOURCE: datahub reference 5.4 and 7.1; timeseries records of acryl-datahub 1.7.0.17.
 """
@@ -25,21 +25,21 @@ from lakewarden.service.write_transaction import WriteTransaction
 Value = Mapping[str, Any]
 
 KEPT: Final = 1_000
-"""So many values of an aspect of an entity are kept, unless the operator says otherwise."""
+"""The number of values kept for an aspect of an entity, unless the operator sets another one."""
 
 FIRST: Final = -(2**53)
 LAST: Final = 2**53
-"""The times that a value can have."""
+"""The range of times of a value."""
 
 _SAME: Final = ("messageId", "eventGranularity", "partitionSpec")
 _MARK_BYTES: Final = 12
 _ALL: Final = 2**31 - 1
 _MOST: Final = 10_000
-"""So many values are taken away in one step."""
+"""The number of values removed in one step."""
 
 
 class Window(NamedTuple):
-    """From when to when, both included, in milliseconds since the epoch."""
+    """A time range, both ends included, in milliseconds since the epoch."""
 
     first: int = FIRST
     last: int = LAST
@@ -49,7 +49,7 @@ EVER: Final = Window()
 
 
 class TimedValue(NamedTuple):
-    """A value as it is read, and what came along when it was written."""
+    """A value as read, and the data that was written with it."""
 
     entity: Entity
     time: int
@@ -66,9 +66,9 @@ def written(
     value: Value,
     system: Value,
 ) -> None:
-    """Keeps one value more, in the place of one that is the same.
+    """Stores a value; replaces an equal one.
 
-    Raises `BadInput` where the value does not say its time.
+    Raises `BadInput` if the value does not contain its time.
     """
     time = _time(aspect, value)
     body = {"value": dict(value), "system": dict(system)}
@@ -78,7 +78,7 @@ def written(
 def trimmed(
     transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, limit: int
 ) -> None:
-    """Takes the oldest values away, those beyond so many."""
+    """Removes the oldest values beyond `limit`."""
     rows = transaction.store.values(realm, entity, aspect, FIRST, LAST, _ALL, limit)
     _take_away(transaction, realm, aspect, rows)
 
@@ -100,7 +100,7 @@ def mark_of(value: Value) -> str:
 def dropped(
     transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, window: Window = EVER
 ) -> int:
-    """Removes values; returns how many."""
+    """Removes values; returns their number."""
     rows = transaction.store.values(realm, entity, aspect, *window, _ALL)
     _take_away(transaction, realm, aspect, rows)
     return len(rows)
@@ -109,7 +109,7 @@ def dropped(
 def truncated(
     transaction: WriteTransaction, realm: str, type: str, aspect: str, window: Window
 ) -> int:
-    """Removes the values of all entities of a type; returns how many."""
+    """Removes the values of all entities of a type; returns their number."""
     rows = list(transaction.store.values_of(realm, type, aspect, *window, None))
     _take_away(transaction, realm, aspect, rows)
     return len(rows)
@@ -134,7 +134,7 @@ def values(
     window: Window = EVER,
     limit: int = _ALL,
 ) -> list[TimedValue]:
-    """The values of an aspect of an entity, the newest first."""
+    """The values of an aspect of an entity, newest first."""
     return [_timed(row) for row in reading.values(realm, entity, aspect, *window, limit)]
 
 
@@ -147,7 +147,7 @@ def of_type(
     after: ValuePlace | None,
     limit: int,
 ) -> list[TimedValue]:
-    """A page of the values of all entities of a type, the newest first, behind a place."""
+    """A page of the values of all entities of a type after a place, newest first."""
     rows = reading.values_of(realm, type, aspect, *window, after)
     return [_timed(row) for row in islice(rows, limit)]
 

@@ -1,4 +1,4 @@
-"""TOML as policies are written: one key with its value a line, tables inside a value in braces."""
+"""TOML in the form of policy files: one key with its value per line, nested tables in braces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 _WIDE: Final = 70
-"""Characters beyond which a list has a line for each of its values."""
+"""Lists with more characters are written with one value per line."""
 
 
 def lines(table: Mapping[str, object]) -> Iterator[str]:
@@ -25,12 +25,12 @@ def lines(table: Mapping[str, object]) -> Iterator[str]:
 
 
 def key(text: str) -> str:
-    """A key, in quotes only where it has to be."""
+    """A key, quoted only if necessary."""
     return text if _BARE.fullmatch(text) else quoted(text)
 
 
 def value(content: object) -> str:
-    """A text, number, truth, list or table."""
+    """A text, number, boolean, list or table."""
     if isinstance(content, Mapping):
         inner = ", ".join(f"{key(str(name))} = {value(item)}" for name, item in content.items())
         return f"{{ {inner} }}"
@@ -42,6 +42,6 @@ def value(content: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text in quotes, as both TOML and YAML read it."""
-    # JSON's strings are theirs, but for one character that TOML wants escaped.
+    """Text in quotes, valid in both TOML and YAML."""
+    # JSON's strings are valid there, except for one character that TOML requires to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

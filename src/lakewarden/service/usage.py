@@ -1,8 +1,8 @@
 """Usage: daily counts of allowed operations, in memory until they are written.
 
-Counted are acts that went through and single questions that were answered with yes; not lists,
-filters and batches, which ask about much that nobody then uses. Counting never holds up an
-answer, and what could not be written yet is kept for the next time.
+Counted are successful acts and single questions with the answer yes; not lists, filters and
+batches, which ask about many things that are then not used. Counting never delays a response, and
+counts that could not be written are kept for the next write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.ports import Store
 
 MOST: Final = 200_000
-"""So many different counts are kept; what comes beyond them is counted as lost."""
+"""The most different counts in memory; further ones are counted as lost."""
 
 _DAY_SECONDS = 86_400
 _MOST_UNSORTED = 1_000
@@ -40,8 +40,8 @@ class Usage:
     def count(
         self, realm: str, user: str, operation: str, type: str, name: str, now: float
     ) -> None:
-        """One act more on the entity of that type and name; `now` in seconds since the epoch."""
-        # COST: 0.2 µs; they are sorted in many at a time.
+        """Counts an act on the entity of that type and name; `now` in seconds since the epoch."""
+        # COST: 0.2 µs; acts are aggregated in batches.
         self._acts.append((int(now // _DAY_SECONDS), realm, user, operation, type, name))
         if len(self._acts) >= _MOST_UNSORTED:
             with self._lock:
@@ -50,7 +50,7 @@ class Usage:
     def add(
         self, realm: str, user: str, operation: str, on: Entity, now: float, number: int
     ) -> None:
-        """So many acts more."""
+        """Adds a number of acts."""
         with self._lock:
             self._add(int(now // _DAY_SECONDS), {(realm, user, operation, on): number})
 
@@ -86,7 +86,7 @@ class Usage:
             del days[day]
 
     def pending(self) -> Iterator[tuple[str, Key, int]]:
-        """What is not written yet: day, key and count."""
+        """The counts not written yet: day, key and count."""
         with self._lock:
             self._sort_in()
             days = {day: dict(counts) for day, counts in self._days.items()}

@@ -1,4 +1,4 @@
-"""What was done in a realm, by day, user, operation or entity: the written counts, summed."""
+"""The written counts of a realm, summed by day, user, operation or entity."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MAX_DAYS: Final = 366
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """How many acts there were of a key, and on which day (`2026-11-21`) the last."""
+    """The number of acts with a key, and the day (`2026-11-21`) of the last one."""
 
     key: str
     acts: int
     last: str
 
 
-def usage(  # noqa: PLR0913 — of what, and which part
+def usage(  # noqa: PLR0913 — filter, and page
     reading: Reading,
     state: State,
     actor: Actor,
@@ -43,7 +43,7 @@ def usage(  # noqa: PLR0913 — of what, and which part
     entity: str = "",
     operation: str = "",
 ) -> Sequence[UsageRow] | Denied:
-    """The counts of the last days: days in order, all else the most used first.
+    """The counts of the last days: days in order, other keys with the most used first.
 
     Counts are of whole days in UTC and are written some seconds after the act. Raises `BadInput`
     for an unknown `by` and more than `MAX_DAYS`.

@@ -1,6 +1,6 @@
-"""What a directory knows of its users, such as a region: row filters and masks compare with it.
+"""A directory's attributes of its users, such as a region: row filters and masks use them.
 
-A filter reads it as `$user.region`; of a user who does not have it that is NULL.
+A filter reads one as `$user.region`; it is NULL for a user without it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from lakewarden.service.state import People, State
 from lakewarden.service.write_transaction import WriteTransaction
 
 MAX_ATTRIBUTES: Final = 50
-"""Attributes of one user."""
+"""The most attributes of one user."""
 
 MAX_ATTRIBUTE_VALUE: Final = 200
-"""Characters of a value."""
+"""The most characters of a value."""
 
 ATTRIBUTE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
-"""What a name looks like, as a regular expression."""
+"""The form of a name, as a regular expression."""
 
 RESERVED: Final = frozenset({"name", "groups"})
-"""What expressions know of every user."""
+"""The attributes of every user in expressions."""
 
 _NONE: Final[Mapping[str, str]] = {}
 
@@ -39,7 +39,7 @@ _NONE: Final[Mapping[str, str]] = {}
 def attributes(
     state: State, actor: Actor, directory: str, user: str, now: float
 ) -> Mapping[str, str] | Denied:
-    """The attributes of a user of a directory, by name. Raises `Unknown` for no such user."""
+    """The attributes of a directory's user, by name. Raises `Unknown` for an unknown user."""
     check_realm_name(directory)
     refused = control.denied(state, actor, "person.list", control.directory(directory), now)
     if refused is not None:
@@ -52,7 +52,7 @@ def put(
 ) -> Denied | None:
     """Replaces all attributes of a user.
 
-    Raises `Unknown` for a user who is not stored, `BadInput` for a name or a value that is none,
+    Raises `Unknown` for a user who is not stored, `BadInput` for an invalid name or value,
     `LimitExceeded` for too many.
     """
     check_realm_name(directory)
@@ -81,7 +81,7 @@ def change(
     changed: Mapping[str, str],
     removed: Collection[str] = (),
 ) -> Denied | None:
-    """Sets some attributes of a user, and removes others; errors as `put`."""
+    """Sets some attributes of a user, and removes others; raises the errors of `put`."""
     known = transaction.state.people.get(directory, People()).attributes.get(user, _NONE)
     return put(transaction, directory, user, after(known, changed, removed))
 
@@ -89,7 +89,7 @@ def change(
 def after(
     known: Mapping[str, str], changed: Mapping[str, str], removed: Collection[str]
 ) -> dict[str, str]:
-    """The attributes without those removed, and with those changed."""
+    """The attributes without the removed ones, and with the changed ones."""
     kept = {name: value for name, value in known.items() if name not in removed}
     return {**kept, **changed}
 
@@ -112,7 +112,7 @@ def _check(attributes: Mapping[str, str]) -> None:
 
 
 def removal_changes(state: State, directory: str, user: str) -> list[AttributeChanged]:
-    """The changes after which nothing is known of a user any more."""
+    """The changes that remove all attributes of a user."""
     known = state.people.get(directory, People()).attributes.get(user, _NONE)
     return [AttributeChanged(Entity(USER, user), name, ()) for name in sorted(known)]
 

@@ -1,7 +1,8 @@
-"""What of a realm a caller may know to be there.
+"""The parts of a realm that a caller may know of.
 
-Whoever may list the entities knows all that is stored. Others know what they themselves may see,
-by the operation that their type declares for it; what they may not see is as if it were absent.
+A caller who may list the entities knows everything that is stored. Other callers know what they
+may see themselves, by the operation that the type declares for it; everything else is treated as
+absent.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.state import RealmState, State
 
 SEE = "see"
-"""The way by which one knows of an entity."""
+"""The access level that reveals an entity."""
 
 
 def visible_ids(state: State, actor: Actor, realm: str, now: float) -> BitMap:
@@ -31,7 +32,7 @@ def visible_ids(state: State, actor: Actor, realm: str, now: float) -> BitMap:
 
 
 def listing_denial(state: State, actor: Actor, realm: str, now: float) -> Denied | None:
-    """Why the caller may know of nothing in the realm; None: of something, perhaps."""
+    """Why the caller may know of nothing in the realm; None: there may be something."""
     if control.denied_in(state, actor, "entity.list", realm, now) is None:
         return None
     refused = control.denied_in(state, actor, "decision.ask_own", realm, now)
@@ -55,7 +56,7 @@ def rule_visible_ids(realm_state: RealmState, actor: Actor, now: float) -> BitMa
 
 
 def visible_parents(tree: Tree, ids: BitMap) -> Ints:
-    """For each id of the tree the nearest entity above it that is among `ids`; -1 for none.
+    """For each id of the tree, the nearest ancestor among `ids`; -1 if there is none.
 
     Shape: one number per id of the tree; numbers of ids that are not visible have no meaning.
     """

@@ -1,6 +1,6 @@
-"""What pages and clients need to sort a model's operations: what they are for, what called.
+"""Groups and names of a model's operations and privileges, for pages and clients.
 
-None of it decides anything: it follows from the ways that a model declares and from names.
+Decisions do not depend on it: it follows from the model's access levels and from names.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def ways(model: Model, operation: Operation) -> list[str]:
 
 
 def kind(model: Model, operation: Operation) -> Kind:
-    """Whether it reads, changes, or administers who may what."""
+    """Whether it reads, changes, or administers rights."""
     if operation.name == model.granting or group(operation) in _ADMINISTERING:
         return "administer"
     if CHANGE in ways(model, operation):
@@ -41,17 +41,17 @@ def kind(model: Model, operation: Operation) -> Kind:
 
 
 def display(privilege: Privilege) -> str:
-    """The privilege as people call it."""
+    """The display name of the privilege."""
     return privilege.title or privilege.name.replace("_", " ").capitalize()
 
 
 def privilege_group(privilege: Privilege) -> str:
-    """Privileges of one group are shown together: by the one type they are granted on."""
+    """The group for displaying the privilege: the one type on which it is granted."""
     return next(iter(privilege.on)) if len(privilege.on) == 1 else ""
 
 
 def values(field: Field) -> Values:
-    """What the values of a field's criteria are: types, entities, principals or text."""
+    """The kind of values of a field's criteria: types, entities, principals or text."""
     match field.origin:
         case ("type",):
             return "type"
@@ -64,7 +64,7 @@ def values(field: Field) -> Values:
 
 
 def value_types(model: Model, field: Field) -> list[str]:
-    """The types of the entities that a field resolves to; empty: those of any type."""
+    """The types of the entities that a field resolves to; empty: any type."""
     targets = {
         type
         for origin in field.origin

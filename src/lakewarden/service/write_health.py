@@ -1,4 +1,4 @@
-"""Whether a store takes writes: a disk that is full, or was made read-only, still answers reads."""
+"""Whether a store accepts writes: with a full or read-only disk, it still answers reads."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from lakewarden.kernel.errors import Unavailable
 
 
 class Unwritable(Unavailable):
-    """The store answers, and cannot write."""
+    """The store answers, but cannot write."""
 
     public: ClassVar[str] = "the store is not writable"
 
 
 class Deadlocked(Unavailable):
-    """Another write waited for what this one had changed, and it for the other; it may be redone.
+    """A deadlock: this write and another one waited for each other's changes; it may be retried.
 
-    That happens to writes that lock late: what they change is theirs before the others are held up.
+    It can happen to late-locking writes: they hold their changed rows before they block other
+    writes.
     """
 
 
 class WriteHealth:
-    """Why writes fail, by the last attempt. Thread-safe."""
+    """The reason why writes fail, from the last attempt. Thread-safe."""
 
     def __init__(self) -> None:
         self.fault = ""
-        """Empty while they do not fail."""
+        """Empty while writes succeed."""
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -39,5 +40,5 @@ class WriteHealth:
             raise
 
     def succeeded(self) -> None:
-        """A write of the size of many was stored."""
+        """A write of the size of many writes was stored."""
         self.fault = ""

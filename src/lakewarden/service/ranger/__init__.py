@@ -1,5 +1,5 @@
-"""What Apache Ranger is told of a realm: policies and roles, made from the matrix.
+"""The form of a realm for Apache Ranger: policies and roles, derived from the matrix.
 
-The same planner makes what plugins download (`http.ranger`) and what a Ranger admin is told
+One planner creates both what plugins download (`http.ranger`) and what is pushed to a Ranger admin
 (`pushdown.ranger`).
 """

@@ -1,4 +1,4 @@
-"""Who is given which access on what, as the matrix has it, at every moment from now on."""
+"""Who has which access on what, according to the matrix, at every moment from now on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lakewarden.service.ranger.places import Places
 
 
 class Allowed:
-    """What users may do by one matrix, in the accesses of a service, `without` these places."""
+    """The permissions of users in one matrix, as accesses of a service, `without` these places."""
 
     def __init__(
         self,
@@ -43,11 +43,11 @@ class Allowed:
         self._found: dict[tuple[str, Node], BitMap] = {}
         self._of: Principal | None = None
         self.closed: dict[str, BitMap] = {}
-        """Of the principal asked about last, by act, where a DENY on a column closed it."""
+        """Of the last principal, by act, the places where a DENY on a column closed it."""
 
     @cached_property
     def personal(self) -> bool:
-        """Whether some rule asks who somebody is, beyond what statements say of them."""
+        """Whether some rule depends on the user's identity, beyond what statements name."""
         accesses = self._service.accesses.values()
         acts = {act for access in accesses for acts in access.opens.values() for act in acts}
         acts |= {act for access in accesses for acts in access.within.values() for act in acts}
@@ -62,15 +62,15 @@ class Allowed:
         )
 
     def everywhere(self, principal: Principal, level: Level, acts: Sequence[str]) -> bool:
-        """Whether acts that are about no thing, or the metalake, are allowed."""
+        """Whether acts without a resource, or on the metalake, are allowed."""
         return all(self._decides(principal, act, level) for act in acts)
 
     def on(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
-        """The places on which each of the acts is allowed that has a rule for their type.
+        """The places where all acts are allowed that have a rule for the place's type.
 
-        At least one has to have one. And whatever they lie in has to be seen. An act that takes
-        the whole of a table is not for whom a row filter or a column mask binds there, and one that
-        takes values not for whom a DENY closes it on a column.
+        At least one act must have such a rule, and all containers of the place must be visible. An
+        act on a whole table is excluded for users to whom a row filter or a column mask applies
+        there, and an act on values for users to whom a DENY on a column closes it.
         """
         allowed = BitMap()
         for type in self._places.types(level):
@@ -84,7 +84,7 @@ class Allowed:
         return self._places.with_all_inside(level, allowed)
 
     def _denied_inside(self, principal: Principal, ids: BitMap, acts: Sequence[str]) -> BitMap:
-        """Of these, those on a column of which a DENY closes one of the acts: policies name all."""
+        """Places among these where a DENY on a column closes an act: policies name all columns."""
         found, engine = BitMap(), self._service.engine
         for act in acts if self._matrix.snapshot.table.deny else ():
             closing = (one.name for one in engine.closing(engine.acts[act]))
@@ -95,7 +95,7 @@ class Allowed:
         return found
 
     def _closed(self, principal: Principal, ids: BitMap, act: str) -> BitMap:
-        """Of these, those on a column of which a DENY closes the act."""
+        """The places among these with a column on which a DENY closes the act."""
         operation, found = self._operation(act), BitMap()
         request = Request(principal, operation.name, NO_RESOURCE, self._now)
         for type in operation.rules if NONE not in operation.rules else ():
@@ -104,7 +104,7 @@ class Allowed:
         return found
 
     def _limited(self, principal: Principal, ids: BitMap) -> BitMap:
-        """Of these, those on which a row filter or a column mask binds the principal."""
+        """The places among these where a row filter or a column mask applies to the principal."""
         tree = self._matrix.snapshot.coded.tree
         asked = (
             (id, Request(principal, "", tree.entity(id), self._now)) for id in ids & self.touched
@@ -113,14 +113,14 @@ class Allowed:
 
     @cached_property
     def touched(self) -> BitMap:
-        """The tables on which a row filter or a column mask may bind somebody."""
+        """The tables on which a row filter or a column mask may apply to some user."""
         snapshot = self._matrix.snapshot
         return touched(snapshot, snapshot)
 
     def growing(self, principal: Principal, level: Level, access: Access) -> BitMap:
-        """The places of tables that only grow on which all is allowed that an access opens there.
+        """Places of append-only tables on which everything is allowed that an access opens there.
 
-        Acts that change what is there it does not open.
+        It does not open acts that change existing rows.
         """
         places = self._places.growing(level) if access.changes else BitMap()
         if not places:
@@ -129,12 +129,12 @@ class Allowed:
         return places & self.on(principal, level, acts)
 
     def inside(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
-        """The places in what the acts are all allowed on, of those that are seen."""
+        """The visible places in containers on which all the acts are allowed."""
         above = self.on(principal, self._service.levels[level.within], acts)
         return self._places.inside(level, above) & self.seen(principal, level)
 
     def seen(self, principal: Principal, level: Level) -> BitMap:
-        """The places of a level that are seen, and so is what they lie in."""
+        """The visible places of a level whose containers are visible too."""
         self._turn_to(principal)
         found = self._seen.get(level.name)
         if found is None:
@@ -149,7 +149,7 @@ class Allowed:
         return found
 
     def _turn_to(self, principal: Principal) -> None:
-        """Forgets what was found of another principal: they come one after the other."""
+        """Drops the results for another principal: principals come one after the other."""
         if principal != self._of:
             self._seen.clear()
             self._found.clear()
@@ -157,7 +157,7 @@ class Allowed:
             self._of = principal
 
     def _of_type(self, principal: Principal, type: str, acts: Sequence[str]) -> BitMap:
-        """Of one type the entities on which all of the acts are allowed."""
+        """The entities of one type on which all of the acts are allowed."""
         if not self._places.of_type(type):
             return BitMap()
         operations = [self._operation(act) for act in acts]
@@ -172,7 +172,7 @@ class Allowed:
         return BitMap() if found is None else found
 
     def _listed(self, principal: Principal, operation: Operation, type: str) -> BitMap:
-        """COST: one list for all operations with the same rule, as most have."""
+        """COST: one list for all operations with the same rule, which most have in common."""
         self._turn_to(principal)
         key = type, operation.rules[type]
         found = self._found.get(key)
@@ -205,7 +205,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class GrantedAccess:
-    """An access that some users are given on places of a level, for as long as nothing changes."""
+    """An access that some users have on places of a level, as long as nothing changes."""
 
     level: Level
     access: str
@@ -216,7 +216,7 @@ class GrantedAccess:
 def granted_accesses(
     principal: Principal, service: RangerService, now: Allowed, later: Allowed | None
 ) -> Iterator[GrantedAccess]:
-    """The accesses of one principal. Without a `later` nothing ends of itself."""
+    """The accesses of one principal. Without a `later`, none ends by time."""
     for access in service.accesses.values():
         for name in access.levels:
             level = service.levels[name]
@@ -231,7 +231,7 @@ def granted_accesses(
 
 
 NOWHERE: Final = BitMap([0])
-"""The one place of a level that is about no thing."""
+"""The only place of a level without resources."""
 
 
 def _ids(principal: Principal, level: Level, access: Access, allowed: Allowed) -> BitMap:

@@ -1,6 +1,6 @@
-"""The definition of a service type that goes along with its policies.
+"""The definition of a service type, which accompanies its policies.
 
-Names are compared byte for byte there: Ranger's own definition does not look at case.
+Its names are compared byte for byte; Ranger's own definition ignores case.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _PATH_MATCHER: Final = "org.apache.ranger.plugin.resourcematcher.RangerPathResou
 _OPTIONS: Final = {"wildCard": "true", "ignoreCase": "false"}
 _EXACT: Final = {"wildCard": "false", "ignoreCase": "false"}
 MASKS: Final = ("MASK_NULL", "CUSTOM")
-"""How our policies mask: by NULL, or by an expression."""
+"""The kinds of masks in our policies: NULL, or an expression."""
 
 
 def definition(service: RangerService) -> dict[str, Any]:
-    """The service type with what our policies name: resources, accesses, masks."""
+    """The service type with the names that our policies use: resources, accesses, masks."""
     paths = [named(service, level) for level in service.levels.values() if not level.hidden]
     paths += [] if service.own is None else [(service.own[0],)]
     parents = {
@@ -47,7 +47,7 @@ def definition(service: RangerService) -> dict[str, Any]:
 
 
 def named(service: RangerService, level: Level) -> tuple[str, ...]:
-    """What Ranger calls the levels of a policy, from the outermost.
+    """Ranger's names of the levels of a policy, from the outermost.
 
     >>> from lakewarden.engines.ranger_service import load
     >>> named(load("hive"), load("hive").levels["table"])
@@ -58,7 +58,7 @@ def named(service: RangerService, level: Level) -> tuple[str, ...]:
 
 
 def _limiting(service: RangerService, resources: list[dict[str, Any]]) -> dict[str, Any]:
-    """What row filters and column masks name; nothing where the service type has none."""
+    """The names for row filters and column masks; empty if the service type has none."""
     reading = service.reading
     if reading is None:
         return {}

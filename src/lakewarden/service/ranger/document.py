@@ -1,8 +1,8 @@
-"""The documents that Ranger's plugins download: policies and roles, made from the matrix.
+"""The documents that Ranger's plugins download: policies and roles, derived from the matrix.
 
-Statements are not read a second time: users with equal rows become a role, and what is allowed to
-the same roles in one container becomes a policy. So there is nothing in it that the kernel denies,
-and no DENY and no owner that it would have to say.
+Statements are not evaluated a second time: users with equal rows become a role, and equal grants to
+the same roles in one container become a policy. So the documents contain nothing that the kernel
+denies, and need neither DENYs nor owners.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _WHOLE: Final = "whom a row filter or a column mask binds gets nothing that take
 _DENIED_COLUMN: Final = "it is denied on a column, and a policy names all columns of the table"
 _BEGINNING: Final = "1970/01/01 00:00:00"
 _LAST: Final = 253_402_300_799
-"""The last second that can be written, of the year 9999: somebody may have given milliseconds."""
+"""The last representable second, of the year 9999: a time may have been given in milliseconds."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The policies and the roles of a service, what they leave out, and what they can name.
+    """The policies and roles of a service, the residue, and the entities that they can name.
 
-    `tag_policies` are about tags, which lie on what is `tagged`; accesses and masks are spelt as
-    in the other policies.
+    `tag_policies` are about tags, which are on the resources in `tagged`; accesses and masks have
+    the same spelling as in the other policies.
     """
 
     policies: Json
@@ -74,17 +74,17 @@ def documents(
     residues: Residues | None = None,
     types: Types | None = None,
 ) -> Documents:
-    """The documents of a service, without versions; `residues` are those that are known before.
+    """The documents of a service, without versions; `residues` are those known before.
 
-    `types` are those of columns: what has none is masked as NULL. Raises `StaleSnapshot` for a
-    moment outside the interval of the realm's snapshot.
+    `types` are those of columns: a column without a type is masked as NULL. Raises `StaleSnapshot`
+    for a time outside the interval of the realm's snapshot.
     """
     known = Residues() if residues is None else residues
     return _Builder(realm, mapping, service, naming, now, known, types).documents()
 
 
 class _Builder:
-    """Makes the documents of one service."""
+    """Builds the documents of one service."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class _Builder:
             later = permanent_access(snapshot)
             self._later = Allowed(Matrix(later), mapping, service, self._places, now, without)
             self._starting = touched(later, snapshot)
-            # What is still to begin tells users apart, too.
+            # Statements whose validity has not begun distinguish users, too.
             snapshots.append(later)
         users = named_users(realm, self._residues)
         self._readers = equivalent_users(users, *snapshots, single=self._now.personal)
@@ -125,7 +125,7 @@ class _Builder:
         self._policies: list[Json] = []
 
     def documents(self) -> Documents:
-        """Both documents."""
+        """Builds both documents."""
         self._never()
         by_level: dict[tuple[str, bool], list[tuple[str, int, BitMap]]] = {}
         for number, one in enumerate(self._readers):
@@ -154,7 +154,7 @@ class _Builder:
         return TagMasks(realm, service, metalake, self._places, self._residues, self._instant)
 
     def _tag_policies(self, tags: TagMasks) -> Iterator[Json]:
-        """For each tag a policy with the mask of whom it binds, whether they read anything now."""
+        """For each tag a policy with the mask of the users to whom it applies, readers or not."""
         reading = self._service.reading
         if reading is None:
             return
@@ -168,7 +168,7 @@ class _Builder:
             yield self._policy(_resources({TAG: (tag,)}), items, type=_MASK, kind=_MASK_ITEMS)
 
     def _never(self) -> None:
-        """What is given to nobody: for its own reason, or that of an act that it opens, too."""
+        """Adds as residue the accesses that nobody gets, due to themselves or an opened act."""
         for one in self._service.levels.values():
             for name in one.excludes:
                 self._residues.add(Residue(f"`{name}` takes more than the {one.part}"))
@@ -188,13 +188,13 @@ class _Builder:
                     self._never_whole(level, access.name, acts)
 
     def _never_notes(self, acts: Sequence[str]) -> dict[str, str]:
-        """Those of some acts that nobody may do, with the reason."""
+        """The acts among these that nobody may do, with the reasons."""
         operations = {act: self._mapping.operations[self._mapping.operation(act)] for act in acts}
         nobody = {act: one for act, one in operations.items() if one.get("rule") == NOBODY}
         return {act: str(one["note"]) for act, one in nobody.items()}
 
     def _never_whole(self, level: str, access: str, acts: Sequence[str]) -> None:
-        """Of an access that takes whole tables, those that it does not open for everybody."""
+        """Adds as residue the tables that an access to whole tables does not open for all."""
         if not self._service.takes_whole(acts):
             return
         limited = self._now.touched
@@ -206,9 +206,9 @@ class _Builder:
             self._residues.add(Residue(_WHOLE, f"{entity.type}:{entity.name}", access=access))
 
     def _granted_accesses(self, number: int, one: Readers) -> Iterator[GrantedAccess]:
-        """What the readers are given, but for reads whose limits cannot be said.
+        """The accesses of the readers, without reads whose limits cannot be expressed.
 
-        Reads of certain columns alone are remembered.
+        Reads of only certain columns are recorded.
         """
         for access in granted_accesses(one.any, self._service, self._now, self._later):
             if self._service.accesses[access.access].reads != access.level.name:
@@ -226,7 +226,7 @@ class _Builder:
         self._tell_denied_columns(one)
 
     def _tell_denied_columns(self, one: Readers) -> None:
-        """What the readers are not given as a DENY closes it on a column."""
+        """Adds as residue what the readers lack because a DENY closes it on a column."""
         tree = self._realm.matrix.snapshot.coded.tree
         for act, ids in self._now.closed.items():
             opening = [a.name for a in self._service.accesses.values() if act in a.acts]
@@ -239,7 +239,7 @@ class _Builder:
                         self._residues.add(Residue(_DENIED_COLUMN, at, who, "", access))
 
     def _reads_only(self, number: int, one: Readers, table: int, ends: bool) -> bool:
-        """Whether the readers may read certain columns of the table alone; it is remembered."""
+        """Whether the readers may read only certain columns of the table; if so, records it."""
         bound = self._bound.get(table, {}).get(one.names[0])
         if bound is None or bound.only is None:
             return False
@@ -247,7 +247,7 @@ class _Builder:
         return True
 
     def _limit(self, one: Readers, table: int) -> bool:
-        """Whether the limits of the readers on a table can be said; they are remembered."""
+        """Whether the limits of the readers on a table can be expressed; if so, records them."""
         bound = self._limits.bound(one, table)
         if bound is None:
             return False
@@ -274,7 +274,7 @@ class _Builder:
                 self._add(self._resources(level, path), items, ends=ends)
 
     def _resources(self, level: Level, path: Sequence[Sequence[str]]) -> Json:
-        """What a policy names: values of each level of Ranger, all of those that are left."""
+        """A policy's resources: values for each level of Ranger, all values for the rest."""
         names = named(self._service, level)
         rest = names[len(path) :]
         values = dict(zip(names, path, strict=False)) | dict.fromkeys(rest, (_ALL,))
@@ -284,7 +284,7 @@ class _Builder:
         return found
 
     def _items(self, grants: Grants) -> list[Json]:
-        """The items of a policy: to each set of readers the accesses that they are given."""
+        """The items of a policy: for each set of readers the accesses that they have."""
         by_readers: dict[tuple[int, ...], list[str]] = {}
         for access, numbers in grants:
             by_readers.setdefault(numbers, []).append(access)
@@ -338,7 +338,7 @@ class _Builder:
             self._add(_resources({resource: ("{USER}",)}), [item])
 
     def _add_only(self) -> None:
-        """Reads of certain columns of a table."""
+        """Adds reads of only certain columns of a table."""
         reading = self._service.reading
         if reading is None:
             return
@@ -349,7 +349,7 @@ class _Builder:
             self._add(self._resources(level, [*path, columns]), [item], ends=ends)
 
     def _add_declared(self, by_level: Mapping[tuple[str, bool], Rows]) -> None:
-        """What every client reads and no realm holds, for whoever may use the catalog."""
+        """Adds what every client reads and no realm contains, for users who may use the catalog."""
         engine = self._service.engine
         if not engine.schemas and not engine.catalogs:
             return
@@ -371,7 +371,7 @@ class _Builder:
     def _add_readable(
         self, path: Sequence[Sequence[str]], numbers: tuple[int, ...], start: int
     ) -> None:
-        """Lets readers see what contains a table, from the level `start` on, and read the table."""
+        """Lets readers see a table's containers, from the level `start` on, and read the table."""
         for depth, level in enumerate(self._service.path(self._service.levels["table"])):
             accesses = [
                 one.name
@@ -391,7 +391,7 @@ class _Builder:
     def _add_limits(self) -> None:
         reading = self._service.reading
         for table, bound in sorted(self._bound.items()):
-            assert reading is not None  # noqa: S101 — INVARIANT: what binds binds a read
+            assert reading is not None  # noqa: S101 — INVARIANT: limits apply to a read
             level = self._service.levels[reading.reads]
             names = named(self._service, level)
             path = self._places.of(level)[table].path
@@ -431,8 +431,8 @@ class _Builder:
                 for sql, names in sorted(by_sql.items())
             ]
             resources = _resources({**where, column_level: (column,)})
-            # Where a tag masks, Ranger looks at the first policy of the highest priority alone: so
-            # there is one for a column. A wildcard says NULL, as policies about tags do.
+            # If a tag has a mask, Ranger evaluates only the first policy of the highest priority,
+            # so each column gets such a policy. A wildcard means NULL, as in policies about tags.
             is_first = self._naming.by_tags and not is_pattern(column)
             priority = _OVERRIDE if is_first else _NORMAL
             self._add(resources, items, type=_MASK, kind=_MASK_ITEMS, priority=priority)
@@ -440,7 +440,7 @@ class _Builder:
     # --- roles ---
 
     def _role_of(self, numbers: tuple[int, ...]) -> str:
-        """The role of all these readers: where it can be, of what statements name."""
+        """The role of all these readers, composed of roles of named principals if possible."""
         found = self._role_names.get(numbers)
         if found is None:
             found = self._role_names[numbers] = self._role_of_parts(numbers)
@@ -466,7 +466,7 @@ class _Builder:
         return found
 
     def _role_of_all(self, numbers: BitMap) -> str:
-        """The role of the roles of readers."""
+        """The role that contains the roles of readers."""
         roles = {self._role_of_reader(number) for number in numbers}
         return next(iter(roles)) if len(roles) == 1 else self._role_of_roles(roles)
 
@@ -537,7 +537,7 @@ def _resources(values: Mapping[str, Sequence[str]], *, recursive: bool = False) 
 
 
 def _until(end: float) -> Json:
-    """The last second before the moment at which something begins or ends.
+    """The last second before the time at which something begins or ends.
 
     >>> _until(4_070_908_800.0)["endTime"], _until(4_070_908_800_000.0)["endTime"]
     ('2098/12/31 23:59:59', '9999/12/31 23:59:59')
@@ -551,7 +551,7 @@ def _until(end: float) -> Json:
 
 
 def _grants(rows: Rows, id: int) -> Grants:
-    """Who is given what on one place."""
+    """The grants on one place."""
     found: dict[str, list[int]] = {}
     for access, number, ids in rows:
         if id in ids:

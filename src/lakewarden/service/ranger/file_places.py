@@ -1,8 +1,8 @@
-"""At which paths of one file system the files of entities lie, and which lie in which.
+"""The paths of entities' files in one file system, and which entities are inside others.
 
-A policy on a path covers all that lies below. So whoever is given a folder has to have the same
-right on all that is stored in it, of one kind: nobody has it on a schema's folder, nor on one in
-which both filesets and tables lie.
+A policy on a path covers everything below it. So a user who gets a right on a folder must have the
+same right on all entities stored in it, which must be of one kind: nobody gets it on a schema's
+folder, or on a folder with both filesets and tables.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 _NAMEABLE: Final = re.compile(r"(/[A-Za-z0-9_@#~=+:.,-]+)+")
-"""Paths that Ranger reads as they are: no wildcard, no macro, no space, not the root."""
+"""Paths that Ranger takes literally: no wildcard, no macro, no space, not the root."""
 
 _FILE_SYSTEM: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
 )
 
 _HDFS: Final = {"hdfs": ":8020", "webhdfs": ":9870", "swebhdfs": ":9871"}
-"""Schemes by which the same files are reached, and the port where an address has none."""
+"""Schemes that reach the same files, with the default port of an address."""
 
 _PORT: Final = re.compile(r":[0-9]+$")
 
@@ -70,17 +70,17 @@ class Files:
                                tree.entity(outer))  # fmt: skip
 
     def paths(self, id: int) -> tuple[str, ...]:
-        """The paths of an entity, sorted; none where it has none that can be said."""
+        """The paths of an entity, sorted; empty if none can be expressed."""
         return self._paths.get(id, ())
 
     def innermost(self, path: str) -> int | None:
-        """Of the entities that have a path, one whose folder holds this one, and lies deepest."""
+        """An entity with a folder that contains this path, as deep as possible."""
         steps = _steps(_shortest(path))
         folders = (steps[:depth] for depth in range(len(steps), 0, -1))
         return next((self._at[one] for one in folders if one in self._at), None)
 
     def with_all_inside(self, ids: BitMap) -> BitMap:
-        """Of these entities, those in whose folders lie no files of others than these."""
+        """The entities among these whose folders contain no files of entities outside of these."""
         return BitMap(
             [id for id in ids if id not in self._inside or self._inside[id].issubset(ids)]
         )
@@ -90,13 +90,13 @@ class Files:
 
 
 def files_of(reading: Reading, realm: RealmState, file_system: str, residues: Residues) -> Files:
-    """The files of what is stored in a realm that lie in one file system, by its address."""
+    """The files of a realm's entities in one file system, given by its address."""
     tree = realm.matrix.snapshot.coded.tree
     return Files(tree, _locations(reading, realm), file_system, residues)
 
 
 def file_system_of(address: str) -> str:
-    """The address of the file system in which an address is; raises `BadInput` without a host.
+    """The address of the file system in an address; raises `BadInput` without a host.
 
     >>> file_system_of("hdfs://nn:8020/user/lake"), file_system_of("HDFS://nn/")
     ('hdfs://nn:8020', 'hdfs://nn')
@@ -109,7 +109,7 @@ def file_system_of(address: str) -> str:
 
 
 def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Sequence[str]]]:
-    """What the realm's system says of where files lie."""
+    """The file locations according to the realm's system."""
     system = registry().of_model(realm.realm.model)
     located = system.load(system.locations) if system.locations else {}
     for type, addresses in located.items():
@@ -118,11 +118,11 @@ def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Se
 
 
 def _places(address: str, file_system: str) -> Iterator[tuple[str, bool]]:
-    """Where in the file system the files of an address may lie, in the shortest form.
+    """The possible paths of an address's files in the file system, in the shortest form.
 
-    True: they lie there, as it is the file system's own address, or one without a host. False: the
-    same files are perhaps meant, by another name of the host, another port or another protocol.
-    None is known of an alias of the host.
+    True: the files are there, since it is the file system's own address, or one without a host.
+    False: the address may mean the same files, with another name of the host, another port or
+    another protocol. Aliases of the host are not recognized.
 
     >>> [*_places("hdfs://nn:8020/data/a/", "hdfs://nn:8020")]
     [('/data/a', True)]
@@ -133,7 +133,7 @@ def _places(address: str, file_system: str) -> Iterator[tuple[str, bool]]:
     """
     scheme, authority, path = _parts(address)
     governed, own, _ = _parts(file_system)
-    if authority and not scheme:  # to Hadoop the first step is a host, to others it is none
+    if authority and not scheme:  # Hadoop treats the first step as a host, others do not
         yield _shortest(address), False
     if path.startswith("/") or (authority and not path):
         is_same = scheme in ("", governed)
@@ -145,7 +145,7 @@ def _places(address: str, file_system: str) -> Iterator[tuple[str, bool]]:
 
 
 def _parts(address: str) -> tuple[str, str, str]:
-    """Scheme, host with port, and path, divided as Hadoop does: `?` and `#` are of the path."""
+    """Scheme, host with port, and path, split like Hadoop does: `?` and `#` belong to the path."""
     scheme, path = "", address
     before, colon, after = address.partition(":")
     if colon and "/" not in before:
@@ -161,7 +161,7 @@ def _ported(authority: str, port: str) -> str:
 
 
 def _host(authority: str) -> str:
-    """The host without port and user; none where it cannot be read, which may be any."""
+    """The host without port and user; empty if it is unreadable, which may be any host."""
     try:
         return (urlsplit(f"//{authority}").hostname or "").removesuffix(".")
     except ValueError:
@@ -181,9 +181,9 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def _inside(folders: Iterable[tuple[tuple[str, ...], int]]) -> Mapping[int, BitMap]:
-    """By entity the others that have a folder in one of its own, or at the same place.
+    """By entity, the others with a folder inside one of its own, or at the same place.
 
-    COST: one look at each step of each path.
+    COST: one lookup per step of each path.
     """
     at: dict[tuple[str, ...], BitMap] = {}
     for steps, id in folders:

@@ -1,8 +1,8 @@
-"""Row filters and column masks of those who are given a read, as Ranger's policies say them.
+"""Row filters and column masks of readers, in the form of Ranger's policies.
 
-Ranger takes the first that fits, so there is one condition for each reader of a table. What cannot
-be said hides: a filter becomes FALSE, a mask NULL, and both are residue. A mask other than NULL
-needs the type of its column, as a catalog has it.
+Ranger takes the first matching item, so there is one condition for each reader of a table. What
+cannot be expressed hides data: a filter becomes FALSE, a mask NULL, and both are residue. A mask
+other than NULL requires the type of its column, as in a catalog.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from lakewarden.service.state import RealmState
 EVERY_COLUMN: Final = "*"
 _READS_USER: Final = "$user"
 _PROBE: Final = "column_that_no_table_has_4f1c2a"
-"""A column that is not stored: what binds it binds every column there will be."""
+"""A column that is not stored: masks on it apply to every future column."""
 
 _COLUMN: Final = re.compile(r"[a-z0-9_@#~=+:*?-]+")
-"""Columns and wildcards for them that Ranger reads as they are meant."""
+"""Columns and column wildcards that Ranger interprets as intended."""
 
 COLUMN_EXACTLY: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
-"""Columns that Ranger reads as they are meant, without wildcards."""
+"""Columns that Ranger interprets as intended, without wildcards."""
 
 _MACRO: Final = re.compile(r"[{}]|\$\$")
-"""What Ranger or its plugin would replace in an expression."""
+"""Parts of an expression that Ranger or its plugin would replace."""
 
 _OF_NAMES: Final = frozenset({"type", "name"})
-"""Origins of fields that also what is not stored has."""
+"""Origins of fields that entities which are not stored have, too."""
 
 
 Types = Callable[[Entity], Mapping[str, str]]
-"""The types of the columns of a table, as its catalog calls them; those that are known."""
+"""The known types of a table's columns, in the catalog's spelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """How one user reads a table: the condition on its rows, "" for none, and masked columns.
 
-    `columns` are masked columns with the SQL that is shown instead, or NULL. `only` are the
-    columns that may be read, where not all can be told from masked ones.
+    `columns` are masked columns with the SQL that is shown instead, or NULL. `only` are the columns
+    that may be read, if not all can be distinguished from masked ones.
     """
 
     condition: str
@@ -69,7 +69,7 @@ class Bound:
 
 
 def shows_masked(realm: RealmState) -> bool:
-    """Whether a mask of the realm shows anything: such masks need the types of their columns."""
+    """Whether any mask of the realm shows a value: such masks need the types of their columns."""
     masks = realm.matrix.snapshot.table.obligations(Effect.MASK)
     return any(mask_of(granted.statement).kind != "null" for granted in masks)
 
@@ -98,7 +98,7 @@ class Limits:
         self._names: dict[Entity, ColumnNames] = {}
 
     def bound(self, readers: Readers, table: int) -> Mapping[Principal, Bound] | None:
-        """How each of the readers reads the table; None: they may not, as it cannot be said."""
+        """How each reader reads the table; None: they may not, since it cannot be expressed."""
         entity = self._realm.matrix.snapshot.coded.tree.entity(table)
         columns, only = self._columns(readers.any, table, entity), None
         if columns is not None and not self._has_wildcards:
@@ -146,9 +146,9 @@ class Limits:
         return " AND ".join(f"({sql})" for sql in found)
 
     def _columns(self, principal: Principal, table: int, entity: Entity) -> tuple[str, ...] | None:
-        """The masked columns, `*` for all; None where they cannot be named.
+        """The masked columns, `*` for all; None if they cannot be named.
 
-        Without wildcards all columns by their names, of those that are stored.
+        Without wildcards, the names of all masked stored columns.
         """
         if not self._masks:
             return ()
@@ -173,9 +173,9 @@ class Limits:
     def _mask(
         self, principal: Principal, table: Entity, name: str, columns: Sequence[str]
     ) -> Statement | None:
-        """The mask of a column that counts; None for names with wildcards, and those that fit them.
+        """The effective mask of a column; None for names with wildcards, and for names they match.
 
-        Of two policies on one column Ranger takes whichever comes first, so both say NULL.
+        Of two policies on one column Ranger takes the first one, so both use NULL.
         """
         if any(matches(one, name) for one in columns if one != name or "*" in one or "?" in one):
             if self._shows:
@@ -192,7 +192,7 @@ class Limits:
         statement: Statement | None,
         types: Mapping[str, str],
     ) -> str:
-        """The SQL that is shown instead of a column; NULL where it cannot be said."""
+        """The SQL that is shown instead of a column; NULL if it cannot be expressed."""
         mask = None if statement is None else mask_of(statement)
         if mask is None or mask.kind == "null":
             return HIDDEN_VALUE
@@ -210,9 +210,9 @@ class Limits:
         return HIDDEN_VALUE
 
     def _only(self, principal: Principal, table: int, entity: Entity) -> tuple[str, ...] | None:
-        """The stored columns, if masks bind columns that are not, or cannot be named; else None.
+        """The stored columns, if masks apply to others or to unnameable columns; else None.
 
-        A mask names columns one by one there, so that what is not named may not be read.
+        Here a mask must name each column, so columns without a name must not be read.
         """
         stored = [name for name in self._stored(table) if COLUMN_EXACTLY.fullmatch(name)]
         is_open = (
@@ -236,7 +236,7 @@ class Limits:
                 yield parts(tree.entity(id))[-1]
 
     def _candidates(self, table: int, entity: Entity) -> Iterator[str]:
-        """Names of columns: one that no table has, those stored, and those that masks name."""
+        """Names of columns: one that no table has, stored ones, and those that masks name."""
         yield _PROBE
         parts = self._realm.system.spelling.parts
         yield from self._stored(table)
@@ -248,7 +248,7 @@ class Limits:
                 yield parts(anchor)[-1]
 
     def _wildcards(self, principal: Principal, table: Entity) -> frozenset[str]:
-        """Wildcards of column names that bind the principal in the table."""
+        """Wildcards of column names whose masks apply to the principal in the table."""
         own, found = tuple(self._realm.system.spelling.parts(table)), set()
         for statement in self._masks:
             scope = statement.scope
@@ -261,7 +261,7 @@ class Limits:
         return frozenset(found)
 
     def _by_name(self, principal: Principal, table: Entity) -> bool:
-        """Whether a mask with criteria may bind columns by what they are called."""
+        """Whether a mask with criteria may apply to columns by their names."""
         fields = self._realm.matrix.snapshot.model.fields
         subject = self._realm.matrix.subject(self._ask(principal, table))
         return any(
@@ -272,7 +272,7 @@ class Limits:
         )
 
     def _masking(self, principal: Principal, table: Entity, name: str) -> Sequence[Statement]:
-        """The masks on a column. Those on what has no columns of its own, a view, count too."""
+        """The masks on a column, including those on entities without own columns, such as views."""
         if table not in self._names:
             self._names[table] = ColumnNames(self._realm, table, column_of(self._realm, table))
         asked = self._names[table].candidates(name)

@@ -1,4 +1,4 @@
-"""Ids of policies: they follow from what these say, so that a policy which stays keeps its id."""
+"""Ids of policies, derived from their content: an unchanged policy keeps its id."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Json = dict[str, Any]
 
 
 def numbered(policies: Iterable[Json], label: str) -> Iterator[Json]:
-    """The policies with ids, each different one once, in their order.
+    """The policies with ids, without duplicates, in their order.
 
-    Ids are positive and have 53 bits, which every reader of JSON keeps exactly. Where two would be
-    equal, which is less likely than one in a million, the later policy has the next number.
+    Ids are positive and have 53 bits, which every JSON parser represents exactly. If two would be
+    equal, which has a probability below one in a million, the later policy gets the next number.
     """
     taken: dict[int, bytes] = {}
     for policy in policies:

@@ -1,4 +1,4 @@
-"""What policies of a service can name: the stored entities, by what the engine calls them."""
+"""The stored entities that policies of a service can name, by the engine's names."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 _NAMEABLE: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
-"""Names that Ranger reads as they are: no wildcard, no macro, no quotes, no capital letters."""
+"""Names that Ranger takes literally: no wildcard, no macro, no quotes, no capital letters."""
 
 _NAMEABLE_EXACTLY: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
-"""The same where the engine tells capital letters from small ones."""
+"""The same if the engine is case-sensitive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something that policies can name: the names of what it lies in, from the outermost, its own.
+    """An entity that policies can name: the names of its containers, outermost first, and its own.
 
-    A fileset or a table of a file system has one or more, the paths at which its files lie.
+    A fileset or a table of a file system has one or more names: the paths of its files.
     """
 
     id: int
@@ -39,19 +39,19 @@ class Place:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The names from the outermost, of a place with one name."""
+        """The names from the outermost, for a place with one name."""
         return (*self.above, *self.own)
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What a service is called, what it calls things, and what it governs: a catalog of the realm.
+    """The names of a service, and what it governs: a catalog of the realm.
 
-    Without a catalog it governs all of them. `files` are the places of files, where it is a file
-    system. `folded`: Ranger takes a name for one that differs in case alone, so that none of the
-    two can be named. `growing` are catalogs of the engine whose tables take new rows alone.
-    `by_tags`: masks by tags are policies about these, too; masks of columns come before them. On
-    what is `without`, by ids, nobody is given anything.
+    Without a catalog it governs all of them. `files` are the places of files, if it is a file
+    system. `folded`: Ranger ignores case, so neither of two names that differ only in case can be
+    used. `growing` are catalogs of the engine whose tables are append-only. `by_tags`: masks by
+    tags also become policies about tags; masks of columns precede them. Nobody gets access on the
+    entities in `without`, given by ids.
     """
 
     service: str
@@ -66,10 +66,10 @@ class Naming:
 
 
 class Places:
-    """What the levels of a service hold: the stored entities that Ranger can name.
+    """The contents of a service's levels: the stored entities that Ranger can name.
 
-    A name with capital letters is none of them where Ranger does not look at case, and neither
-    are two things with one name, nor what lies in any of these.
+    Excluded are names with capital letters if Ranger ignores case, two entities with the same name,
+    and everything inside of these.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Places:
         self._realm, self._mapping, self._service = realm, mapping, service
         self._naming, self._residues = naming, residues
         catalogs = naming.catalogs
-        # Of the catalogs that the engine calls otherwise, their own names are not theirs.
+        # Catalogs that the engine calls by other names do not have their own names there.
         self._called = {own: called for called, own in catalogs.items()}
         self._twice = {own for own in catalogs.values() if [*catalogs.values()].count(own) > 1}
         self._taken = frozenset(catalogs)
@@ -101,14 +101,14 @@ class Places:
         return found
 
     def ids(self, level: Level) -> BitMap:
-        """The ids of the places of a level; not to be changed."""
+        """The ids of the places of a level; do not modify it."""
         found = self._ids.get(level.name)
         if found is None:
             found = self._ids[level.name] = BitMap(self.of(level))
         return found
 
     def inside(self, level: Level, above: BitMap) -> BitMap:
-        """The places of a level that lie in these."""
+        """The places of a level that are inside these."""
         inside = self._inside.get(level.name)
         if inside is None:
             grouped: dict[int, BitMap] = {}
@@ -118,19 +118,19 @@ class Places:
         return BitMap.union(BitMap(), *(inside[id] for id in above if id in inside))
 
     def growing(self, level: Level) -> BitMap:
-        """The places of a level in catalogs whose tables take new rows alone."""
+        """The places of a level in catalogs whose tables are append-only."""
         catalogs = self._naming.growing
         if not catalogs:
             return BitMap()
         return BitMap([id for id, place in self.of(level).items() if place.path[0] in catalogs])
 
     def with_all_inside(self, level: Level, ids: BitMap) -> BitMap:
-        """Of these, those with which a policy opens no files of others than these."""
+        """The places among these whose policies open no files of entities outside of these."""
         files = self._naming.files if level.located else None
         return ids if files is None else files.with_all_inside(ids)
 
     def named(self, level: Level, parts: tuple[str, ...]) -> Entity | None:
-        """What has that name on a level, of files in whose folder the path lies; None: nothing."""
+        """The entity with that name on a level, for files by folder; None if there is none."""
         if level.located:
             files = self._naming.files
             id = None if files is None or len(parts) != 1 else files.innermost(parts[0])
@@ -148,7 +148,7 @@ class Places:
         return int(self._realm.matrix.snapshot.coded.tree.parents[id])
 
     def of_type(self, type: str) -> BitMap:
-        """The ids of the places of a type of the realm; not to be changed."""
+        """The ids of the places of a type of the realm; do not modify it."""
         found = self._of_types.get(type)
         if found is None:
             levels = (one for one in self._service.levels.values() if type in self.types(one))
@@ -166,7 +166,7 @@ class Places:
         ]
 
     def roots(self, operation: Operation) -> Iterator[Entity]:
-        """What an operation is about that is about all of the engine: the metalake."""
+        """The entities of an operation on the whole engine: the metalake."""
         for type in operation.rules:
             template = self._mapping.names.get(type, "")
             if template and placeholders(template) == {"metalake"}:
@@ -185,7 +185,7 @@ class Places:
                     self._left_out("Ranger would take another name for it, in other case", entity)
                     continue
                 if place is not None:
-                    # Several may lie at the same place: `with_all_inside` minds them.
+                    # Several may be at the same place: `with_all_inside` handles them.
                     key = (str(id),) if level.hidden or level.located else place.path
                     by_path.setdefault(key, []).append(place)
         places = {}
@@ -198,7 +198,7 @@ class Places:
         return places
 
     def _alike_names(self, level: Level) -> frozenset[tuple[str, ...]]:
-        """The folded names of which a level has several things with different names."""
+        """The folded names of a level that several entities with different names share."""
         snapshot, names = self._realm.matrix.snapshot, dict[tuple[str, ...], set[str]]()
         for type in self.types(level):
             for id in snapshot.of_type(type) & snapshot.coded.tree.stored:
@@ -207,12 +207,12 @@ class Places:
         return frozenset(folded for folded, each in names.items() if len(each) > 1)
 
     def _folded(self, entity: Entity) -> tuple[str, ...]:
-        """The parts of a name, the same for all that differ in case alone."""
+        """The parts of a name, equal for names that differ only in case."""
         parts = self._realm.system.spelling.parts(entity)
         return tuple(map(same_but_for_case, parts))
 
     def _place(self, level: Level, id: int, entity: Entity) -> Place | None:
-        """The entity's name in the engine; None for what cannot be named, or is not below it."""
+        """The entity's name in the engine; None if it cannot be named, or is not governed."""
         parts = tuple(self._realm.system.spelling.parts(entity))
         if len(parts) != len(self._service.path(level)) + 1 or parts[0] != self._naming.metalake:
             return None

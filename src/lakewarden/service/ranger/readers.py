@@ -1,4 +1,4 @@
-"""Users by the names that Ranger reads, and the roles that hold them."""
+"""Users by their names in Ranger, and the roles that contain them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 _NAMEABLE: Final = re.compile(r"[^\s{}$\\*?\x00-\x1f\x7f]+")
-"""Names of users that Ranger reads as they are: no macro, no wildcard, nothing that it trims."""
+"""Names of users that Ranger takes literally: no macro, no wildcard, nothing that it trims."""
 
 
 def role_name(names: Iterable[str]) -> str:
-    """What the role of exactly these users is called: the name says who is in it.
+    """The name of the role of exactly these users, derived from its members.
 
-    Plugins download roles and policies one after the other. So no name is ever used for others.
+    Plugins download roles and policies separately. So a name is never used for other users.
 
     >>> role_name(["ana", "bo"])
     'lw-d688944514c33529d6dc159292f43acd'
@@ -34,7 +34,7 @@ def role_name(names: Iterable[str]) -> str:
 
 
 def named_users(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Principal]]:
-    """The stored users by their names in the engine; those that cannot be named are residue."""
+    """The stored users by their names in the engine; users that cannot be named are residue."""
     memberships, identities = realm.matrix.snapshot.coded.memberships, realm.system.identities
     for id in sorted(memberships.stored):
         principal = memberships.principals[id]
@@ -49,7 +49,7 @@ def named_users(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Pr
 
 
 class SharedPrincipals:
-    """The numbers of readers who act as one principal that statements name, the most first."""
+    """The readers who act as the same named principal, as numbers; the largest sets first."""
 
     def __init__(self, snapshot: Snapshot, of: Sequence[Readers]) -> None:
         self.parts = _readers_by_principal(snapshot, of)
@@ -59,9 +59,9 @@ class SharedPrincipals:
         self._sizes = np.asarray([len(part) for part in self.parts], dtype=np.int64)
 
     def inside(self, numbers: Sequence[int]) -> Sequence[int]:
-        """The indexes of the parts of which all are among these numbers, in order.
+        """The indexes of the parts that are completely among these numbers, in order.
 
-        COST: one look at each part and number, 20 µs for 200 parts and 80 numbers.
+        COST: one check per part and number, 20 µs for 200 parts and 80 numbers.
         """
         counts = self._holds[:, np.asarray(numbers)].sum(axis=1)
         found: list[int] = np.flatnonzero(counts == self._sizes).tolist()

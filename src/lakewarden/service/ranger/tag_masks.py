@@ -1,8 +1,9 @@
-"""Column masks by tags, as policies of Ranger's that are about tags, and the tags of resources.
+"""Column masks by tags, as Ranger policies about tags, and the tags of resources.
 
-A policy about a tag is for all that ever has it, also what is not stored here and what others put
-it on. So it is not for one type of column, and shows nothing: it says NULL. What is stored has
-policies of its own, which come first. Access by tags is not given: what is not stored is denied.
+A policy about a tag covers all resources that ever have it, including those that are not stored
+here and those that others tag. Therefore it does not depend on the type of a column, and always
+uses NULL. Stored resources have their own policies, which take precedence. Access is never granted
+by tags: what is not stored is denied.
 """
 
 from __future__ import annotations
@@ -28,27 +29,27 @@ from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 TAG: Final = "tag"
-"""The relation to tags in models, and what Ranger calls the level of policies about tags."""
+"""The relation to tags in models, and Ranger's name of the level of policies about tags."""
 
 _NAMEABLE: Final = re.compile(r"[A-Za-z0-9_@#~=+.-]+")
-"""Names of tags that Ranger reads as they are; `:` is left to marks."""
+"""Names of tags that Ranger takes literally; `:` is reserved for marks."""
 
 _UNSAID: Final = "Ranger would read the name of the tag in another way"
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A resource of a service, by its levels from the outermost, and a tag that lies on it."""
+    """A resource of a service, by its levels from the outermost, and one of its tags."""
 
     tag: str
     resource: tuple[tuple[str, str], ...]
 
 
 class TagMasks:
-    """The masks of a realm that choose by tags alone, and where these tags lie.
+    """The masks of a realm that select only by tags, and the resources with these tags.
 
-    A mask that asks who owns what it is about is left to the policies of resources, and so is one
-    whose tag Ranger cannot name.
+    A mask that depends on owners is left to the policies of resources, and so is a mask whose tag
+    Ranger cannot name.
     """
 
     def __init__(
@@ -70,14 +71,14 @@ class TagMasks:
         self._names = self._nameable_tags()
 
     def binding(self, principal: Principal) -> frozenset[str]:
-        """The names of the tags whose masks bind the principal, whatever they lie on."""
+        """The names of the tags whose masks apply to the principal, regardless of the resource."""
         request = Request(principal, "", NO_RESOURCE, self._now)
         masks = obligations_anywhere(self._realm.matrix, request, Effect.MASK)
         tags = (tag for one in masks for tag in self._tags.get(one.id, ()))
         return frozenset(self._names[tag] for tag in tags if tag in self._names)
 
     def tagged(self) -> Iterator[Tagged]:
-        """The resources that carry the tags themselves, each with each of them once."""
+        """The resources that have the tags themselves; each pair once."""
         coded = self._realm.matrix.snapshot.coded
         for entity, name in sorted(self._names.items()):
             id, edges = coded.tree.find(entity), coded.relations[TAG]
@@ -89,7 +90,7 @@ class TagMasks:
     # --- which tags ---
 
     def _chosen(self, statement: Statement) -> Iterator[Entity]:
-        """The tags of the metalake by which alone a mask chooses; none for another one."""
+        """The tags of the metalake if a mask selects only by tags; else empty."""
         scope = statement.scope
         if not isinstance(scope, Where) or len(scope.criteria) != 1:
             return
@@ -112,7 +113,7 @@ class TagMasks:
                     yield entity
 
     def _nameable_tags(self) -> Mapping[Entity, str]:
-        """The tags that Ranger can name: some stores of it take names for equal but for case."""
+        """The tags that Ranger can name: some of its stores ignore case in comparing names."""
         parts, names = self._realm.system.spelling.parts, dict[Entity, str]()
         tags = {tag for some in self._tags.values() for tag in some}
         known = [*map(self._folded, tags)]
@@ -130,13 +131,13 @@ class TagMasks:
 
     @property
     def _levels(self) -> Sequence[str]:
-        """The levels that lie in one another down to what is read, without those left unnamed."""
+        """The nested levels down to the one that is read, without unnamed ones."""
         reading = self._service.reading
         path = () if reading is None else self._service.path(self._service.levels[reading.reads])
         return [level.name for level in path if not level.hidden]
 
     def _resources(self, carrier: int) -> Iterator[tuple[tuple[str, str], ...]]:
-        """What a policy can name of something that carries a tag: itself, or the most inside."""
+        """What a policy can name of a tagged entity: itself, or the outermost places inside it."""
         tree = self._realm.matrix.snapshot.coded.tree
         for name in self._levels:
             level = self._service.levels[name]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Conf: TypeAlias = tuple[tuple[str, str], ...]
 """Settings of Spark: name and value."""
 
-# Any of these says that Spark is configured outside: spark-submit, a shell, a cluster's files.
+# Any of these variables means that Spark is configured outside: spark-submit, a shell, a cluster.
 _SET_UP_OUTSIDE = (
     "MASTER",
     "PYSPARK_GATEWAY_PORT",
@@ -207,7 +207,7 @@ def session(
     """A session for jobs, see `spark_session`; stopped at the end if it was started here.
 
     The first job that has work for Spark starts it, and says so on standard error. Jobs on small
-    estates have no such work, and need no PySpark. A nested session is the outer one; raises
+    estates have no such work, and need no PySpark. A nested session reuses the outer one; raises
     `BadInput` if the two should run in different places. Any failure of Spark is raised as
     `Unavailable` with the first line of its message; so is a conflict with another process that
     works in the same folder.

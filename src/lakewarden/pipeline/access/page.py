@@ -45,7 +45,7 @@ _SECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
 
 
 class Limit(NamedTuple):
-    """What a table leaves out; without `is_asked`, everything: no rows then mean nothing."""
+    """What a table leaves out; without `is_asked`, everything: an empty table is then no answer."""
 
     says: str
     is_asked: bool = False

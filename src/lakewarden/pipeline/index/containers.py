@@ -91,7 +91,7 @@ def separated(
 ) -> tuple[Small, DataFrame]:
     """The small ones of the containers in the folder `place`, and all others.
 
-    `large` and all their containers must be among the others.
+    `large` and all their containers stay among the others.
     """
     levels: list[DataFrame] = []
     rest = parquet_output.read(spark, place, CONTAINERS)

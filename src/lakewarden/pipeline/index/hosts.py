@@ -128,7 +128,7 @@ def _reached(
 ) -> guests.Reached:
     """The steps from targets of edges, from common guests, and from containers.
 
-    Only containers that span several blocks, and all ancestors of these entities.
+    Of containers, only those that span several blocks; plus all ancestors of these entities.
     """
     spark = entities.sparkSession
     ends_in = F.shiftright(F.col("end") - 1, bits)

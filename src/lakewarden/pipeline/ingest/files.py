@@ -39,7 +39,7 @@ class File:
 def find(path: Location, suffixes: Sequence[str]) -> list[File]:
     """The file at `path`, or the files below the folder, by name.
 
-    Raises `BadInput`, also for an unreadable file that seems to be meant as input.
+    Raises `BadInput`, also for a file of another kind that seems to be meant as input.
     """
     if path.is_file():
         return [named(path, path.name)]

@@ -42,7 +42,7 @@ FINDING_COLUMNS: Final = ("id", "type", "text", "container", "owners", "keys", "
 Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMap]]]
 """For coarse matters, by way and type, then by container: a group, and the users allowed there.
 
-The group is None if no user is allowed on any of its entities."""
+The group is None if no user can be allowed on any of its entities."""
 
 
 def reached(findings: MergedFindings, chosen: Chosen) -> Reached:

@@ -63,7 +63,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Itself:
-    """The user that the entity at the path is, or the members of the group or role that it is.
+    """The user that the entity at the path is, or users who act as the group or role that it is.
 
     `exactly`: only that user, not principals who act as it.
     """

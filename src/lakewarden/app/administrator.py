@@ -35,7 +35,7 @@ def with_stored_administrator(state: State, settings: Settings, now: float) -> S
 
     Without a configured name this is `admin` or, if `admin` does not administer the store, the
     first administrator by name. Raises `BadInput` for a configured name that does not administer
-    the store and is not to be added.
+    the store and is not being added.
     """
     names = administrators(state, now)
     if not names or settings.admin in names or settings.add_admin:

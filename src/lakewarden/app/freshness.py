@@ -4,12 +4,12 @@ By default a request is decided on the newest state at the time it arrived, or o
 query to the store proves this for a whole group of requests. A request that arrives while a query
 is in progress may follow a write that this query did not see, so it waits for the next query.
 
-| asked for                          | answered from                                      |
+| request or condition               | answered from                                      |
 |------------------------------------|----------------------------------------------------|
 | nothing, or `fresh`                | the newest state                                   |
-| a number of seconds                | any state proven newest no longer ago than that    |
+| a number of seconds                | any state that was proven newest within that time  |
 | at least a revision                | a state of that revision or later, else 409        |
-| the store cannot be reached        | the last proven state, and says so; then 503       |
+| the store is unreachable           | the last proven state, marked as stale; then 503   |
 | the store is of a newer release    | nothing: 503                                       |
 """
 

@@ -6,10 +6,10 @@
 | 2    | path: split, then decoded; route found, else 404 or 405                |
 | 3    | body, within its limits of size and time: 413, 408, 415; before a      |
 |      | large one steps 4 and 5 as well                                        |
-| 4    | a state new enough for what was asked: 409, 503                        |
-| 5    | the caller: 401; asks too often: 429                                   |
-| 6    | the handler: on the loop where it is inline, else in a worker thread,  |
-|      | where the caller has a share of the threads: 503                       |
+| 4    | a state as fresh as the request requires: 409, 503                     |
+| 5    | the caller: 401; its rate limit: 429                                   |
+| 6    | the handler: on the loop if it is inline, else in a worker thread,     |
+|      | within the caller's share of the threads: 503                          |
 
 A complete request with a cached head that need not wait is answered immediately
 (`RequestPipeline.at_once`), without its own task. Every other request passes the same steps as a

@@ -182,7 +182,7 @@ def _over(
 def _facts(step: Step) -> Iterator[tuple[str, bool]]:
     """Facts that hold without a stored statement: ownership, membership, administration.
 
-    The second value tells whether a statement that stored facts imply says so.
+    The second value is whether an implied statement grants the fact.
     """
     if not step.holds or not all(is_reserved(id) for id in step.allowed_by):
         return

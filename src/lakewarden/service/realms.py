@@ -155,7 +155,7 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     """Drops the realm, the tokens that are valid only there, and all rights over it.
 
     Raises `Unknown` for a realm that does not exist. Raises `Conflict` for the control realm, and
-    for one whose targets hold its permissions: nobody would revoke them any more.
+    for one whose targets hold its permissions: nobody would revoke them afterwards.
     """
     refused = control.refused(transaction, "realm.drop", control.realm(name), name=name)
     if refused is not None:

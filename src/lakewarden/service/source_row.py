@@ -5,11 +5,11 @@ the reason if the source itself rejects the row. In addition to the tables of th
 there are
 
     placements   type, name, parent type, parent name: where an entity is; a row of its own,
-                 so that a bad place can be set aside and the entity kept
+                 so a bad place can be rejected without the entity
     statements   id, statement as JSON
     deleted      id of a default statement that the source deleted
-    notes        subject, what has no counterpart: for the report, not a row that is counted
-    errors       the message of what makes the whole input be refused
+    notes        subject, what has no counterpart: for the report, not counted as a row
+    errors       the message of an error that refuses the whole input
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _SETTINGS = (
     "tcp_keepalives_interval = 5",
     "tcp_keepalives_count = 3",
 )
-"""The last three: a writer whose host is gone does not hold the lock for hours."""
+"""The last three end the lock of a writer whose host is gone; it would last for hours."""
 
 _STEPS = 20_000
 """SQLite instructions between two checks for cancellation: about 1 ms."""

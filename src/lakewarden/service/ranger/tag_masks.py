@@ -87,7 +87,7 @@ class TagMasks:
             for path in sorted(found):
                 yield Tagged(name, path)
 
-    # --- which tags ---
+    # --- tags ---
 
     def _chosen(self, statement: Statement) -> Iterator[Entity]:
         """The tags of the metalake if a mask selects only by tags; else empty."""
@@ -127,7 +127,7 @@ class TagMasks:
     def _folded(self, tag: Entity) -> str:
         return same_but_for_case(self._realm.system.spelling.parts(tag)[-1])
 
-    # --- where they lie ---
+    # --- tagged resources ---
 
     @property
     def _levels(self) -> Sequence[str]:

@@ -1,8 +1,8 @@
 """The head of a request, read once and within its limits, before any lookup.
 
 Refused: an address over 8 KiB, headers over 32 KiB in total, a deciding header that occurs twice, a
-body that is compressed or of a content type that its route does not accept. Source: security
-reference, R-31, R-53, 5.6.
+body that is compressed or of a content type that its route does not accept.
+Source: security reference, R-31, R-53, 5.6.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Buckets:
         self._now = 0.0
 
     def wait(self, caller: str, now: float) -> float:
-        """Takes a token from the caller's bucket, else returns the seconds until there is one."""
+        """Takes a token from the caller's bucket: 0; or the seconds until there is one."""
         # A delayed request may be counted after requests that began later.
         now = self._now = max(now, self._now)
         full_at = self._full_at.get(caller, 0.0)

@@ -28,7 +28,7 @@ _OWNED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PrincipalMembership:
-    """A group or role, and the membership path to it, which ends with it.
+    """A group or role, and the membership `path` to it, which ends with it.
 
     `from_directory`: the first step is a membership of the directory.
     """

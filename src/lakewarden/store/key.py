@@ -50,7 +50,7 @@ def check_storable(json_text: str) -> None:
 
 
 def check_names(*names: str) -> None:
-    """Like `check_storable`, for plain texts."""
+    """Raises `BadInput` like `check_storable`, for plain texts."""
     for name in names:
         if "\0" in name or _SURROGATE.search(name):
             raise BadInput("text with NUL or an unpaired surrogate cannot be stored")

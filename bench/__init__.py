@@ -1,1 +1,1 @@
-"""Benches: each builds its world, compares every answer with the truth, and only then times."""
+"""Benches: each builds its world, compares every answer with the truth, then measures times."""

@@ -2,10 +2,10 @@
 
     python -m bench.attribute_rich [--json] [--quick] [--save [FILE]]
 
-Measures one estate with so many policies that entities no longer fall into few classes, and
-one with few policies; which form serves which operation is the compiler's choice, reported.
-Sampled answers are compared with the oracle of the tests first; when one differs, the figures
-are void and the exit code is 1.
+Measures an estate with so many policies that entities no longer fall into few classes, and one
+with few policies. The compiler chooses the form for each operation; the result reports the choice.
+First, sampled answers are compared with the oracle of the tests. If one differs, the figures are
+void and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COMPARED = tuple(
     for estate in ("rich", "modest")
     for figure in ("build_s", "check_ns_p50", "list_ms_p50", "policy_visible_ms_p50")
 )
-"""The figures that are set against the last committed ones."""
+"""The figures that are compared with the last committed ones."""
 
 EXAMPLES = """\
 examples:
@@ -66,7 +66,7 @@ exit codes: 0 measured; 1 void, an answer is wrong; 2 bad usage
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much is measured, and how many answers are compared."""
+    """The number of measurements, and of compared answers."""
 
     questions: int
     lists: int
@@ -116,7 +116,7 @@ def measure(size: Size, sample: Sample) -> dict[str, Any]:
 
 
 def forms(matrix: Matrix) -> dict[str, int | None]:
-    """In how many classes the compiler keeps what an operation asks; None: in bitmaps."""
+    """The number of classes that the compiler keeps for each operation; None: bitmaps."""
     plans = {name: matrix.plan(matrix.operation(name), "dataset") for name in OPERATIONS}
     columns = {name: plan.columns for name, plan in plans.items()}
     return {name: None if found is None else found.count for name, found in columns.items()}
@@ -128,10 +128,10 @@ def built(facts: Facts, system: System) -> Matrix:
 
 
 class Near:
-    """The oracle for one entity at a time, given all rows that can bear on it.
+    """The oracle for one entity at a time, over all rows that can affect its decision.
 
-    These are the entity with its ancestors, what its relations lead to with their ancestors,
-    its owners, and the asker's own memberships: in this estate groups are not nested.
+    These are the entity and its ancestors, related entities and their ancestors, the owners,
+    and the user's direct memberships: groups are not nested in this estate.
     """
 
     def __init__(self, facts: Facts, system: System) -> None:
@@ -177,7 +177,7 @@ def _grouped(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> dict[Hashab
 
 
 def _checks(matrix: Matrix, catalog: Catalog, system: System, sample: Sample) -> dict[str, Any]:
-    """Single checks: the first time that they are asked, and again."""
+    """Single checks: first requests and repeated ones."""
     asked = catalog.questions(sample.questions)
     arguments = [(request,) for request in asked]
     first = latencies(matrix.decide, arguments, warm=0)
@@ -200,7 +200,7 @@ def _checks(matrix: Matrix, catalog: Catalog, system: System, sample: Sample) ->
 def _chosen(
     asked: Sequence[Request], answers: Sequence[bool], count: int
 ) -> list[tuple[Request, bool]]:
-    """As many allowed as denied ones, where there are."""
+    """As many allowed as denied requests, where both exist."""
     pairs = list(zip(asked, answers, strict=True))
     sides = ([p for p in pairs if p[1]], [p for p in pairs if not p[1]])
     return [pair for side in sides for pair in side[: count // 2]]
@@ -232,7 +232,7 @@ def _lists(matrix: Matrix, catalog: Catalog, system: System, sample: Sample) -> 
 def _agree_on_lists(
     matrix: Matrix, catalog: Catalog, near: Near, requests: Sequence[Request]
 ) -> None:
-    """Lists hold exactly what is allowed: by the oracle on a few datasets, by checks on many."""
+    """Compares lists with the oracle on a few datasets, and with checks on many."""
     random, find = Random(SEED + 2), matrix.snapshot.coded.tree.find
     for number, request in enumerate(requests):
         ids = listing.listing(matrix, request)
@@ -247,7 +247,7 @@ def _agree_on_lists(
 
 
 def _changes(matrix: Matrix, catalog: Catalog, sample: Sample) -> dict[str, Any]:
-    """A policy added, and removed again, until a check shows the new revision."""
+    """Times from a policy's addition or removal until a check shows the new revision."""
     random, taken = Random(SEED + 3), []
     question = catalog.questions(1)[0]
     before = matrix.decide(question).allow
@@ -271,7 +271,7 @@ def _changes(matrix: Matrix, catalog: Catalog, sample: Sample) -> dict[str, Any]
 
 
 def table(result: Mapping[str, Any]) -> str:
-    """The result, to be read by people."""
+    """The result as readable text."""
     heading = (
         f"An attribute-rich estate, {result['date']}: {result['machine']}, {result['cores']} cores,"
         f" load {result['load'][0]}, Python {result['python']}"
@@ -285,7 +285,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    """The options of a call."""
+    """The command-line options."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.attribute_rich",
         description="An attribute-rich estate under the declared DataHub model.",
@@ -300,7 +300,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, prints, keeps; returns the exit code."""
+    """Measures, prints and saves the result; returns the exit code."""
     options = arguments(given)
     try:
         result = measured(quick=options.quick)

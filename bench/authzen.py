@@ -1,10 +1,10 @@
-"""AuthZEN over workload W, from the bytes of a body to the bytes of the answer, in process.
+"""AuthZEN over workload W, from the bytes of a body to the bytes of the response, in process.
 
     python -m bench.authzen [--json] [--quick] [--no-rivals] [--save [FILE]]
 
-Bodies of 1,000 questions and of one, each with a fresh state and with one that has been asked
-before. Every answer is compared with `Matrix.decide` first; when one differs, the figures are
-void and the exit code is 1. What HTTP adds is measured elsewhere.
+Bodies of 1,000 questions and of one, each with a cold and a warm state. First, every answer is
+compared with `Matrix.decide`. If one differs, the figures are void and the exit code is 1.
+The cost of HTTP is measured elsewhere.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Asker:
 
     @staticmethod
     def over(state: State, name: str) -> Asker:
-        """A caller; nothing is remembered yet."""
+        """A caller with empty caches."""
         handlers = {route.path: route.handler for route in AuthZen().routes()}
         return Asker(state, Actor(name, credential="token:1"), handlers)
 
@@ -85,7 +85,7 @@ class Asker:
         return reply.body
 
     def fresh(self) -> Asker:
-        """The same caller, of whom and of whose state nothing is remembered."""
+        """The same caller with empty caches, for its state as well."""
         return replace(self, handlers={r.path: r.handler for r in AuthZen().routes()})
 
 
@@ -117,7 +117,7 @@ def _realm(name: str, system: System, facts: Facts) -> RealmState:
 
 
 def mixed(pairs: Pairs) -> bytes:
-    """A body in which each question has a subject of its own."""
+    """A body in which each question has its own subject."""
     items = [
         {"subject": {"type": "user", "id": who}, "resource": {"type": "table", "id": what}}
         for who, what in pairs
@@ -148,12 +148,12 @@ def _body(members: Json) -> bytes:
 
 
 def questions(workload: Workload) -> Pairs:
-    """The queries of W, by names."""
+    """The queries of W, as names."""
     return [(user(u).name, workload.entity(node).name) for u, node in workload.queries]
 
 
 def bodies(pairs: Pairs) -> dict[str, list[tuple[bytes, Pairs]]]:
-    """Bodies of 1,000 questions by kind, with what they ask."""
+    """Bodies of 1,000 questions by kind, each with its questions."""
     parts = [pairs[at : at + QUESTIONS] for at in range(0, len(pairs) - QUESTIONS + 1, QUESTIONS)]
     found: dict[str, list[tuple[bytes, Pairs]]] = {"mixed": [], "of_one": []}
     for part in parts:
@@ -226,7 +226,7 @@ def measured(*, quick: bool, rivals: bool) -> Json:
 
 
 def _beside_cedar(workload: Workload, asker: Asker, texts: list[bytes], rounds: int) -> Json:
-    """All queries in bodies, and by Cedar's batch without any body, one after the other."""
+    """All queries in bodies, alternating with Cedar's batch without bodies."""
     say("bodies beside Cedar")
     rival = cedar.Cedar.load(workload)
     settle()
@@ -268,7 +268,7 @@ def _short(body: bytes) -> bytes:
 
 
 def _first(workload: Workload, pairs: Pairs) -> Json:
-    """The first 10,000 questions of a state for which rows were made ahead, beside later ones."""
+    """The first 10,000 questions of a state with precomputed rows, compared with later ones."""
     say("first questions")
     sent = [single(*pair) for pair in pairs[:10_000]]
     world = state(workload)
@@ -301,7 +301,7 @@ def _judged(result: Mapping[str, Any]) -> Json:
 
 
 def table(result: Mapping[str, Any]) -> str:
-    """The result, to be read by people."""
+    """The result as readable text."""
     figures = {
         k: v
         for k, v in result.items()
@@ -323,7 +323,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, prints, keeps; returns the exit code."""
+    """Measures, prints and saves the result; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         prog="python -m bench.authzen", description=__doc__.partition("\n")[0]

@@ -1,8 +1,8 @@
 """The hand-specialised engine: a byte matrix for workload W's one rule, names in.
 
-It knows this rule, these four levels and these four privileges, takes no change but a rebuild
-from all grants, and explains nothing. It is the ceiling against which the price of declared
-models is measured, and lives here only.
+It knows only this rule, these four levels and these four privileges. A change requires a rebuild
+from all grants, and there are no explanations. It is the ceiling against which the cost of
+declared models is measured, and exists only here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pyroaring import BitMap
 from lakewarden.testing.workload import CATALOGS, ROLES, SCHEMAS, USERS, Grant, Workload
 
 ALLOWED, USES_CATALOG, USES_SCHEMA = 1, 2, 4
-"""Bits of a cell: the verdict by grants alone; has(USE_CATALOG); that and has(USE_SCHEMA)."""
+"""Bits of a cell: the verdict by grants alone; has(USE_CATALOG); both has(USE_CATALOG) and
+has(USE_SCHEMA)."""
 
 Masks = tuple[int, ...]
-"""Which roles ALLOW, then which DENY, each of the four privileges, as bits of eight integers."""
+"""The roles that ALLOW, then that DENY, each of the four privileges, as bits of eight integers."""
 
 _NO_MASKS: Masks = (0,) * 8
 
@@ -41,7 +42,7 @@ class Baseline:
         self.rebuild(workload, extra or {})
 
     def rebuild(self, workload: Workload, extra: dict[int, list[Grant]]) -> None:
-        """Classes, matrix and bitmaps anew; `extra` are further grants by role."""
+        """Rebuilds classes, matrix and bitmaps; `extra` holds additional grants by role."""
         numbers, classes = _classes(workload, extra)
         self._classes = classes.data
         self._codes = _codes(self._role_sets, list(numbers))
@@ -74,7 +75,7 @@ class Baseline:
 
 
 def _owned(workload: Workload) -> dict[int, list[tuple[int, int, int]]]:
-    """What each user owns: first table, last + 1, and the bit that it takes as well."""
+    """What each user owns: first table, last + 1, and the bit that is required as well."""
     size, first = workload.tables, workload.first_table
     found: dict[int, list[tuple[int, int, int]]] = {}
     for node, user in workload.owner.items():
@@ -91,7 +92,7 @@ def _owned(workload: Workload) -> dict[int, list[tuple[int, int, int]]]:
 
 
 def _role_sets(workload: Workload) -> NDArray[np.float32]:
-    """A row for each user, 1 for each of its roles."""
+    """A row for each user, with 1 for each of its roles."""
     held = np.zeros((USERS, ROLES), dtype=np.float32)
     for user in range(USERS):
         held[user, workload.user_roles[user]] = 1
@@ -103,7 +104,7 @@ def _role_sets(workload: Workload) -> NDArray[np.float32]:
 def _classes(
     workload: Workload, extra: dict[int, list[Grant]]
 ) -> tuple[dict[Masks, int], NDArray[np.uint16]]:
-    """The distinct masks along the ancestors, and the class of each table."""
+    """The distinct combinations of the ancestors' masks, and the class of each table."""
     own: dict[int, list[int]] = {}
     for role, grants in enumerate(workload.grants):
         for node, privilege, deny in [*grants, *extra.get(role, ())]:

@@ -1,13 +1,13 @@
-"""What a server takes: realms × entities × users × writes a second → memory, processor, store.
+"""A server's resources: realms × entities × users × writes per second → memory, CPU time, store.
 
     python -m bench.capacity [--seconds N] [--save [FILE]]
 
-Each point of a small grid is a PostgreSQL of its own with realms of Gravitino's model (schemas of
-a hundred tables, a role for every 25 users, grants on schemas and tables) and one worker of
-`lakewarden serve`. Memory is the worker's private one once it is at rest, and after the writes.
-Writes are statements through the API, each with five checks beside it; processor time is that of
-the worker, above what it takes at rest. Formulas are fitted to all points by least squares, and
-published with how far the worst point is from them.
+Each point of a small grid has its own PostgreSQL with realms of Gravitino's model (schemas of a
+hundred tables, a role for every 25 users, grants on schemas and tables) and one worker of
+`lakewarden serve`. Memory is the worker's private memory, first when idle, then after the writes.
+Writes are statements through the API, each accompanied by five checks. CPU time is that of the
+worker, minus what it uses when idle. Formulas are fitted to all points by least squares, and
+published with the error of the worst point.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from lakewarden.service.write_transaction import WriteTransaction
 from tests.servers import fresh_database, postgres
 
 TABLES: Final = 100
-"""Of each schema."""
+"""Tables per schema."""
 USERS_OF_ROLE: Final = 25
 CHECKS: Final = 5
-"""Beside each write."""
+"""Checks per write."""
 AT_REST_S: Final = 4.0
 
 
 class Point(NamedTuple):
-    """A place of the grid: realms, entities of each, users of all, writes a second."""
+    """A point of the grid: realms, entities per realm, users in total, writes per second."""
 
     realms: int
     entities: int
@@ -91,7 +91,7 @@ FORMULAS: Final[Mapping[str, Terms]] = {
         "per_1k_users_and_realm": lambda row: row["realms"] * row["users"] / 1e3,
     },
 }
-"""Figures, and the terms of which each is a sum."""
+"""The figures, each with the terms of its sum."""
 
 
 def facts(lake: str, entities: int, users: int) -> Facts:
@@ -168,7 +168,7 @@ def measured(point: Point, postgres_url: str, seconds: float) -> dict[str, float
                 before = memory_mib(worker.pid)["uss"], database.size_mib()
                 rest = _cpu_of(worker.pid, AT_REST_S)
                 written, took, spent = _driven(worker.address, worker.pid, point, seconds)
-                # What a write leaves to be done afterwards is of the write.
+                # Work that a write defers counts towards the write.
                 began = processor_s([worker.pid])
                 waited = time.monotonic()
                 _wait_until_idle(worker.pid)
@@ -196,7 +196,7 @@ def _cpu_of(pid: int, seconds: float) -> float:
 
 
 def _driven(address: str, pid: int, point: Point, seconds: float) -> tuple[int, float, float]:
-    """Writes with their checks: how many, in how many seconds, for how much processor time."""
+    """Performs writes with their checks: their number, the seconds, and the CPU time."""
     connections = Connections(address, 2)
     draw = random.Random(2)
     schemas = max(1, point.entities // (TABLES + 1))
@@ -230,7 +230,7 @@ def _good(answered: tuple[int, bytes, float]) -> None:
 
 
 def fitted(rows: Sequence[Row], figure: str, terms: Terms) -> dict[str, Any]:
-    """The coefficients of the terms, none below zero, and the worst error over the rows."""
+    """The coefficients of the terms, all nonnegative, and the worst error over the rows."""
     chosen = dict(terms)
     while True:
         matrix = np.array([[term(row) for term in chosen.values()] for row in rows])
@@ -239,7 +239,7 @@ def fitted(rows: Sequence[Row], figure: str, terms: Terms) -> dict[str, Any]:
         lowest = int(np.argmin(solved))
         if solved[lowest] >= 0 or len(chosen) == 1:
             break
-        del chosen[list(chosen)[lowest]]  # what cannot be told from noise
+        del chosen[list(chosen)[lowest]]  # indistinguishable from noise
     off = np.abs(matrix @ solved / values - 1)
     found = {name: float(value) for name, value in zip(chosen, solved, strict=True)}
     return {**found, "worst_error": float(off.max())}

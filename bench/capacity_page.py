@@ -85,7 +85,7 @@ TERMS: Final = {
 
 
 def soak(result: Result) -> Iterator[str]:
-    """What the soak came to."""
+    """The results of the soak."""
     counts, bounds = result["counts"], result["bounds"]
     yield _where(result)
     yield ""
@@ -149,7 +149,7 @@ BOUNDS: Final = {
 
 
 def written(text: str) -> str:
-    """The page with its figures from the results that there are."""
+    """The page with figures from the available results."""
     for name, section in (("capacity", capacity), ("soak", soak)):
         place = LAST / f"{name}.json"
         if not place.exists():
@@ -161,7 +161,7 @@ def written(text: str) -> str:
 
 
 def main(given: Sequence[str]) -> int:
-    """Writes page and chart; with --check only tells (exit code 1) whether they are as they are."""
+    """Writes page and chart; with --check only reports (exit code 1) that they are out of date."""
     pairs = [(PAGE, written(PAGE.read_text()))]
     result = LAST / "soak.json"
     if result.exists():

@@ -1,8 +1,8 @@
 """An attribute-rich estate under the declared DataHub model, drawn from a seed.
 
 Datasets lie in containers and carry domains, tags, glossary terms and owners; policies combine
-criteria on these. Next to no two datasets lie in the same scopes, which is what tells this
-world from workload W, where a million tables share hundreds of classes.
+criteria on these. Hardly any two datasets lie in the same scopes. Workload W differs: there, a
+million tables share hundreds of classes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPERATIONS = ("entity.view", "docs.edit", "tags.edit", "owners.edit", "lineage.e
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the estate is."""
+    """The size of the estate."""
 
     datasets: int
     schemas: int
@@ -54,7 +54,7 @@ QUICK_MODEST = Size(datasets=30_000, schemas=600, policies=100, users=500, group
 
 
 class Catalog:
-    """The estate as rows, and the questions asked about it."""
+    """The estate as rows, and the questions about it."""
 
     def __init__(self, size: Size) -> None:
         random = Random(SEED)
@@ -76,11 +76,11 @@ class Catalog:
 
     @property
     def datasets(self) -> Sequence[Entity]:
-        """What is asked about."""
+        """The datasets that the questions are about."""
         return self._things.datasets
 
     def questions(self, count: int) -> list[Request]:
-        """May this user do that to this dataset: all drawn evenly."""
+        """Requests with evenly drawn users, operations and datasets."""
         random = Random(SEED + 1)
         return [
             Request(random.choice(self.users), random.choice(OPERATIONS), dataset)

@@ -1,9 +1,9 @@
-"""The rival that comes closest in one process: Cedar, through cedarpy.
+"""The closest in-process rival: Cedar, through cedarpy.
 
 Modelled for speed: one attribute-driven policy, parsed once; one handle of entities, parsed
-once; role sets of ALLOWs and DENYs as attributes of the node that they were granted on, users
-below their groups and roles. Requests are built before the clock starts, in the form of
-dictionaries, which cedarpy reads faster than Cedar's own syntax.
+once; role sets of ALLOWs and DENYs as attributes of the node that they were granted on; groups
+and roles as parents of users. Requests are built before the clock starts, as dictionaries,
+which cedarpy reads faster than Cedar's own syntax.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from cedarpy import AuthzResult
 
 ENGINE_MICROS = "authz_duration_micros"
-"""cedarpy's own counter of the time that Cedar itself took, in whole microseconds."""
+"""cedarpy's counter of the time spent in Cedar itself, in whole microseconds."""
 
 Json = dict[str, Any]
 
 
 def is_installed() -> bool:
-    """Whether cedarpy is here to be measured."""
+    """Whether cedarpy is installed."""
     return find_spec("cedarpy") is not None
 
 
@@ -45,7 +45,7 @@ def policy() -> str:
         tests = []
         for level in names:
             found = f"principal in {levels[level]}.{side}_{privilege}"
-            # Of a hundred tables one has a grant; the others carry no empty attributes.
+            # One table in a hundred has a grant; the others have no empty attributes.
             here = f"(resource has {side}_{privilege} && {found})"
             tests.append(here if level == "table" else found)
         return f"({' || '.join(tests)})"
@@ -70,7 +70,7 @@ def policy() -> str:
 
 
 def entities(workload: Workload) -> Iterator[Json]:
-    """Users, groups and roles, then every node with what it carries."""
+    """Users, groups and roles, then every node with its attributes."""
     yield from (_entity("Role", f"r{r:03d}", {}, []) for r in range(ROLES))
     for g in range(GROUPS):
         yield _entity("Group", group(g).name, {}, _roles(workload.group_roles[g]))
@@ -123,7 +123,7 @@ class Cedar:
 
     @staticmethod
     def load(workload: Workload) -> Cedar:
-        """Policy and entities parsed; `build_s` is the time that the parsing took."""
+        """Parses policy and entities; `build_s` is the parsing time."""
         from cedarpy import Entities, PolicySet
 
         document = json.dumps(list(entities(workload)))
@@ -159,7 +159,7 @@ class Cedar:
         return is_authorized_batch([request for request, *_ in self.arguments], *self.handles)
 
     def list(self, name: str) -> tuple[list[AuthzResult], float]:
-        """All tables of one user: a batch over every table; and the seconds that it took."""
+        """All tables of one user, by a batch over every table; and the time in seconds."""
         from cedarpy import is_authorized_batch
 
         requests = [_request(name, table) for table in self.tables]
@@ -167,7 +167,7 @@ class Cedar:
 
 
 def engine_ns(results: Sequence[AuthzResult]) -> float:
-    """The median of the times that Cedar itself reports, without Python around it."""
+    """The median of the times that Cedar itself reports, without the Python overhead."""
     return median([result.metrics[ENGINE_MICROS] * 1e3 for result in results])
 
 

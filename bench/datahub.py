@@ -1,15 +1,15 @@
-"""DataHub's client and pages: what is written a second, seen at once, and said of a page.
+"""DataHub's client and pages: write throughput, visibility of writes, and cost of pages.
 
     python -m bench.datahub [--datasets N] [--rounds N] [--save [FILE]]
 
 *Ingest*: `datahub ingest` of a file of datasets with seven aspects each into servers over SQLite
-and PostgreSQL, beside the same client against a server that answers every call with a constant;
-told are records a second, and the share of the constant's. *Visible*: a policy is made and
-deleted again on one of two workers over PostgreSQL, and eight connections ask for a dataset until
-all of them say the new thing: milliseconds from the answer, and how many answers were old (none
-may be). *Pages*: what root was granted on a dataset, and a page of 100 datasets with all that the
-caller may do with each, beside the same page without. Needs the client's environment
-(`scripts/datahub-client.sh`), which is made on the first run.
+and PostgreSQL, compared with the same client against a server that answers every call with a
+constant. Reports records per second, absolute and as a share of the constant server's. *Visible*:
+a policy is created and deleted on one of two workers over PostgreSQL, while eight connections
+query a dataset until all of them see the change. Reports milliseconds from the response, and the
+number of stale answers (must be 0). *Pages*: root's granted privileges on a dataset, and a page of
+100 datasets with the caller's permissions on each, compared with the same page without them.
+Needs the client's environment (`scripts/datahub-client.sh`), which the first run creates.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from tests.servers import fresh_database, postgres
 ROOT: Final = Path(__file__).parents[1]
 CONNECTIONS: Final = 8
 MOST_OLD: Final = 10_000
-"""After so many old answers the bench gives up."""
+"""The bench aborts after this many stale answers."""
 
 PAGE: Final = 100
 PREFIX: Final = "/r/datahub"
 READER: Final = "ana"
-"""Who reads by the policy that comes and goes; nobody else's policies are for her."""
+"""The user who reads by the policy that is created and deleted; no other policy applies to her."""
 
 ROOT_USER: Final = "datahub"
 OPEN_TO_ALL: Final = "urn:li:dataHubPolicy:view-entity-page-all"
-"""A policy of the first start, by which everybody reads everything."""
+"""A policy from the first start that allows everybody to read everything."""
 
 MAKE: Final = "mutation m($i: PolicyUpdateInput!) { createPolicy(input: $i) }"
 DROP: Final = "mutation m($urn: String!) { deletePolicy(urn: $urn) }"
@@ -59,11 +59,11 @@ query q($i: GetGrantedPrivilegesInput!) { getGrantedPrivileges(input: $i) { priv
 ABOUT: Final = (
     "urn type ... on Dataset { name ownership { owners { owner { ... on CorpUser { urn } } } } }"
 )
-"""The documents that are timed, and what is shown of each dataset of a page."""
+"""The timed documents, and the fields of each dataset of a page."""
 
 
 def basic(user: str) -> str:
-    """The credential of a user of a server that trusts names."""
+    """The credential of a user, for a server that trusts names."""
     return "Basic " + base64.b64encode(f"{user}:".encode()).decode()
 
 
@@ -118,7 +118,7 @@ def proposals(number: int) -> Iterator[dict[str, Any]]:
 
 
 class Constant(BaseHTTPRequestHandler):
-    """Says to the client what it needs to go on, and keeps nothing."""
+    """Gives the client the responses that it needs to continue, and stores nothing."""
 
     protocol_version = "HTTP/1.1"
 
@@ -153,7 +153,7 @@ def constant() -> Iterator[str]:
 
 
 def ingested(python: Path, address: str, file: Path, folder: Path) -> float:
-    """The seconds that `datahub ingest` takes, its start left out as far as it says."""
+    """The seconds of `datahub ingest`, without its start-up as far as it reports that."""
     recipe = {
         "source": {"type": "file", "config": {"path": str(file)}},
         "sink": {
@@ -177,7 +177,7 @@ def ingested(python: Path, address: str, file: Path, folder: Path) -> float:
 
 
 def ingest(python: Path, datasets: int, folder: Path, url: str) -> dict[str, float]:
-    """The figures of the client that writes, against each server in turn."""
+    """The figures of the writing client, against each server in turn."""
     records = [one for number in range(datasets) for one in proposals(number)]
     empty, full = folder / "empty.json", folder / "full.json"
     empty.write_text(json.dumps(records[:1]))
@@ -204,7 +204,7 @@ def ingest(python: Path, datasets: int, folder: Path, url: str) -> dict[str, flo
 
 
 class Caller:
-    """One kept connection, as one user of a server that trusts names."""
+    """One keep-alive connection, as one user of a server that trusts names."""
 
     def __init__(self, address: str, user: str) -> None:
         host = address.removeprefix("http://")
@@ -220,7 +220,7 @@ class Caller:
         return answer.status, json.loads(text) if text else None
 
     def graphql(self, query: str, **variables: Any) -> Any:
-        """The data of a document; raises where there are errors."""
+        """The data of a document; raises if there are errors."""
         status, body = self.ask("POST", "/api/graphql", {"query": query, "variables": variables})
         if status != 200 or body.get("errors"):
             raise ConnectionError(f"the server answered {status}: {body}")
@@ -228,7 +228,7 @@ class Caller:
 
 
 def visible(address: str, rounds: int) -> dict[str, float]:
-    """A policy that comes and goes, and when everybody knows."""
+    """Creates and deletes a policy; the time until all connections see the change."""
     admin = Caller(address, ROOT_USER)
     _add_reader(admin)
     admin.graphql(DROP, urn=OPEN_TO_ALL)
@@ -291,7 +291,7 @@ def _policy() -> dict[str, Any]:
 
 
 def pages(address: str, rounds: int) -> dict[str, float]:
-    """What root was granted on a dataset, and pages of datasets with and without rights."""
+    """Root's granted privileges on a dataset, and pages of datasets with and without rights."""
     root = Caller(address, ROOT_USER)
     spec = {"resourceType": "DATASET", "resourceUrn": dataset(1)}
     asked = {"actorUrn": f"urn:li:corpuser:{ROOT_USER}", "resourceSpec": spec}
@@ -314,7 +314,7 @@ def pages(address: str, rounds: int) -> dict[str, float]:
 
 
 def _members(caller: Caller) -> str:
-    """The names of all that is said of what a caller may do."""
+    """The names of all fields that state the caller's permissions."""
     query = '{ __type(name: "EntityPrivileges") { fields { name } } }'
     return " ".join(one["name"] for one in caller.graphql(query)["__type"]["fields"])
 

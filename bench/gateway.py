@@ -1,9 +1,9 @@
-"""What the Spark Connect gateway adds to a query: the same ones through it and directly.
+"""The overhead of the Spark Connect gateway: the same queries through it and directly.
 
     python -m bench.gateway [--rounds N]
 
-Prints the median of milliseconds for each query, from the client's call to the last row, and of the
-gateway's own work on a plan. The rows are compared first. Needs Java, as the tests do.
+Prints the median of milliseconds for each query, from the client's call to the last row, and for
+the gateway's own work on a plan. The rows are compared first. Needs Java, as the tests do.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def milliseconds(query: Callable[[SparkSession], Any], spark: SparkSession, roun
 
 
 def own_work(estate: Estate, user: str, text: str, rounds: int) -> float:
-    """The median of what the gateway does with a statement, without Spark."""
+    """The median of the gateway's own time for a statement, without Spark."""
     request = base.ExecutePlanRequest()
     request.plan.command.sql_command.input.sql.query = text
     data = request.SerializeToString()
@@ -77,7 +77,7 @@ def measured(folder: Path, rounds: int) -> dict[str, object]:
                 kind: rounded(milliseconds(query, spark, rounds))
                 for kind, spark in sessions.items()
             }
-        with suppress(Exception):  # nothing is measured any more
+        with suppress(Exception):  # the measurements are complete
             direct.stop()
     found["own_work_ms"] = rounded(own_work(estate, "ana", SQL, rounds))
     estate.store.close()

@@ -1,11 +1,11 @@
-"""Grant to visible: one process writes, another one is asked; how long until it says yes.
+"""Grant to visible: one process writes a grant; the time until another process allows.
 
     python -m bench.grant_visible [--engine sqlite|postgres] [--rounds N] [--save [FILE]]
 
-The estate is workload W. The writer notes the moment before it writes, and the moment of its
-answer; the reader asks without pause and notes the first check that says the new thing. On
-SQLite both share the shared revision, as the workers of a server do; on PostgreSQL every check
-asks the database, as workers on several hosts do.
+The estate is workload W. The writer records the time before the write, and the time of the
+response; the reader checks continuously and records the first check that shows the change. On
+SQLite both use the shared revision, as the workers of a server do; on PostgreSQL every check
+queries the database, as workers on several hosts do.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ READER = Principal(USER, "besides0")
 
 @contextmanager
 def opened(url: str) -> Iterator[DecisionService]:
-    """A decision service as a worker of a server has it."""
+    """A decision service, configured as in a worker of a server."""
     shared_revision = shared_revision_of(url)
     with open_store(url) as store:
         service = DecisionService(store, shared_revision=shared_revision)
@@ -52,13 +52,13 @@ def opened(url: str) -> Iterator[DecisionService]:
 
 
 def asked(service: DecisionService, request: Request) -> bool:
-    """The answer of a worker: on the newest state."""
+    """A worker's answer, on the newest state."""
     state = service.current(service.clock()) or service.catch_up()
     return state.realm(REALM).matrix.decide(request).allow
 
 
 def reader(url: str, requests: Connection) -> None:
-    """Asks each request until it is answered as expected; tells when, and how long checks took."""
+    """Repeats each request until the answer is as expected; sends when, and the time of checks."""
     with opened(url) as service:
         requests.send(None)
         while (told := requests.recv()) is not None:
@@ -100,7 +100,7 @@ def measured(engine: str, rounds: int) -> dict[str, float]:
 def _rounds(
     service: DecisionService, here: Connection, rounds: int
 ) -> tuple[list[float], list[float], list[float]]:
-    """Milliseconds from the begin of the write, from its answer, and of a check meanwhile."""
+    """Milliseconds from the start of the write, from its response, and of a check meanwhile."""
     request = _request(service)
     begun, answered, idle = [], [], []
     for number in range(-4, rounds):
@@ -121,7 +121,7 @@ def _rounds(
 
 
 def _request(service: DecisionService) -> Request:
-    """A question that is answered no before the grant and yes after it."""
+    """A request that is denied before the grant and allowed after it."""
     uses = frozenset({"USE_CATALOG", "USE_SCHEMA"})
     lake = Entity("metalake", METALAKE)
     allow = Statement("uses", Effect.ALLOW, uses, On(lake), frozenset({READER}))

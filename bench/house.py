@@ -1,10 +1,10 @@
-"""Measures of the structure: lines, rooms that name a system, the way of one request.
+"""Measures of the structure: lines, rooms that name a system, the path of one request.
 
     python -m bench.house
 
-Prints JSON. `way` is of one warm `GET` of a Gravitino table, from the request's head to the bytes
-of its answer: which rooms calls enter (a package of `lakewarden`; a system's folder and its `http`
-are each one), and how often a call goes up, to a room above the one that it comes from.
+Prints JSON. `way` describes one warm `GET` of a Gravitino table, from the request's head to the
+bytes of the response: the rooms that calls enter (a room is a package of `lakewarden`; a system's
+folder and its `http` are one each), and how often a call goes up, to a room above its caller's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LAYERS: Final = (
     *("kernel", "names", "models", "analysis", "service", "config", "authn", "store", "http"),
     *("app", "use_cases", "systems"),
 )
-"""From the lowest to the highest, as the import contracts have them."""
+"""From the lowest to the highest, in the order of the import contracts."""
 
 ENTITIES: Final = ("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t")
 TABLE: Final = "/api/metalakes/lk/catalogs/c/schemas/s/tables/t"
@@ -51,7 +51,7 @@ def lines() -> int:
 
 
 def naming(system: str) -> list[str]:
-    """Rooms outside the systems' own with an identifier that holds the name of a system."""
+    """Rooms outside the systems' own that have an identifier with the name of a system in it."""
     rooms = set()
     for path in SRC.rglob("*.py"):
         if SYSTEMS in path.parents:
@@ -64,7 +64,7 @@ def naming(system: str) -> list[str]:
 
 
 def room(path: str) -> str | None:
-    """The room of a source file; None for one that is not ours."""
+    """The room of a source file; None if the file is not ours."""
     if not path.startswith(str(SRC)):
         return None
     parts = Path(path).relative_to(SRC).parts
@@ -79,7 +79,7 @@ def _height(room: str) -> int:
 
 
 class _Watch:
-    """Follows the calls of all threads that start after it, while `is_on`."""
+    """Traces the calls of all threads that start after it, while `is_on`."""
 
     def __init__(self) -> None:
         self.is_on = False
@@ -102,14 +102,14 @@ class _Watch:
             self.climbs.append(f"{there} -> {here}")
 
     def stop(self) -> None:
-        """Follows no more."""
+        """Stops tracing."""
         self.is_on = False
         threading.setprofile(None)
         sys.setprofile(None)
 
 
 def way() -> Way:
-    """The way of a warm `GET` of a table."""
+    """Traces a warm `GET` of a table."""
     watch = _Watch()
     with tempfile.TemporaryDirectory() as folder:
         application = Application(load(None, {"database": f"sqlite:///{folder}/store"}, {}))

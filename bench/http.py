@@ -1,11 +1,11 @@
-"""What deciding costs over HTTP: single checks, thousand at once, long lists; as ratios.
+"""The cost of decisions over HTTP: single checks, batches of a thousand, long lists; as ratios.
 
     python -m bench.http [--rounds N] [--seconds S] [--save [FILE]]
 
-One worker of `lakewarden serve` over SQLite, and beside it the same server library with an
+One worker of `lakewarden serve` over SQLite, compared with the same server library running an
 application that reads the same body and answers with a constant. Rounds alternate. The list is
-Gravitino's of 10,496 tables, asked by a user who owns nothing and was granted each table singly,
-on two servers over one store: with authorization on, and off.
+Gravitino's list of 10,496 tables, requested by a user who owns nothing and has a separate grant on
+each table, from two servers over one store: with authorization on, and off.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TABLES: Final = 10_496
 REALM: Final = "gravitino"
 ADMIN, ANA = Principal(USER, "admin"), Principal(USER, "ana")
 CREW: Final = tuple(Principal(USER, f"crew{number:03}") for number in range(500))
-"""Subjects of a body of mixed ones; each has grants of its own, so that no two share a row."""
+"""The subjects of a mixed body; each has its own grants, so no two share a row."""
 LAKE, CATALOG, SCHEMA = (
     Entity("metalake", "lk"),
     Entity("catalog", "lk:c"),
@@ -61,7 +61,7 @@ CHECK: Final = f"/r/{REALM}/access/v1/evaluation"
 MANY: Final = f"/r/{REALM}/access/v1/evaluations"
 QUESTIONS: Final = 1_000
 START_SECONDS, STOP_SECONDS = 300, 60
-"""How long a server may take to be ready, and to end, beside whatever else runs on the machine."""
+"""Time limits for a server to start and to stop, generous because the machine may be busy."""
 
 TARGETS: Final = {
     "check_share_of_constant": (0.60, 0.85),
@@ -73,7 +73,7 @@ TARGETS: Final = {
 
 
 class Server(NamedTuple):
-    """A server that runs: where it is asked, and its process."""
+    """A running server: its address, and its process."""
 
     address: str
     pid: int
@@ -126,7 +126,7 @@ def served(database: str, **environment: str) -> Iterator[str]:
 
 @contextmanager
 def server(database: str, log: Path | None = None, /, **environment: str) -> Iterator[Server]:
-    """A server on the store, once it is ready; what it logs is kept in the file `log`."""
+    """A server on the store, once it is ready; its log goes to the file `log`."""
     port = _free_port()
     command = ["lakewarden.cli", "serve", "--database", database, "--port", str(port)]
     with _running(command, port, "/readyz", environment, log) as started:
@@ -135,7 +135,7 @@ def server(database: str, log: Path | None = None, /, **environment: str) -> Ite
 
 @contextmanager
 def constant() -> Iterator[str]:
-    """The address of the same server library with an application that answers a constant."""
+    """The address of the same server library with an application that answers with a constant."""
     port = _free_port()
     command = [*SERVERS["uvicorn"], str(port), "bench.http_servers:application"]
     with _running(command, port, "/", {}) as started:
@@ -193,7 +193,7 @@ def _question(number: int, of: Principal = ANA) -> dict[str, Any]:
 
 
 def checked(address: str) -> None:
-    """That the answers are the right ones; nothing is measured of a server that is wrong."""
+    """Verifies the answers; a server with wrong answers is not measured."""
     good = _answer(address, ADMIN, "POST", CHECK, _question(1))
     assert good["decision"] is True, good
     absent = _answer(address, ADMIN, "POST", CHECK, _question(TABLES))
@@ -288,7 +288,7 @@ def _long(on: str, off: str, rounds: int, seconds: float) -> dict[str, Any]:
 
 
 def _mixed(asked: Server, rounds: int, seconds: float) -> dict[str, Any]:
-    """What a decision in a body of mixed subjects takes of the server's processor, at best."""
+    """The server's least CPU time per decision, in a body of mixed subjects."""
     _wait_until_idle(asked.pid)
     takers = {
         f"mixed_{name}_cpu_us": lambda context=context: _processor(asked, context, seconds)
@@ -298,7 +298,7 @@ def _mixed(asked: Server, rounds: int, seconds: float) -> dict[str, Any]:
 
 
 def _wait_until_idle(pid: int) -> None:
-    """Waits for what the server makes ahead, which would count as the decisions' own."""
+    """Waits until the server has finished precomputing, which would count as decision time."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         before = _cpu_seconds(pid)
@@ -309,7 +309,7 @@ def _wait_until_idle(pid: int) -> None:
 
 
 def _processor(asked: Server, context: Mapping[str, str], seconds: float) -> float:
-    """Microseconds of processor for each decision."""
+    """Microseconds of CPU time per decision."""
     questions = [
         _question(number * 97 % TABLES, CREW[number % len(CREW)]) for number in range(QUESTIONS)
     ]

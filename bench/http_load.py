@@ -1,8 +1,7 @@
-"""A load generator of our own: one process, some keep-alive connections, one request on each.
+"""Our own load generator: one process, some keep-alive connections, one request on each.
 
-It sends a request that was built beforehand and reads the answer by its `Content-Length`, so
-that it costs less than what it measures. Answers are counted by status; a run that saw another
-status than the expected one is void.
+It sends a prebuilt request and reads the response by its `Content-Length`, so it costs less than
+what it measures. Responses are counted by status; a run with any unexpected status is void.
 
     python -m bench.http_load http://127.0.0.1:8787/healthz --connections 16 --seconds 5
 """
@@ -27,7 +26,7 @@ _LENGTH = b"content-length:"
 
 @dataclass(slots=True)
 class Load:
-    """What a run saw: answers by status, and how long each took, in nanoseconds."""
+    """The result of a run: responses by status, and the time of each, in nanoseconds."""
 
     seconds: float
     statuses: Counter[int] = field(default_factory=Counter)
@@ -38,7 +37,7 @@ class Load:
         return self.statuses.total() / self.seconds
 
     def milliseconds(self, percent: int) -> float:
-        """The time within which so many of a hundred requests were answered."""
+        """The percentile of the response times."""
         if len(self.nanoseconds) < 2:
             return 0.0
         return quantiles(self.nanoseconds, n=100)[percent - 1] / 1e6
@@ -52,7 +51,7 @@ class _Connection:
 
 
 def request_bytes(method: str, url: str, headers: Sequence[str] = (), body: bytes = b"") -> bytes:
-    """The request as it goes over the wire."""
+    """The request as bytes on the wire."""
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     lines = [f"{method} {path} HTTP/1.1", f"Host: {parts.netloc}", *headers]
@@ -62,7 +61,7 @@ def request_bytes(method: str, url: str, headers: Sequence[str] = (), body: byte
 
 
 def load(url: str, request: bytes, *, connections: int = 16, seconds: float = 5.0) -> Load:
-    """Keeps `connections` requests under way for so long."""
+    """Keeps `connections` requests in flight for `seconds`."""
     parts = urlsplit(url)
     address = (parts.hostname or "127.0.0.1", parts.port or 80)
     selector = selectors.DefaultSelector()
@@ -98,7 +97,7 @@ def _send(connection: _Connection, request: bytes) -> None:
 
 
 def _receive(connection: _Connection) -> int | None:
-    """The status of the answer, once all of it is there."""
+    """The status of the response, once it is complete."""
     chunk = connection.sock.recv(262_144)
     if not chunk:
         raise ConnectionError("the server closed a connection that should be kept")
@@ -118,7 +117,7 @@ def _receive(connection: _Connection) -> int | None:
 
 
 def main() -> int:
-    """Loads one address and prints what came of it; 1 when answers were not the expected ones."""
+    """Loads one address and prints the result; 1 if there were unexpected responses."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
     parser.add_argument("--method", default="GET")

@@ -1,9 +1,9 @@
-"""Server libraries side by side: the same ASGI application, one worker, our own load.
+"""Server libraries compared: the same ASGI application, one worker, our own load generator.
 
-Two routes: a decision as the server answers it (body read, strict JSON, one plain call), asked
-before the framework; and the same behind a Starlette route. Rounds alternate between libraries.
-Beside requests a second stands the processor time of the server's processes for each request
-(Linux only), which a busy machine disturbs less.
+Two routes: a decision as the server answers it (body read, strict JSON, one plain call), before
+the framework; and the same behind a Starlette route. Rounds alternate between libraries. Besides
+requests per second, the CPU time of the server's processes per request is printed (Linux only);
+a busy machine disturbs it less.
 
     python -m bench.http_servers --rounds 3 --seconds 3
 """
@@ -47,11 +47,11 @@ SERVERS: Final = {
         "--log-level", "warning", "--host", "127.0.0.1", "--port",
     ],
 }  # fmt: skip
-"""How each library is started; the port follows."""
+"""The start command of each library; the port is appended."""
 
 
 def application() -> ASGIApp:
-    """The application that is measured."""
+    """The measured application."""
     from starlette.applications import Starlette
     from starlette.responses import Response
     from starlette.routing import Route
@@ -103,7 +103,7 @@ def _wait(port: int) -> None:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """What a process and its children have taken of the processor so far."""
+    """The CPU time of a process and its children so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -111,7 +111,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def measure(server: str, path: str, seconds: float, connections: int) -> tuple[float, float]:
-    """Requests a second of one library on one route, and microseconds of processor for each."""
+    """Requests per second of one library on one route, and microseconds of CPU time for each."""
     port = _free_port()
     process = subprocess.Popen([sys.executable, "-m", *SERVERS[server], str(port), _TARGET])
     try:

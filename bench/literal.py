@@ -1,7 +1,7 @@
-"""Workload W's question, answered as literally as it is put: the truth of this bench.
+"""Workload W's question, answered by its literal definition: the truth of this bench.
 
-It reads the drawn numbers and shares nothing with an engine. Its answers on the queries have
-the published digest, so its lists, which the same lines make, can be trusted too.
+It reads the drawn numbers and shares nothing with an engine. Its answers to the queries have the
+published digest, so its lists, which the same lines of code produce, can be trusted too.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ USE_CATALOG, USE_SCHEMA, SELECT_TABLE, MODIFY_TABLE = range(4)
 
 
 class Void(Exception):
-    """An engine's answer differs from the truth: nothing that it measured counts."""
+    """An engine's answer differs from the truth: its figures are void."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What one user has and owns, table by table.
+    """What one user holds and owns, table by table.
 
-    `holds[p]`: some ALLOW of privilege p on the table or above it, and no DENY. `denied[p]`:
-    such a DENY. `owns[level]`: the user owns the table's ancestor-or-self of that level.
+    `holds[p]`: an ALLOW of privilege p on the table or an ancestor, and no DENY. `denied[p]`: such
+    a DENY. `owns[level]`: the user owns the table, or its ancestor, at that level.
     """
 
     holds: Sequence[Truths]
@@ -69,7 +69,7 @@ class Literal:
         return sorted({*workload.user_roles[user], *through})
 
     def standing(self, user: int) -> Standing:
-        """What the user has and owns."""
+        """What the user holds and owns."""
         allowed, denied = [self._nowhere() for _ in range(4)], [self._nowhere() for _ in range(4)]
         for role in self.roles(user):
             for node, privilege, deny in self._workload.grants[role]:

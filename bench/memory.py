@@ -1,4 +1,4 @@
-"""How much memory this process holds."""
+"""The memory of this process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 
 def resident_mib() -> float:
-    """Resident memory in MiB, after garbage is collected and free pages are given back.
+    """Resident memory in MiB, after garbage collection and the return of free pages.
 
-    Where the system does not tell the present value, the highest one so far.
+    Where the system does not report the current value: the peak so far.
     """
     gc.collect()
     with suppress(OSError, AttributeError):

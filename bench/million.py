@@ -1,4 +1,4 @@
-"""Workload W-1M, in a process of its own, where no other world is in the way."""
+"""Workload W-1M, in its own process, without other worlds in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lakewarden under the bench: the declared Gravitino model over workload W, nothing special."""
+"""lakewarden in the bench: the declared Gravitino model over workload W, without special code."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from lakewarden.testing.workload import USERS, Workload, role, user
 OPERATION, NOW = "table.load", 0.0
 PAGE = 100
 LEVELS = ("schema", "table", "schema", "catalog", "schema", "table") * 2
-"""Where changed grants are anchored, about in the proportions of the workload's own."""
+"""The levels of changed grants, roughly in the workload's own proportions."""
 
 
 def built(facts: Facts, system: System) -> Matrix:
-    """A servable matrix from decoded rows: coded, matched, classed, and the operation planned."""
+    """A servable matrix from decoded rows: encoded, matched, classified, the operation planned."""
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
     matrix.plan(matrix.operation(OPERATION), "table")
     return matrix
@@ -48,7 +48,7 @@ def questions(workload: Workload) -> list[tuple[str, str, str, float]]:
 
 
 class Lists:
-    """What users may load: as a set, sorted ids, a page, a count; checked against the truth."""
+    """What users may load, as a set, sorted ids, a page or a count; compared with the truth."""
 
     def __init__(self, matrix: Matrix, workload: Workload, users: int) -> None:
         first = workload.first_table
@@ -59,19 +59,19 @@ class Lists:
         self._matrix = matrix
 
     def bitmap(self, name: str) -> BitMap:
-        """Everything, as a set of ids."""
+        """The whole list, as a set of ids."""
         return listing.listing(self._matrix, self._request(name))
 
     def sorted_ids(self, name: str) -> object:
-        """Everything, as an array of ids in canonical order."""
+        """The whole list, as an array of ids in canonical order."""
         return self.bitmap(name).to_array()
 
     def count(self, name: str) -> int:
-        """How many."""
+        """The length of the list."""
         return listing.count(self._matrix, self._request(name))
 
     def page(self, name: str, after: Entity) -> listing.Page:
-        """A page of a hundred that starts in the middle: set, total and names included."""
+        """A page of a hundred from the middle of the list, including set, total and names."""
         return listing.page(self._matrix, self._request(name), PAGE, after)
 
     def _request(self, name: str) -> Request:
@@ -89,12 +89,12 @@ class Lists:
         return [(ids, len(ids) // 2) for ids in sets if ids]
 
     def slice(self, ids: BitMap, rank: int) -> list[Entity]:
-        """A page of a hundred of a set at hand, with the names."""
+        """A page of a hundred from an existing set, with the names."""
         entity = self._matrix.snapshot.coded.tree.entity
         return [entity(id) for id in ids[rank : rank + PAGE]]
 
     def agree(self, literal: Literal) -> list[int]:
-        """Compares lists, counts and pages with the truth; what each first list took, in ns."""
+        """Compares lists, counts and pages with the truth; the times of the first lists, in ns."""
         taken = []
         for number, (name,) in enumerate(self.users):
             truth = BitMap(self.ids[literal.standing(number).loads].astype(np.uint32))
@@ -117,7 +117,7 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """The queries as one batch: by numbers for the prepared `Batch`, by names as requests."""
+    """The queries as one batch: as numbers for the prepared `Batch`, as names in requests."""
 
     batch: Batch
     principals: NDArray[np.int32]
@@ -149,7 +149,7 @@ class Batches:
         return decide_many(matrix, self.requests)
 
     def ids_per_s(self, repeats: int) -> float:
-        """Verdicts a second by numbers."""
+        """Verdicts per second, by numbers."""
         with stretch():
             start = time.perf_counter()
             for _ in range(repeats):
@@ -157,7 +157,7 @@ class Batches:
             return repeats * len(self.requests) / (time.perf_counter() - start)
 
     def names_per_s(self, matrix: Matrix) -> float:
-        """Verdicts a second by names."""
+        """Verdicts per second, by names."""
         with stretch():
             start = time.perf_counter()
             decide_many(matrix, self.requests)
@@ -166,7 +166,7 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A grant that lets a user load a table that it could not load before."""
+    """A grant that allows a user to load a table that was denied before."""
 
     user: str
     table: str
@@ -174,7 +174,7 @@ class Opening:
 
 
 def openings(workload: Workload, literal: Literal) -> Iterator[Opening]:
-    """Grants of SELECT_TABLE to a role of somebody who lacks nothing else, query by query."""
+    """Grants of SELECT_TABLE to a role of a user who lacks nothing else, query by query."""
     levels = cycle(LEVELS)
     for number, (u, node) in enumerate(workload.queries):
         standing, table = literal.standing(u), node - workload.first_table
@@ -198,14 +198,14 @@ def openings(workload: Workload, literal: Literal) -> Iterator[Opening]:
 
 @dataclass(slots=True)
 class Changes:
-    """Grants added and taken away again, each until the user concerned sees it; milliseconds."""
+    """Milliseconds until a user sees a grant that was added or removed."""
 
     matrix: Matrix
     added: list[float]
     removed: list[float]
 
     def alternate(self, opening: Opening) -> None:
-        """One grant there and gone."""
+        """Adds and removes one grant."""
         add, remove = StatementAdded(opening.statement), StatementRemoved(opening.statement.id)
         self.added.append(self._visible(add, opening, allowed=True))
         self.removed.append(self._visible(remove, opening, allowed=False))
@@ -225,7 +225,7 @@ class Changes:
 
 
 def rebuild(matrix: Matrix, opening: Opening) -> float:
-    """Everything that depends on statements built anew with one grant more; milliseconds."""
+    """Milliseconds to rebuild everything that depends on statements, with one more grant."""
     before = matrix.snapshot
     statements = {**before.table.statements, opening.statement.id: opening.statement}
     with stretch():

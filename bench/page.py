@@ -243,7 +243,7 @@ def written(page: str) -> str:
 
 
 def main(given: Sequence[str]) -> int:
-    """Writes the page; with --check only tells (exit code 1) whether it is not up to date."""
+    """Writes the page; with --check only reports (exit code 1) that it is out of date."""
     before = PAGE.read_text()
     after = written(before)
     if "--check" in given:

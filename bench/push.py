@@ -1,15 +1,14 @@
-"""What a push to PostgreSQL or MariaDB costs, beside a naive grant for each user and table.
+"""The cost of a push to PostgreSQL or MariaDB, and of naive grants for each user and table.
 
     python -m bench.push [--kind KIND] [--tables N] [--users N] [--profiles N] [--quick]
                          [--save [FILE]]
 
 1,000 users with five of 300 roles each; each role reads, changes or adds rows of some schemas and
-tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
-statements and grants that the naive way takes. The server is one of the tests.
-Of `--kind ranger` it is a stand-in of Ranger's admin with a service of Trino: requests are counted.
-MariaDB has 500 tables unless it is told otherwise. `--quick` has fewer tables, and of MariaDB and
-Ranger 100 users. With `--profiles` users share so many choices of five roles; else each has their
-own.
+tables. Prints the seconds of the first plan, of applying it, of a second plan and of drift, and
+the statements and grants of the naive way. The server is the one that the tests use.
+For `--kind ranger`, it is a stand-in for Ranger's admin with a Trino service: requests are counted.
+For MariaDB, the default is 500 tables. `--quick` means fewer tables, and 100 users for MariaDB and
+Ranger. With `--profiles N`, users share N choices of five roles; otherwise each user has its own.
 """
 
 from __future__ import annotations
@@ -55,18 +54,18 @@ SIZES: Final[Mapping[str, tuple[int, int]]] = {
     "mysql": (500, 1_000),
     RANGER: (10_000, 1_000),
 }
-"""Tables and users by kinds of targets."""
+"""Tables and users by kind of target."""
 
 QUICK: Final[Mapping[str, tuple[int, int]]] = {
     "postgresql": (500, 1_000),
     "mysql": (200, 100),
     RANGER: (500, 100),
 }
-"""Those of a first impression."""
+"""The same for `--quick`."""
 
 
 def estate(count: int, kind: str, user_count: int, profiles: int = 0) -> RealmState:
-    """The realm, always the same."""
+    """The realm; deterministic."""
     settings = {kind: "on"}
     system, rng = load_system("gravitino", settings), random.Random(SEED)
     tables = [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(count)]
@@ -116,7 +115,7 @@ def fill_postgres(url: str, count: int, user_count: int) -> None:
 
 
 def fill_mariadb(url: str, count: int, user_count: int) -> None:
-    """The same; the engine of the tables takes no part in it, so a quick one is taken."""
+    """The same; the tables' storage engine does not affect the figures, so a fast one is used."""
     with administrator(url) as connection:
         users = ", ".join(f"u{n}" for n in range(user_count))
         execute(connection, f"CREATE USER {users}")
@@ -131,11 +130,11 @@ SERVERS: Final[Mapping[str, Server]] = {
     "postgresql": (postgres, "postgresql", fill_postgres),
     "mysql": (mariadb, "mariadb", fill_mariadb),
 }
-"""By kinds of targets: the server, the scheme of its address, and what fills it."""
+"""By kind of target: the server, the scheme of its address, and the function that fills it."""
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """The seconds that the work took, and what it gave."""
+    """The time of the work in seconds, and its result."""
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result
@@ -182,7 +181,7 @@ def measured(count: int, kind: str, user_count: int, profiles: int) -> dict[str,
 
 
 def measured_in_ranger(count: int, user_count: int) -> dict[str, Any]:
-    """The figures of a push to Ranger, without its limit of requests per second."""
+    """The figures of a push to Ranger, without the rate limit for requests."""
     realm = estate(count, "trino", user_count)
     with serving(ranger_of("trino")) as ranger:
         one = told(ranger, "lk")

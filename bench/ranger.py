@@ -1,9 +1,9 @@
-"""Documents for plugins of Ranger, from 100,000 statements.
+"""Documents for Ranger's plugins, from 100,000 statements.
 
     python -m bench.ranger [--statements N]
 
-Each statement lets one of 200 roles read, change or add rows of one of 10,000 tables; each of 1,000
-users has three roles. Prints seconds of processor, bytes of both documents, and the most memory.
+Each statement allows one of 200 roles to read, change or add rows of one of 10,000 tables; each of
+1,000 users has three roles. Prints CPU seconds, bytes of both documents, and peak memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SEED = 7
 
 
 def estate(statements: int) -> RealmState:
-    """The realm, always the same."""
+    """The realm; deterministic."""
     system, rng = load_system("gravitino", SETTINGS), random.Random(SEED)
     tables = [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(TABLES)]
     names = ["metalake:lk", "catalog:lk:c", *(f"schema:lk:c.s{n}" for n in range(SCHEMAS))]

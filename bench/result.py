@@ -1,4 +1,4 @@
-"""Results as one JSON object: where they were measured, how they compare, how they are kept."""
+"""Results as one JSON object: the machine, the comparison with the last ones, the saved file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Any
 from bench.targets import found
 
 LAST = Path(__file__).parent / "results"
-"""Where the last committed results are."""
+"""The folder of the last committed results."""
 
 KEPT = Path("build/bench")
-"""Where a run keeps its results when it is not told otherwise."""
+"""The default folder for a run's results."""
 
 
 def machine() -> dict[str, Any]:
-    """What a figure must be read with: machine class, load, versions, date."""
+    """The context of the figures: machine class, load, versions, date."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
@@ -42,7 +42,7 @@ def _processor() -> str:
 
 
 def rounded(value: Any) -> Any:
-    """The same with figures of four significant digits."""
+    """The same, with figures rounded to four significant digits."""
     match value:
         case bool() | int() | str() | None:
             return value
@@ -55,9 +55,9 @@ def rounded(value: Any) -> Any:
 
 
 def against(result: Mapping[str, Any], name: str, keys: Iterable[str]) -> dict[str, Any] | None:
-    """Each figure as a multiple of the last committed one; None where there is none.
+    """Each figure as a multiple of the last committed one; None if there is none.
 
-    `keys` are dotted. What the hand-made engine's figures changed by is the machine's doing.
+    `keys` are dotted. A change of the hand-made engine's figures is due to the machine.
     """
     last = LAST / f"{name}.json"
     if not last.exists():
@@ -72,7 +72,7 @@ def _ratio(now: float | None, before: float | None) -> float | None:
 
 
 def kept(result: Mapping[str, Any], name: str, path: str) -> Path:
-    """Writes the result to `path`, or to a dated file where that is empty; returns the place."""
+    """Writes the result to `path`, or to a dated file if `path` is empty; returns the path."""
     place = Path(path) if path else KEPT / f"{result['date']}-{name}.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps(result, indent=2) + "\n")

@@ -1,12 +1,12 @@
-"""Search over a million datasets: pages filtered by access beside pages of everything.
+"""Search over a million datasets: pages filtered by access, compared with unfiltered pages.
 
     python -m bench.search [--engine sqlite|postgres] [--datasets N] [--save [FILE]]
 
-A hundred domains have a hundredth of the datasets each; three users may view those of one domain,
-of 25, and all. Each is asked for the first page of `*`, of a word that a twentieth of the names
-has, and of a word that a hundredth of the descriptions has, with total and facets, as a GraphQL
-document; view authorization on and off in turns. Off, everything is found and counted. What the
-store said before is forgotten before every question.
+Each of a hundred domains has a hundredth of the datasets; three users may view the datasets of one
+domain, of 25, and of all. Each user searches for `*`, for a word in a twentieth of the names, and
+for a word in a hundredth of the descriptions: the first page with total and facets, as a GraphQL
+document, with view authorization on and off in turns. With it off, everything is found and counted.
+Before every search, the cached results of the store are dropped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ REALM: Final = "datahub"
 DATASETS: Final = 1_000_000
 DOMAINS: Final = 100
 DESCRIBED: Final = 10
-"""One dataset of so many has a document, with a description."""
+"""One dataset in this many has a document, with a description."""
 
 WORDS: Final = tuple(f"subject{number}" for number in range(20))
 USERS: Final[Mapping[str, int]] = {"one": 1, "quarter": 25, "everything": DOMAINS}
@@ -87,12 +87,12 @@ def user(name: str) -> Principal:
 
 
 def estate(datasets: int) -> Iterator[list[Change]]:
-    """The effects that make the estate, in parts."""
+    """The changes that create the estate, in parts."""
     realm = Realm(REALM, "datahub", settings={"bootstrap": "closed", "view_authorization": "on"})
     yield [RealmChanged(REALM, realm)]
     yield [EntityAdded(domain(number), None) for number in range(DOMAINS)]
     yield [EntityAdded(dataset(number), None) for number in range(datasets)]
-    # Not in step with the words, the schemas and the descriptions.
+    # Independent of the words, the schemas and the descriptions.
     yield [
         RelationChanged(RelationRow("domain", dataset(n), domain(n * 7919 // 64 % DOMAINS)), True)
         for n in range(datasets)
@@ -116,7 +116,7 @@ def _policy(name: str, domains: int) -> Statement:
 
 
 def written(store: SqlStore, datasets: int) -> float:
-    """Writes the estate, in one transaction; the seconds that took."""
+    """Writes the estate in one transaction; returns the seconds."""
     service = DecisionService(store)
     service.open()
     begun = time.perf_counter()
@@ -136,7 +136,7 @@ class Server:
         self._handler: Handler = next(r.handler for r in routes() if r.path == "/api/graphql")
 
     def ask(self, name: str, query: str, view: bool) -> Mapping[str, Any]:
-        """The answer to the document, for a user, with view authorization on or off."""
+        """The response to the document, for a user, with view authorization on or off."""
         Index.of(self._service.state.realm(REALM).matrix.snapshot).remembered.clear()
         body = {"query": DOCUMENT, "variables": {"query": query}}
         options = DataHubSettings(existence=False, policies=view)
@@ -182,7 +182,7 @@ def measured(engine: str, datasets: int) -> dict[str, Any]:
 
 
 def _compared(server: Server, name: str, query: str, datasets: int) -> dict[str, Any]:
-    """One question of one user, guarded and not."""
+    """One search of one user, with and without view authorization."""
     text = QUERIES[query]
     guarded, plain = server.ask(name, text, True), server.ask(name, text, False)
     _check(guarded, plain, name, query, datasets)
@@ -208,7 +208,7 @@ def _took(server: Server, name: str, text: str, *, view: bool) -> float:
 def _check(
     guarded: Mapping[str, Any], plain: Mapping[str, Any], name: str, query: str, datasets: int
 ) -> None:
-    """The totals, counted anew from how the estate is made."""
+    """Compares the totals with those computed from the definition of the estate."""
     fitting = [n for n in range(datasets) if _fits(n, query)]
     seen = [n for n in fitting if n * 7919 // 64 % DOMAINS < USERS[name]]
     assert plain["total"] == len(fitting), (plain["total"], len(fitting))

@@ -1,4 +1,4 @@
-"""The measurements on one workload, engine beside engine. Every stage checks before it times."""
+"""The measurements on one workload, by engine. Every stage verifies answers before it times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is measured."""
+    """The number of measurements."""
 
     rounds: int
     users: int
@@ -53,7 +53,7 @@ QUICK = Effort(rounds=2, users=40, changes=10, rebuilds=2, builds=1, swapping_s=
 class Results:
     """The figures found so far: ours, the hand-made engine's, the rival's, and ratios.
 
-    `tag` marks those of a larger workload: `list_ms_p50`, `list_1m_ms_p50`.
+    `tag` marks the figures of a larger workload: `list_ms_p50`, `list_1m_ms_p50`.
     """
 
     tag: str = ""
@@ -88,7 +88,7 @@ class World:
 def build(
     workload: Workload, answers: str, effort: Effort, results: Results, *, rivals: bool
 ) -> World:
-    """The engines, built in turns from decoded rows."""
+    """The engines, built alternately from decoded rows."""
     system = load_system("gravitino")
     facts = workload.facts()
     seconds = interleaved(
@@ -115,7 +115,7 @@ def _building(make: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One engine's answers to all queries in one round: singly, in a loop, as one batch."""
+    """One engine's figures for all queries in one round: single checks, a loop, one batch."""
 
     p50: float
     p99: float
@@ -148,7 +148,7 @@ def checks(world: World, effort: Effort, results: Results) -> None:
 
 
 def _takers(world: World, results: Results) -> dict[str, Callable[[], Pass]]:
-    """What measures each engine once, after its answers have been compared."""
+    """Functions that measure each engine once, after its answers have been compared."""
     matrix, baseline, cedar = world.matrix, world.baseline, world.cedar
     asked = ours.questions(world.workload)
     answers, seconds = timed(lambda: [matrix.check(*each).allow for each in asked])
@@ -198,7 +198,7 @@ def _summary(passes: Sequence[Pass], queries: int, results: Results) -> Figures:
 
 
 def more_checks(world: World, effort: Effort, results: Results) -> None:
-    """Ours alone: batches by ids, checks with the collector on, checks while matrices change."""
+    """Only ours: batches by ids, checks with the collector on, checks while matrices change."""
     matrix, asked = world.matrix, ours.questions(world.workload)
     batches = ours.Batches.of(matrix, world.workload)
     world.agree("lakewarden's batch by ids", batches.by_ids())
@@ -256,7 +256,7 @@ def _agree_by_hand(world: World, users: int) -> None:
 
 
 def _cedar_list(world: World, cedar: Cedar, number: int) -> float:
-    """Seconds for all tables of one user, by a batch over every table."""
+    """Seconds to list all tables of one user, by a batch over every table."""
     gc.collect()
     given, seconds = cedar.list(user(number).name)
     truth = world.literal.standing(number).loads.tolist()

@@ -1,10 +1,11 @@
-"""Cold start: a stored estate of a million tables, until a server process can decide on it.
+"""Cold start: the time until a server process can decide on a stored estate of a million tables.
 
     python -m bench.start [--engine sqlite|postgres] [--tables N] [--save [FILE]]
 
-The estate is W-1M with 100,000 further grants to single users and 8,000 further users. It is
-written by one process and loaded by another, whose memory is measured; then single grants are
-written beside it, and it catches up. `…cpu_s` is the time of the process alone, for a busy machine.
+The estate is W-1M with 100,000 additional grants to single users and 8,000 additional users. One
+process writes it and another loads it; the memory of the second is measured. Then another
+connection writes single grants, and the process catches up. `…cpu_s` is the CPU time of the process
+alone, for a busy machine.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ MUST_SECONDS, MUST_MIB = 10.0, 2048.0
 
 
 def estate(tables: int) -> Iterator[list[Any]]:
-    """The effects that make the estate, in parts."""
+    """The changes that create the estate, in parts."""
     facts = draw(tables).facts()
     users = [p for p in facts.principals if p.kind == USER]
     users += [Principal(USER, f"besides{number}") for number in range(USERS_BESIDES)]
@@ -81,7 +82,7 @@ def _grant(number: int, entity: Entity, user: Principal) -> Statement:
 
 
 def written(url: str, tables: int) -> dict[str, float]:
-    """Writes the estate, in one transaction; how long that took."""
+    """Writes the estate in one transaction; returns the time."""
 
     def bring(transaction: WriteTransaction) -> None:
         for part in estate(tables):
@@ -99,7 +100,7 @@ def written(url: str, tables: int) -> dict[str, float]:
 
 
 def loaded(url: str) -> dict[str, float]:
-    """Opens a decision service as a server does: how long it took, and the memory it holds."""
+    """Opens a decision service as a server does; returns the time and the memory."""
     load_system("gravitino")
     before = resident_mib()
     begun, busy = time.perf_counter(), time.process_time()
@@ -121,7 +122,7 @@ def loaded(url: str) -> dict[str, float]:
 
 
 def _caught_up(url: str, service: DecisionService) -> dict[str, float]:
-    """How long it takes to see single grants that another connection wrote."""
+    """The time until single grants of another connection are visible."""
     tree = service.state.realm(REALM).matrix.snapshot.coded.tree
     tables = [e for e in map(tree.entity, tree.stored[:50_000]) if e.type == "table"]
     user = Principal(USER, "newcomer")
@@ -143,7 +144,7 @@ def _caught_up(url: str, service: DecisionService) -> dict[str, float]:
 
 
 def read_and_built(url: str) -> dict[str, float]:
-    """The two parts of loading apart: rows decoded from the database, and compiled."""
+    """The two parts of loading, separately: decoding rows from the database, and compiling."""
     system = load_system("gravitino")
     with open_store(url) as store, store.reading() as reading:
         start = time.process_time()
@@ -173,7 +174,7 @@ def fresh_store(engine: str) -> Iterator[str]:
 
 
 def measured(engine: str, tables: int) -> dict[str, float]:
-    """The figures of one engine; each stage in a process of its own."""
+    """The figures of one engine; each stage runs in its own process."""
     found: dict[str, float] = {}
     with fresh_store(engine) as url:
         for stage, args in ((written, (url, tables)), (read_and_built, (url,)), (loaded, (url,))):

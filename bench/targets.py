@@ -1,6 +1,6 @@
-"""What must be reached on workload W, and what is aimed at.
+"""The required and the desired figures on workload W.
 
-Ratios are of one machine and one run; times are meant for a small machine of two cores.
+Ratios compare figures of one machine and one run; times apply to a small machine with two cores.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One figure with its bounds; `key` is where it stands in the result."""
+    """One figure with its bounds; `key` is its path in the result."""
 
     id: str
     title: str
@@ -46,7 +46,7 @@ TARGETS = (
 
 
 def judged(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each target with its value and whether it is met; None where nothing was measured."""
+    """Each target with its value and whether it is met; None if it was not measured."""
     return {target.id: _judged(target, found(result, target.key)) for target in TARGETS}
 
 

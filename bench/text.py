@@ -8,7 +8,7 @@ from typing import Any
 
 
 def say(text: str) -> None:
-    """A line for whoever waits, away from the result."""
+    """Prints a line of progress, separate from the result."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -18,7 +18,7 @@ def section(title: str, figures: Mapping[str, Any]) -> Iterable[str]:
 
 
 def number(value: object) -> str:
-    """A figure, with separators where it is large."""
+    """A figure, with thousands separators if it is large."""
     match value:
         case None:
             return "–"

@@ -1,12 +1,11 @@
-"""How time is taken here.
+"""How times are measured here.
 
-Rounds: a round asks every engine once, one after the other (A B C, A B C, …), so that a busy
-moment of the machine falls on all of them alike. A figure is the median of its rounds, a ratio
-the median of the ratios of the rounds.
+Rounds: each round measures every engine once, one after the other (A B C, A B C, …), so a busy
+moment of the machine affects all of them alike. A figure is the median over its rounds, a ratio
+the median of the rounds' ratios.
 
-Garbage collector: what the engines were built of is frozen, garbage is collected before each
-timed stretch, and the collector is off inside it. Builds run with the collector on, as they
-would in a server.
+Garbage collector: the objects of the engines are frozen, garbage is collected before each timed
+stretch, and the collector is off during it. Builds run with the collector on, as in a server.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ WARM = 50
 
 @contextmanager
 def stretch(*, collecting: bool = False) -> Iterator[None]:
-    """A timed stretch; the collector is off unless it is what is measured."""
+    """A timed stretch; the collector is off unless `collecting`."""
     gc.collect()
     if not collecting:
         gc.disable()
@@ -38,7 +37,7 @@ def stretch(*, collecting: bool = False) -> Iterator[None]:
 
 
 def settle() -> None:
-    """Collects what is garbage and keeps the collector away from all that is left."""
+    """Collects garbage and freezes all remaining objects."""
     gc.collect()
     gc.freeze()
 
@@ -46,7 +45,7 @@ def settle() -> None:
 def latencies(
     call: Call, arguments: Arguments, *, warm: int = WARM, collecting: bool = False
 ) -> list[int]:
-    """Nanoseconds of each call, the clock's own share (about 50 ns) included."""
+    """Nanoseconds of each call, including the clock's overhead (about 50 ns)."""
     clock = time.perf_counter_ns
     for each in arguments[:warm]:
         call(*each)
@@ -60,7 +59,7 @@ def latencies(
 
 
 def rate(call: Call, arguments: Arguments) -> float:
-    """Calls a second in a plain loop."""
+    """Calls per second in a plain loop."""
     with stretch():
         start = time.perf_counter()
         for each in arguments:
@@ -69,14 +68,14 @@ def rate(call: Call, arguments: Arguments) -> float:
 
 
 def timed(call: Callable[[], T]) -> tuple[T, float]:
-    """What a call gives, and the seconds that it took."""
+    """The result of a call, and its time in seconds."""
     start = time.perf_counter()
     given = call()
     return given, time.perf_counter() - start
 
 
 def interleaved(rounds: int, takers: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:
-    """One measurement by each taker in each round, in the order of the takers."""
+    """One measurement by each of `takers` in each round, in their order."""
     found: dict[str, list[T]] = {name: [] for name in takers}
     for _ in range(rounds):
         for name, take in takers.items():
@@ -85,7 +84,7 @@ def interleaved(rounds: int, takers: Mapping[str, Callable[[], T]]) -> dict[str,
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which that share of them lies."""
+    """The value below which `share` of the values lie."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 

@@ -1,10 +1,10 @@
-"""Questions of Trino: which of 20,000 tables may be listed, 250 columns' masks, and single ones.
+"""Trino's requests: filtering a list of 20,000 tables, masks of 250 columns, and single checks.
 
     python -m bench.trino [--tables N] [--save [FILE]]
 
-Prints milliseconds of processor from the body of the request to that of the answer, without HTTP;
-the asker may see the tables of each second schema, and of the columns every second has a mask by
-its tag. The answers are compared with single questions first.
+Prints milliseconds of CPU time from the body of the request to the body of the response, without
+HTTP. The user may see the tables of every second schema; every second column has a mask by its
+tag. The answers are first compared with single checks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MASKS_GOAL_MS = 5.0
 
 
 def estate(tables: int) -> RealmState:
-    """Tables in a hundred schemas; `ana` may read each second schema."""
+    """Tables in a hundred schemas; `ana` may read every second schema."""
     system = load_system("gravitino", SETTINGS)
     names = ["metalake:lk", "catalog:lk:c", *(f"schema:lk:c.s{n}" for n in range(SCHEMAS))]
     names += [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(tables)]
@@ -90,7 +90,7 @@ def _evaluator(realm: RealmState, body: bytes) -> JoinedEvaluator:
 
 
 def measured(tables: int) -> dict[str, Any]:
-    """The figures; raises where the batch and single questions differ."""
+    """The figures; raises if the batch differs from single checks."""
     realm = estate(tables)
     resources = [_table(number) for number in range(tables)]
     body = _body({"operation": "FilterTables", "filterResources": resources})
@@ -115,7 +115,7 @@ def measured(tables: int) -> dict[str, Any]:
 
 
 def _single(realm: RealmState) -> float:
-    """Microseconds for one question about one table."""
+    """Microseconds for one check of one table."""
     bodies = [
         _body({"operation": "SelectFromColumns", "resource": _table(number)})
         for number in range(SINGLE)
@@ -125,7 +125,7 @@ def _single(realm: RealmState) -> float:
 
 
 def _masks(realm: RealmState) -> float:
-    """Of one request for the masks of all columns of a table."""
+    """Milliseconds for one request for the masks of all columns of a table."""
     resources = [_column(number) for number in range(COLUMNS)]
     body = _body({"operation": "GetColumnMask", "filterResources": resources})
     found = {mask["index"] for mask in _evaluator(realm, body).column_masks()}

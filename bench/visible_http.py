@@ -1,12 +1,12 @@
-"""Grant to visible over HTTP: two workers on PostgreSQL, as hosts that share a database.
+"""Grant to visible over HTTP: two workers on PostgreSQL, like hosts that share a database.
 
     python -m bench.visible_http [--rounds N] [--save [FILE]]
 
-A statement is put through our own API by one worker; eight connections, spread over both
-workers, ask the same AuthZEN question in turn. Told are the milliseconds from the answer to the
-write until every connection has said the new thing, and how many answers after it were old
-(none may be); and the time of a check, which on PostgreSQL includes asking the database whether
-there is something new, beside the same server that need not ask (`consistency = host`).
+One worker stores a statement through our own API; eight connections, spread over both workers, ask
+the same AuthZEN question in turn. Reports the milliseconds from the response to the write until
+every connection sees the change, and the number of stale answers after it (must be 0). Also
+reports the time of a check, which on PostgreSQL includes querying the database for changes,
+compared with the same server without that query (`consistency = host`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PUT: Final = f"/api/v1/realms/{REALM}/statements/visible"
 
 
 class Connections:
-    """Kept connections to one address; a new one goes to whichever worker takes it."""
+    """Keep-alive connections to one address; each is accepted by either worker."""
 
     def __init__(self, address: str, number: int) -> None:
         host = address.removeprefix("http://")
         self._all = [http.client.HTTPConnection(host, timeout=30) for _ in range(number)]
 
     def ask(self, at: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Status and body of one request on one of the connections."""
+        """Status and body of one request on the connection number `at`."""
         headers = dict(line.split(": ", 1) for line in _headers(ADMIN))
         connection = self._all[at]
         connection.request(method, path, None if body is None else json.dumps(body), headers)
@@ -47,7 +47,7 @@ class Connections:
         return answer.status, json.loads(text) if text else None
 
     def check(self, at: int) -> tuple[bool, float]:
-        """Whether ana may create in the schema, and the milliseconds it took to ask."""
+        """Whether ana may create in the schema, and the time of the check in milliseconds."""
         question = {
             "subject": {"type": "user", "id": ANA.name},
             "action": {"name": "table.create"},
@@ -62,7 +62,7 @@ class Connections:
 
 @contextmanager
 def estate(consistency: str) -> Iterator[str]:
-    """The address of two workers over a PostgreSQL that holds the estate of `bench.http`."""
+    """The address of two workers over a PostgreSQL with the estate of `bench.http`."""
     with ExitStack() as stack:
         url = stack.enter_context(fresh_database(stack.enter_context(postgres())))
         with served(url):
@@ -74,7 +74,7 @@ def estate(consistency: str) -> Iterator[str]:
 
 
 def measured(rounds: int, consistency: str) -> dict[str, float]:
-    """The figures of one kind of freshness."""
+    """The figures of one consistency setting."""
     with estate(consistency) as address:
         connections = Connections(address, CONNECTIONS)
         visible, written, checks, stale = [], [], [], 0
@@ -101,7 +101,7 @@ def measured(rounds: int, consistency: str) -> dict[str, float]:
 
 
 def _change(connections: Connections, at: int, *, gives: bool) -> None:
-    """Gives ana the privilege, or takes it, by one of the connections."""
+    """Grants or revokes ana's privilege, through one of the connections."""
     body = {
         "effect": "allow",
         "privileges": ["CREATE_TABLE"] if gives else ["CREATE_FILESET"],
@@ -114,7 +114,7 @@ def _change(connections: Connections, at: int, *, gives: bool) -> None:
 
 
 def _until_all_say(connections: Connections, expected: bool) -> tuple[int, list[float]]:
-    """Asks each connection until it says so; how many answers were old, and how long all took."""
+    """Asks each connection until it answers `expected`; the stale answers and all times."""
     old, took = 0, []
     for at in range(CONNECTIONS):
         while True:

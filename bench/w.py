@@ -1,9 +1,9 @@
-"""Workload W: the declared Gravitino model beside Cedar and beside a hand-made engine.
+"""Workload W: the declared Gravitino model, compared with Cedar and with a hand-made engine.
 
     python -m bench.w [--json] [--quick] [--no-rivals] [--save [FILE]]
 
-Prints the figures as a table, or with --json as one JSON object. Every answer of every engine
-is compared with the truth first; when one differs, the figures are void and the exit code is 1.
+Prints the figures as a table, or with --json as one JSON object. First, every answer of every
+engine is compared with the truth. If one differs, the figures are void and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HEADLINES = (
     "build_1m_s",
     "grant_visible_ms_p50",
 )
-"""The figures that every run reports, None for those that it leaves out."""
+"""The figures that every run reports; None for those that were not measured."""
 
 COMPARED = (
     *HEADLINES,
@@ -56,7 +56,7 @@ COMPARED = (
     "ratios.list_vs_baseline",
     "ratios.list_vs_cedarpy",
 )
-"""The figures that are set against the last committed ones."""
+"""The figures that are compared with the last committed ones."""
 
 
 def measured(effort: Effort, *, rivals: bool, large: bool) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def measured(effort: Effort, *, rivals: bool, large: bool) -> dict[str, Any]:
 
 
 def table(result: Mapping[str, Any]) -> str:
-    """The result, to be read by people."""
+    """The result as readable text."""
     figures = {k: v for k, v in result.items() if "_" in k and not k.endswith("_sha256")}
     last = result["against"]
     lines = [
@@ -121,7 +121,7 @@ def _judgement(id: str, target: Mapping[str, Any]) -> str:
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    """The options of a call."""
+    """The command-line options."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         prog="python -m bench.w",
@@ -137,7 +137,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, prints, keeps; returns the exit code."""
+    """Measures, prints and saves the result; returns the exit code."""
     options = arguments(given)
     rivals = not options.no_rivals and cedar.is_installed()
     try:

@@ -1,8 +1,9 @@
-"""Rivals as real programs: built, loaded with workload W, asked, compared, timed.
+"""Rivals as real programs: built, loaded with workload W, queried, compared, timed.
 
     python -m bench.rivals [--quick] [--only NAME,NAME] [--json] [--save [FILE]]
 
-OpenFGA, SpiceDB, OPA, Cedar and Casbin beside lakewarden, embedded and served. `rows` is the table
-of what is measured, `world` writes W for their drivers (`go/`, `cedar/`), `build` makes them,
-`servers` runs them, `compare` holds their answers against the truth, `page` writes docs/rivals.md.
+OpenFGA, SpiceDB, OPA, Cedar and Casbin compared with lakewarden, embedded and as servers. `rows` is
+the table of measurements, `world` writes W for the drivers (`go/`, `cedar/`), `build` builds the
+rivals, `servers` runs them, `compare` compares their answers with the truth, and `page` writes
+docs/rivals.md.
 """

@@ -59,7 +59,7 @@ def measured(bench: Bench, row: Row) -> dict[str, Any]:
 
 
 def told(figures: Mapping[str, Any]) -> str:
-    """One line for whoever waits."""
+    """One line of progress."""
     for reason in ("missing", "failed"):
         if reason in figures:
             return f"  {reason}: {figures[reason]}"
@@ -86,7 +86,7 @@ def everything(bench: Bench, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def merged(result: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """The rows, and those of the same workload that the file has and this run did not measure."""
+    """The rows, plus the file's rows of the same workload that this run did not measure."""
     before = json.loads(Path(path).read_text("utf-8")) if path and Path(path).exists() else {}
     others = before.get("rows", {}) if before.get("workload") == result["workload"] else {}
     both = {**others, **result["rows"]}
@@ -94,7 +94,7 @@ def merged(result: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def table(result: Mapping[str, Any]) -> str:
-    """The result, to be read by people."""
+    """The result as readable text."""
     lines = []
     for figures in result["rows"].values():
         lines += [f"{figures['title']} {figures['version']}", told(figures)]
@@ -102,7 +102,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    """The options of a call."""
+    """The command-line options."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.rivals",
         description="Builds rivals, asks them workload W, compares their answers, then times them.",
@@ -121,7 +121,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, prints, keeps; returns the exit code."""
+    """Measures, prints and saves the result; returns the exit code."""
     options = arguments(given)
     rows = [row for row in ROWS if row.name in options.only.split(",")]
     with prepared(QUICK if options.quick else FULL) as bench:

@@ -1,8 +1,7 @@
-"""Builds the rivals from pinned sources, below the user's cache; nothing comes into the checkout.
+"""Builds the rivals from pinned sources, in the user's cache and not in the checkout.
 
-Servers and driver are Go programs of one module (`go/go.mod`), Cedar's driver is a Rust crate
-whose versions are exact (`cedar/Cargo.toml`). What is built already for the same sources is taken
-as it is.
+Servers and driver are Go programs of one module (`go/go.mod`); Cedar's driver is a Rust crate
+with exact versions (`cedar/Cargo.toml`). An existing build of the same sources is reused.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ SERVERS: Final = {
     "opa": "github.com/open-policy-agent/opa",
 }
 USUAL: Final = ("/usr/local/go/bin", "~/go/bin", "~/.cargo/bin")
-"""Where toolchains often are without being in `PATH`."""
+"""Common folders of toolchains that may not be in `PATH`."""
 
 
 class Missing(Exception):
-    """What is needed to build a rival is not here; the text says what."""
+    """A tool that a rival's build needs is not installed; the text names it."""
 
 
 def tool(program: str) -> str:
-    """The path of a program of a toolchain; raises `Missing`."""
+    """The path of a toolchain's program; raises `Missing`."""
     places = [os.environ.get("PATH", ""), *map(os.path.expanduser, USUAL)]
     found = shutil.which(program, path=os.pathsep.join(places))
     if found is None:
@@ -60,7 +59,7 @@ def versions() -> dict[str, str]:
 
 
 def toolchains() -> dict[str, str]:
-    """The versions of the toolchains that are here."""
+    """The versions of the installed toolchains."""
     found = {}
     for program, arguments in (("go", ["version"]), ("rustc", ["--version"])):
         try:
@@ -81,13 +80,13 @@ def server(rival: str) -> Path:
 
 
 def driver() -> Path:
-    """The program that asks all rivals but Cedar, with those that can be embedded inside."""
+    """The driver of all rivals except Cedar; it contains the embeddable ones."""
     with _folder("driver", sorted(GO.iterdir())) as folder:
         return _go(folder / "driver", ".")
 
 
 def cedar() -> Path:
-    """The program that asks Cedar."""
+    """The driver of Cedar."""
     cargo = tool("cargo")
     sources = [CEDAR / "Cargo.toml", CEDAR / "src" / "main.rs"]
     with _folder("cedar", sources) as folder:
@@ -124,7 +123,7 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
 
 @contextmanager
 def _folder(kind: str, sources: list[Path]) -> Iterator[Path]:
-    """The folder of what is built from these sources; whoever comes second waits for the first."""
+    """The folder for the build of these sources; a second process waits for the first."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lakewarden"
     folder = cache / f"rivals-{kind}-{digest}"

@@ -1,7 +1,7 @@
 """Dot plots on a logarithmic scale, as SVG that follows the reader's color scheme.
 
-Every series has a shape of its own and every row its values as text, so that a chart says the same
-without color; the colors are those of Okabe and Ito, which color-blind people tell apart.
+Every series has its own shape and every row has its values as text, so a chart is readable without
+color. The colors are those of Okabe and Ito, which color-blind people can distinguish.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KINDS: Final = "abc"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row: its name, a value for each series (None: none), and a text where there is none."""
+    """A row: its name, a value for each series (None: none), and a text for missing values."""
 
     label: str
     values: Sequence[float | None]
@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A title that ends with the unit, names of up to three series, rows, and whose row is ours."""
+    """A title that ends with the unit, names of up to three series, rows, and our row's name."""
 
     title: str
     series: Sequence[str]
@@ -76,7 +76,7 @@ class Chart:
         return "\n".join([*parts, "</svg>\n"])
 
     def told(self) -> str:
-        """All values as text, for those who do not see the chart."""
+        """All values as text, for readers who do not see the chart."""
         return "; ".join(f"{line.label}: {self._values(line)}" for line in self.lines)
 
     def _values(self, line: Line) -> str:
@@ -127,7 +127,7 @@ def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") 
 
 
 def _mark(kind: str, x: float, y: float) -> str:
-    if kind == "a":  # the largest, and drawn first: seen behind another of the same value
+    if kind == "a":  # largest and drawn first: visible behind a mark with the same value
         return f'<circle class="a" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
     if kind == "b":
         return f'<rect class="b" x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"/>'

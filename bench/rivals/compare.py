@@ -1,7 +1,7 @@
-"""A rival's answers against the truth: no figure of it counts before they agree.
+"""Compares a rival's answers with the truth: its figures count only if they agree.
 
-Where an answer is wrong, its figures are left out and the number of wrong answers stands instead.
-A list that lacks tables keeps its time, since what was found within it is the finding.
+If answers are wrong, the number of wrong answers replaces the figures. A list that lacks tables
+keeps its time, because the number of tables found within that time is the result.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, Final
 from bench.rivals.world import Truth
 
 NONE: Final = "-"
-"""Stands where a question was asked and an error came."""
+"""Represents the answer to a question that ended with an error."""
 
 
 def compared(measured: Mapping[str, Any], truth: Truth, list_seconds: float) -> dict[str, Any]:
-    """The figures of a rival, by kind of question; `list_seconds` was the limit of a list."""
+    """The figures of a rival, by kind of question; `list_seconds` was the time limit of a list."""
     found: dict[str, Any] = {"load_s": measured["load_s"], "peak_mib": measured["peak_mib"]}
     for kind in ("single", "batch"):
         if measured.get(kind):
@@ -30,7 +30,7 @@ def compared(measured: Mapping[str, Any], truth: Truth, list_seconds: float) -> 
 
 
 def passed(given: Mapping[str, Any], truth: Truth) -> dict[str, Any]:
-    """The figures of one run of questions: of each, and in a second."""
+    """The figures of one run of questions: time per question, and questions per second."""
     right = truth.answers
     answers = {
         given["from"] + at: answer for at, answer in enumerate(given["answers"]) if answer != NONE
@@ -52,10 +52,10 @@ def passed(given: Mapping[str, Any], truth: Truth) -> dict[str, Any]:
 
 
 def listed(given: Mapping[str, Any], truth: Truth, list_seconds: float) -> dict[str, Any]:
-    """What a list gave: how many of how many tables, how many that it should not have given.
+    """The result of a list: tables found, tables expected, and tables found wrongly.
 
-    `stopped_by_clock`: the bench ended it before it had its processor time, on a busy machine.
-    Then what was found says nothing about the rival.
+    `stopped_by_clock`: on a busy machine, the bench ended the list before it had its CPU time.
+    Then the tables found say nothing about the rival.
     """
     right, tables = truth.tables[given["user"]], given["tables"] or []
     found = set(tables)
@@ -78,7 +78,7 @@ def listed(given: Mapping[str, Any], truth: Truth, list_seconds: float) -> dict[
 
 
 def wrong_answers(figures: Mapping[str, Any]) -> int:
-    """How many answers of a rival are wrong, over all kinds of questions."""
+    """The number of wrong answers of a rival, over all kinds of questions."""
     kinds = [figures.get("single"), figures.get("batch")]
     kinds += [*figures.get("rates", {}).values(), *figures.get("lists", ())]
     return sum(each["wrong"] for each in kinds if each)

@@ -1,7 +1,7 @@
-"""lakewarden in a process of its own, asked as the rivals are: `ours TABLES USER,USER`.
+"""lakewarden in its own process, queried like the rivals: `ours TABLES USER,USER`.
 
-Prints what `go/measure.go` prints. A list gives names, as those of the rivals do; the set of ids
-that a service would page through is timed beside it.
+Prints the same as `go/measure.go`. A list returns names, like the rivals' lists; the set of ids
+that a service would page through is timed separately.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def measured(workload: Workload, listed: Sequence[str]) -> dict[str, Any]:
 
 
 def single(matrix: Matrix, workload: Workload) -> dict[str, Any]:
-    """All questions one by one; those asked before are asked again, as in a server that runs."""
+    """All questions one by one, after a first pass over all of them, as in a warm server."""
     asked, clock, taken = ours.questions(workload), time.perf_counter_ns, []
     first: list[bool] = []
     cold = _pass(lambda: first.extend(matrix.check(*each).allow for each in asked))
@@ -66,7 +66,7 @@ def single(matrix: Matrix, workload: Workload) -> dict[str, Any]:
 
 
 def batch(matrix: Matrix, workload: Workload) -> dict[str, Any]:
-    """All questions by names, a thousand in a call."""
+    """All questions by names, a thousand per call."""
     requests = [
         Request(Principal(USER, user), operation, workload.entity(node), now)
         for (user, operation, _, now), (_, node) in zip(
@@ -85,7 +85,7 @@ def batch(matrix: Matrix, workload: Workload) -> dict[str, Any]:
 
 
 def lists(matrix: Matrix, user: str) -> dict[str, Any]:
-    """The names of all tables that a user may load; `set_s` is what the set of ids took."""
+    """The names of all tables that a user may load; `set_s` is the time for the set of ids."""
     request = Request(Principal(USER, user), ours.OPERATION, now=ours.NOW)
     entity = matrix.snapshot.coded.tree.entity
     listing.listing(matrix, request)

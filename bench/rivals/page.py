@@ -205,7 +205,7 @@ def written(page: str, result: Mapping[str, Any]) -> str:
 
 
 def main(given: Sequence[str]) -> int:
-    """Writes page and charts; with --check only tells (exit code 1) whether one is out of date."""
+    """Writes page and charts; with --check only reports (exit code 1) that one is out of date."""
     result = json.loads((LAST / "rivals.json").read_text("utf-8"))
     files = {PAGE: written(PAGE.read_text("utf-8"), result)}
     files |= {PICTURES / name: chart.svg() for name, chart in charts(result).items()}

@@ -1,4 +1,4 @@
-"""The table of what is measured: each rival in each set-up, and how it is asked."""
+"""The table of measurements: each rival in each set-up, and how it is queried."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from lakewarden.testing.workload import Workload, draw
 
 CONNECTIONS: Final = "1,8,32"
 PATIENCE: Final = 4
-"""As in `go/measure.go`, for machines on which others work."""
+"""As in `go/measure.go`, for machines that are also used by others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is asked: tables in a schema, limits of each part, of a list and of a rival.
+    """The amount of work: tables in a schema, limits of each part, of a list and of a rival.
 
-    Limits of parts and lists are of processor time, and by the clock `PATIENCE` times as long;
-    that of a rival is by the clock.
+    Limits of parts and lists are CPU time, with a wall clock limit `PATIENCE` times as long; the
+    limit of a rival is wall clock time.
     """
 
     tables: int
@@ -44,7 +44,7 @@ QUICK: Final = Effort(tables=10, seconds=1, list_seconds=8, limit_s=900)
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Workload W, the files with it, the truth about it, and the effort."""
+    """Workload W, its files, its truth, and the effort."""
 
     workload: Workload
     folder: Path
@@ -52,20 +52,20 @@ class Bench:
     effort: Effort
 
     def driver(self, engine: str, *more: str) -> dict[str, Any]:
-        """What the Go driver measures of an engine."""
+        """The Go driver's figures of an engine."""
         effort = self.effort
         limits = ["-seconds", str(effort.seconds), "-list-seconds", str(effort.list_seconds)]
         world = ["-engine", engine, "-world", str(self.folder / "world.jsonl")]
         return self.run([str(build.driver()), *world, *limits, *more])
 
     def served(self, engine: str, on: servers.Running, *more: str) -> dict[str, Any]:
-        """What the Go driver measures of an engine that is a server."""
+        """The Go driver's figures of an engine that is a server."""
         processes = ["-server", str(on.pid), "-store", str(on.store)]
         processes += ["-warm", str(self.effort.seconds)]
         return self.driver(engine, "-address", on.address, *processes, *more)
 
     def run(self, command: Sequence[str]) -> dict[str, Any]:
-        """The JSON that a program prints; raises `RuntimeError` with what it says when it fails."""
+        """The JSON that a program prints; raises `RuntimeError` with its output if it fails."""
         ended = subprocess.run(
             command, capture_output=True, text=True, timeout=self.effort.limit_s, check=False
         )
@@ -77,7 +77,7 @@ class Bench:
 
 @contextmanager
 def prepared(effort: Effort) -> Iterator[Bench]:
-    """W drawn, written for the drivers and answered literally."""
+    """Draws W, writes it for the drivers, and answers it literally."""
     workload = draw(effort.tables)
     right = truth(workload)
     with tempfile.TemporaryDirectory(prefix="lakewarden-rivals-") as folder:
@@ -112,7 +112,7 @@ def _ours_served(bench: Bench) -> dict[str, Any]:
     build.driver()
     taken: list[float] = []
     with servers.lakewarden(bench.workload, taken) as running:
-        _wait_until_idle(running.pid)  # what is made ahead would count as the questions' own
+        _wait_until_idle(running.pid)  # precomputing would count as query time
         word = _headers(servers.ADMIN)[0].partition(": ")[2]
         path = CHECK.rpartition("/")[0]
         more = ["-authorization", word, "-path", path, "-connections", CONNECTIONS]

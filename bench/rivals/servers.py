@@ -1,6 +1,6 @@
-"""Runs the servers: each rival's with the set-up that suits it best, and ours with W in its store.
+"""Runs the servers: each rival's in its best set-up, and ours with W in its store.
 
-All listen on loopback alone and end with the block. Logs are off, so that none is measured.
+All listen only on loopback and end with the `with` block. Logs are off, so none is measured.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ OPENFGA_CACHES: Final = (
     "--list-objects-iterator-cache-ttl=1h",
     "--check-cache-limit=1000000",
 )
-"""OpenFGA's caches, for so long that nothing falls out of them: W does not change here.
+"""OpenFGA's caches, with lifetimes so long that no entry expires: W does not change here.
 
-Not its shared iterators: with them, batches end with "context canceled".
+Its shared iterators are off: with them, batches end with "context canceled".
 """
 
 
 class Running(NamedTuple):
-    """A server: where it is asked, its process, that of its database (0: none), its key."""
+    """A server: its address, its process, its database's process (0: none), its key."""
 
     address: str
     pid: int
@@ -84,7 +84,7 @@ def opa(program: Path, folder: Path) -> Iterator[Running]:
 
 @contextmanager
 def openfga(program: Path, more: Sequence[str], database: str = "") -> Iterator[Running]:
-    """OpenFGA over PostgreSQL; over a fresh one, or over that of a server that ran before."""
+    """OpenFGA over PostgreSQL: a fresh one, or the database of an earlier server."""
     with _database(database) as (url, store):
         to = ["--datastore-engine", "postgres", "--datastore-uri", url]
         if not database:
@@ -121,7 +121,7 @@ def spicedb(program: Path) -> Iterator[Running]:
 
 @contextmanager
 def lakewarden(workload: Workload, taken: list[float]) -> Iterator[Running]:
-    """One worker of `lakewarden serve` over SQLite; `taken` is given the seconds of loading."""
+    """One worker of `lakewarden serve` over SQLite; appends the seconds of loading to `taken`."""
     with tempfile.TemporaryDirectory(prefix="lakewarden-rivals-") as folder:
         url = f"sqlite:///{Path(folder) / 'lakewarden.db'}"
         with _lakewarden(url):
@@ -179,7 +179,7 @@ def _load(workload: Workload, url: str) -> None:
 
 @contextmanager
 def _database(url: str) -> Iterator[tuple[str, int]]:
-    """The address of a PostgreSQL database as Go's drivers take it, and the server's process."""
+    """The address of a PostgreSQL database in Go's format, and the server's process."""
     if url:
         yield url, 0
         return
@@ -196,7 +196,7 @@ def _database(url: str) -> Iterator[tuple[str, int]]:
 def _started(
     command: Sequence[str | Path], port: int, environment: Mapping[str, str] | None = None
 ) -> Iterator[int]:
-    """The process of a server, once it takes connections."""
+    """The process of a server, once it accepts connections."""
     process = subprocess.Popen(
         list(map(str, command)),
         env={**os.environ, **(environment or {})},

@@ -1,8 +1,8 @@
-"""Workload W as a file that programs in any language read, and the truth about it.
+"""Workload W as a file that programs in any language can read, and the truth about it.
 
-One JSON object a line, told by `kind`: `group` and `user` (what they are given directly), `node`
+One JSON object per line, with a `kind`: `group` and `user` (with their direct memberships), `node`
 (parents before children), `grant`, `question`, and `list` (a user whose tables are listed). Names
-are the workload's without the metalake's prefix, which not every rival can spell.
+are the workload's names without the metalake's prefix, which not every rival can spell.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from lakewarden.testing.workload import (
 
 PREFIX: Final = f"{METALAKE}:"
 LISTED_FROM: Final = 200
-"""Users of whom those are chosen whose tables are listed."""
+"""The number of users from which the users with listed tables are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The right answers: to each question, in order, and the tables of each user listed."""
+    """The right answers: to each question, in order, and the tables of each listed user."""
 
     answers: str
     tables: Mapping[str, frozenset[str]]
@@ -77,7 +77,7 @@ def lines(workload: Workload, listed: Sequence[str]) -> Iterator[dict[str, Any]]
 
 
 def truth(workload: Workload) -> Truth:
-    """What `bench.literal` says: all answers, and the lists of a usual and of a large user."""
+    """The results of `bench.literal`: all answers, and the lists of a usual and of a large user."""
     literal = Literal(workload)
     sizes = sorted((int(literal.standing(u).loads.sum()), u) for u in range(LISTED_FROM))
     tables = {}
@@ -88,7 +88,7 @@ def truth(workload: Workload) -> Truth:
 
 
 def write(workload: Workload, listed: Sequence[str], folder: Path) -> Path:
-    """Writes `world.jsonl`, and for Cedar `policy.cedar` and `entities.json`; gives the first."""
+    """Writes `world.jsonl`, and for Cedar `policy.cedar` and `entities.json`; returns the first."""
     path = folder / "world.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for row in lines(workload, listed):

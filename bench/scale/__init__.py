@@ -1,1 +1,1 @@
-"""What an index costs, stage by stage, as a function of what an estate has; and at a billion."""
+"""The cost of an index, by stage, as a function of the estate's size; and for a billion."""

@@ -1,8 +1,8 @@
-"""What an index costs as a function of the estate: measured, fitted, checked, and at a billion.
+"""The cost of an index as a function of the estate: measured, fitted, checked, and for a billion.
 
-Runs `bench.scale.run` on ten sizes, some with other cores, fits the costs of each stage, and
-compares them with two sizes that were left out of the fit. The runs of a number of cores are kept
-as they finish; a rerun measures only what is missing.
+Runs `bench.scale.run` on ten sizes, some also with other numbers of cores, fits the costs of each
+stage, and compares them with two sizes that are not part of the fit. The runs of each number of
+cores are saved when they finish; a rerun measures only the missing ones.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from lakewarden.pipeline.index.numbering import BLOCK_BITS
 
 KEPT = Path("build/bench/scale")
 CORES = 2
-"""The cores that all sizes are measured with."""
+"""The number of cores for all sizes."""
 
 OTHER_CORES = (1, 4)
-"""Those that some sizes are."""
+"""The numbers of cores for some sizes, in addition."""
 
 SEED = 1
 
@@ -45,7 +45,7 @@ BITS = {
     Size(150_000, columns=2, owned=0.5): 14,
     Size(180_000, columns=1, owned=0.4, statements=6_000): 15,
 }
-"""The estates with smaller blocks than usual: so their number does not go with that of entities."""
+"""Estates with smaller blocks than usual, so blocks and entities are not proportional."""
 
 FITTED = (
     Size(140_000),
@@ -59,19 +59,19 @@ FITTED = (
     Size(300_000, statements=3_000),
     Size(350_000, owned=0.2),
 )
-"""The estates that the costs are fitted to."""
+"""The estates to which the costs are fitted."""
 
 LEFT_OUT = (Size(450_000), Size(180_000, columns=1, owned=0.4, statements=6_000))
-"""Those that they are compared with: one beyond, one between them."""
+"""The estates for the comparison: one beyond the fitted sizes, one between them."""
 
 SOME = (FITTED[1], FITTED[7], FITTED[4])
-"""The sizes that are measured with other numbers of cores."""
+"""The sizes that are also measured with other numbers of cores."""
 
 EVEN, LOPSIDED = FITTED[-1], replace(FITTED[-1], lopsided=True)
-"""The same estate, and with half of all objects in one schema and everybody in one group."""
+"""An estate, and the same with half of all objects in one schema and everybody in one group."""
 
 BILLION = {"entities": 50e6, "columns": 950e6, "statements": 100e3, "owners": 25e6}
-"""A billion: fifty million objects, as many columns of nineteen each, an owner of every second."""
+"""A billion: fifty million objects, nineteen columns of each, an owner for every second object."""
 
 MEASURES = ("driver_s", "tasks_s", "shuffled", "tasks")
 NODES, CORES_OF_NODE = 50, 16
@@ -86,7 +86,7 @@ exit codes: 0 measured, and the check holds; 1 a cost that was left out is misse
 
 
 def known(size: Size, world: Path) -> dict[str, float]:
-    """What the costs are a function of, in millions, thousands of statements, and cores."""
+    """The variables of the costs: counts in millions, thousands of statements, and cores."""
     rows = {name: content.rows for name, content in read_manifest(world).tables.items()}
     columns = rows["entities"] - _people(size) - size.entities
     blocks = -(-rows["entities"] >> bits_of(size))
@@ -94,19 +94,19 @@ def known(size: Size, world: Path) -> dict[str, float]:
 
 
 def bits_of(size: Size) -> int:
-    """A block of the estate holds 2 to the power of so many entities."""
+    """The size of a block of the estate: log2 of its number of entities."""
     return BITS.get(size, BLOCK_BITS)
 
 
 def _people(size: Size) -> int:
-    """The entities that users, groups and roles are."""
+    """The number of users, groups and roles, which are entities as well."""
     return size.roles + 3 * size.groups + sum(round(size.users * share) for share in USERS)
 
 
 def features(
     entities: float, columns: float, statements: float, owners: float, blocks: float
 ) -> dict[str, float]:
-    """The terms of a cost; `blocks of statements`: every block looks at every statement."""
+    """The terms of a cost; `blocks of statements`: every block processes every statement."""
     return {
         "run": 1.0,
         "million entities": entities / 1e6,
@@ -119,7 +119,7 @@ def features(
 
 
 def runs(sizes: Sequence[Size], cores: int, place: Path) -> list[dict[str, Any]]:
-    """One run of each size, or what is known of them."""
+    """One run of each size, or the saved runs."""
     file = place / f"{len(sizes)}-{cores}.json"
     if file.exists():
         found: list[dict[str, Any]] = json.loads(file.read_text())
@@ -168,7 +168,7 @@ def _with_cores(one: Mapping[str, Any]) -> dict[str, float]:
 def checks(
     fits: Mapping[str, Mapping[str, Cost]], cells: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """What was measured of the sizes left out, and what the fits say: in all, over the cores."""
+    """For the sizes left out: the measured and the fitted totals, over the cores."""
     for size in sorted({json.dumps(one["size"]) for one in cells}):
         some = [one for one in cells if json.dumps(one["size"]) == size]
         for measure in MEASURES[:2]:
@@ -191,7 +191,7 @@ def checks(
 
 
 def at(fits: Mapping[str, Mapping[str, Cost]], estate: Mapping[str, float]) -> dict[str, Any]:
-    """What the fits say of an estate on a cluster, where tasks go to all cores."""
+    """The fitted costs of an estate on a cluster, where tasks use all cores."""
     blocks = (estate["entities"] + estate["columns"]) / (1 << BLOCK_BITS)
     terms = {**features(**estate, blocks=blocks), "cores": 1.0}
     stages = {}
@@ -203,9 +203,9 @@ def at(fits: Mapping[str, Mapping[str, Cost]], estate: Mapping[str, float]) -> d
 
 
 def lopsided(cells: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """How many times the even estate the lopsided one takes.
+    """The cost of the lopsided estate as a multiple of the even one.
 
-    `seconds` of processors, and `longest`: the longest task of each stage of Spark, in sum.
+    `seconds`: CPU time; `longest`: the sum of the longest task of each Spark stage.
     """
     even, odd = (
         _total(one)
@@ -254,7 +254,7 @@ def _of_output(
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    """The options of a call."""
+    """The command-line options."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         prog="python -m bench.scale",
@@ -269,7 +269,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, prints, keeps; returns the exit code."""
+    """Measures, prints and saves the result; returns the exit code."""
     options = arguments(given)
     result = rounded(measured(options.out))
     if options.save is not None:

@@ -1,4 +1,4 @@
-"""Costs as sums of what an estate has: a factor for each, none of them below zero."""
+"""Costs as weighted sums of an estate's counts, with nonnegative factors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SMALL = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A cost by what it grows with: `factors[name]` for one of what `name` counts."""
+    """A cost by its variables: `factors[name]` is the cost of one unit of `name`."""
 
     factors: Mapping[str, float]
 
@@ -26,7 +26,7 @@ class Cost:
 
 
 def fitted(estates: Sequence[Mapping[str, float]], costs: Sequence[float]) -> Cost:
-    """The sum that comes nearest, by its relative errors.
+    """The best fit, by relative errors.
 
     Source: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23.
     """
@@ -40,7 +40,7 @@ def fitted(estates: Sequence[Mapping[str, float]], costs: Sequence[float]) -> Co
 
 
 def _nonnegative(rows: Floats, wanted: Floats) -> Floats:
-    """The least squares among the solutions that have nothing below zero."""
+    """The least squares solution with nonnegative coefficients."""
     count = rows.shape[1]
     free = np.zeros(count, dtype=np.bool_)
     found = np.zeros(count)
@@ -56,7 +56,7 @@ def _nonnegative(rows: Floats, wanted: Floats) -> Floats:
 
 
 def _within(rows: Floats, wanted: Floats, free: NDArray[np.bool_], found: Floats) -> Floats:
-    """Solves for the free ones, and gives up those that would go below zero."""
+    """Solves for the free coefficients, and drops those that would become negative."""
     while True:
         tried = np.zeros_like(found)
         tried[free] = np.linalg.lstsq(rows[:, free], wanted, rcond=None)[0]

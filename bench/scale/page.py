@@ -32,7 +32,7 @@ _UNITS = {
 _GIB, _MIB = 2**30, 2**20
 
 REQUESTS = 4
-"""Requests to an object store for a task: to open, to read, to write, to list."""
+"""Object store requests per task: open, read, write, list."""
 
 
 def _table(heads: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
@@ -47,7 +47,7 @@ def _number(value: float) -> str:
 
 
 def _terms(result: Result) -> list[str]:
-    """What any cost of the result grows with."""
+    """The variables of all costs in the result."""
     costs = [cost for by in result["factors"].values() for cost in by.values()]
     return [name for name in _UNITS if any(name in cost for cost in costs)]
 
@@ -94,7 +94,7 @@ def _row(name: str, cost: Mapping[str, float]) -> Sequence[str]:
 
 
 def figures(result: Result) -> Iterator[str]:
-    """The lines between the marks."""
+    """The lines between the markers."""
     yield (
         f"Measured on {result['date']}: {result['machine']}, {result['cores']} cores, Python"
         f" {result['python']}, {result['runs']} runs; load {result['load'][0]:g} at the end."
@@ -121,7 +121,7 @@ def figures(result: Result) -> Iterator[str]:
 
 
 def text(result: Result) -> str:
-    """The result, to be read by people."""
+    """The result as readable text."""
     return "\n".join(figures(result))
 
 
@@ -133,7 +133,7 @@ def page(old: str, result: Result) -> str:
 
 
 def main(given: Sequence[str]) -> int:
-    """Writes the page; with `--check` only says whether it is as it would be written."""
+    """Writes the page; with `--check` only reports whether it is up to date."""
     result = json.loads((LAST / "scale.json").read_text())
     old = PAGE.read_text("utf-8")
     new = page(old, result)

@@ -1,16 +1,16 @@
-"""Indexes made in one process, with what each stage took: printed as JSON.
+"""Builds indexes in one process and prints the cost of each stage as JSON.
 
     python -m bench.scale.run CORES OUT WORLD:BITS ...
 
 A block of a world holds 2 to the power of BITS entities.
 
-Seconds are those of processors, which the load of the machine changes least. `driver_s` are those
-of the Python that runs the job; `tasks_s` those of Java and of the Python workers. What Java does
-beside tasks (plans, compiling, garbage, sockets) is of the driver or of executors, which are one
-process here: it counts with the tasks.
+Seconds are CPU time, which the load of the machine affects least. `driver_s` is that of the Python
+process that runs the job; `tasks_s` that of Java and of the Python workers. Java's other work
+(plans, compilation, garbage collection, sockets) belongs to the driver or to executors, which are
+one process here: it counts towards the tasks.
 
-Containers are numbered, guests followed, and tables digested, in Spark whatever their number, as
-those of a large estate are.
+Containers are numbered, guests followed, and tables digested in Spark, regardless of their number,
+as in a large estate.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from lakewarden.pipeline.storage.files import remove_tree
 
 EVENTS = "events"
 ON_DRIVER = 200
-"""Containers that come to the driver without a look for small ones."""
+"""The number of containers up to which the driver collects them without filtering small ones."""
 
 _PROC = Path("/proc")
 PUBLISH = "publish"
-"""What comes behind the last stage: digests, and the switch of the manifest."""
+"""The work after the last stage: digests, and the switch of the manifest."""
 
 Seconds = dict[str, float]
 
 
 @dataclass
 class Meter:
-    """Takes down what happens between a stage's beginning and its end."""
+    """Records the resources used between a stage's beginning and its end."""
 
     ticks: float
     stages: dict[str, Seconds] = field(default_factory=dict)
@@ -56,13 +56,13 @@ class Meter:
     stage: str = PUBLISH
 
     def progress(self, stage: str, done: int, total: int, message: str) -> None:
-        """What the job tells: a stage begins with nothing done."""
+        """Receives the job's progress: a stage begins when `done` is 0."""
         del message
         self.take()
         self.stage = stage if done < total else PUBLISH
 
     def take(self) -> None:
-        """Adds what was used since the last time to the stage that has run."""
+        """Adds the resources used since the last call to the stage that has run."""
         now = self._used()
         known = self.stages.setdefault(self.stage, {})
         for name, value in now.items():
@@ -76,7 +76,7 @@ class Meter:
 
 
 def _by_family(ticks: float) -> dict[int, float]:
-    """Seconds of Java, and of each daemon of Python workers with these, also ended ones."""
+    """Seconds of Java, and of each daemon of Python workers with its workers, also ended ones."""
     found: dict[int, float] = {}
     stats = {}
     for process in family_below():
@@ -85,7 +85,7 @@ def _by_family(ticks: float) -> dict[int, float]:
     for process, (name, cells) in stats.items():
         parent = cells[0]
         is_worker = parent in stats and stats[parent][0] != "java"
-        # What ended counts with the daemon that has waited for it.
+        # An ended worker counts towards the daemon that has waited for it.
         used = sum(cells[10:12]) if is_worker or name == "java" else sum(cells[10:14])
         root = parent if is_worker else process
         found[root] = found.get(root, 0.0) + used / ticks
@@ -93,21 +93,21 @@ def _by_family(ticks: float) -> dict[int, float]:
 
 
 def family_below() -> set[int]:
-    """The processes that this one has started, and theirs."""
+    """The descendants of this process."""
     return family(os.getpid()) - {os.getpid()}
 
 
 def _stat(process: int) -> tuple[str, list[int]]:
-    """The name of a process, and the numbers of Linux behind its state."""
+    """The name of a process, and the numbers after its state in Linux's `stat`."""
     before, _, behind = (_PROC / str(process) / "stat").read_text().rpartition(")")
     return before.partition("(")[2], [int(cell) for cell in behind.split()[1:]]
 
 
 def measured(worlds: Sequence[tuple[Path, int]], out: Path, cores: int) -> list[dict[str, Any]]:
-    """What each stage took, world by world, in one session; a world has the bits of its blocks.
+    """The cost of each stage, world by world, in one session; each world with its block bits.
 
-    The first and the last world are made before, and do not count then: what Java compiles of our
-    queries, it compiles there. The last one is to have columns.
+    The first and the last world are built once before, uncounted, as a warm-up: Java compiles our
+    queries then. The last world must have columns.
     """
     for module in (containers, numbering):
         vars(module)["ON_DRIVER"] = ON_DRIVER
@@ -135,7 +135,7 @@ def measured(worlds: Sequence[tuple[Path, int]], out: Path, cores: int) -> list[
 
 
 def of_tasks(events: Path, began: float = 0, ended: float = inf) -> dict[str, Seconds]:
-    """What Spark's event log says of the tasks of each of our stages, in some time."""
+    """The seconds of the tasks of each of our stages, from Spark's event log, in a time span."""
     names: dict[int, str] = {}
     found: dict[str, Counter[str]] = {}
     longest: dict[int, float] = {}

@@ -2,11 +2,12 @@
 
     python -m bench.soak [--minutes N] [--share F] [--plant] [--save [FILE]]
 
-Each system has a realm. One client of each realm reads and writes there and judges every answer
-by the literal oracle over what it wrote; a fourth asks all realms about those about whom nothing
-is written, while the others write. The same clients ask a server that answers a constant, which
-says what of a latency is the machine's. How much is asked follows from a ramp: half of what the
-mix reaches when nothing waits, and at most `--share` of one core for server, database and clients.
+Each system has a realm. One client per realm reads and writes there and judges every answer by the
+literal oracle over the rows that it wrote. A fourth client queries all realms about users whose
+rows never change, while the others write. The same clients query a server that answers with a
+constant, which shows the machine's part of a latency. A ramp determines the request rate: half of
+what the mix reaches at full speed, and at most `--share` of one core for server, database and
+clients.
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ from tests.servers import fresh_database, postgres
 
 WINDOW_S: Final = 300.0
 CONTROL_SHARE: Final = 0.1
-"""One of ten requests of a client goes to the constant server, and one of fifty to `/healthz`."""
+"""One in ten requests of a client goes to the constant server, and one in fifty to `/healthz`."""
 CONNECTIONS: Final = 4
 SETTINGS: Final = {"LAKEWARDEN_WORKERS": "2", "LAKEWARDEN_LIMITS__REQUEST_SECONDS": "120"}
 REALMS: Final = {
     "LAKEWARDEN_DATAHUB__BOOTSTRAP": "closed",
     "LAKEWARDEN_DATAHUB__VIEW": "true",
 }
-"""What others do on the machine may hold a request up for longer than a server would wait."""
+"""Other load on the machine may delay a request for longer than a server would wait by default."""
 HALF: Final = 0.5
 SHARES: Final = {"gravitino": 0.3, "datahub": 0.2, "cdap": 0.3, "still": 0.2}
-"""Of all acts, those of each client."""
+"""Each client's share of all acts."""
 
 
 class Course(NamedTuple):
-    """What all clients follow: the ramp is from `begin` for so long, then comes the soak.
+    """The common schedule: first the ramp, which begins at `begin`, then the soak.
 
-    `rate` is that of all acts a second, 0 until the ramp has told it; `start` is when the soak
-    begins.
+    `rate` is the number of all acts per second, 0 until the ramp has determined it; `start` is the
+    time when the soak begins.
     """
 
     begin: float
@@ -67,7 +68,7 @@ class Course(NamedTuple):
 
 
 class Client:
-    """One client: it acts on its realms, and keeps what came of it."""
+    """One client: it acts on its realms, and records the results."""
 
     def __init__(self, name: str, soak: Soak, course: Course, number: int) -> None:
         self.name, self._course = name, course
@@ -88,7 +89,7 @@ class Client:
         self._number = 0
 
     def run(self) -> None:
-        """The ramp as fast as it goes, and the soak at the rate that follows from it."""
+        """Runs the ramp at full speed, and the soak at the rate that follows from it."""
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         course = self._course
         self._until(course.begin + course.ramp, 0.0)
@@ -110,7 +111,7 @@ class Client:
         while (now := time.time()) < end:
             if now < due:
                 time.sleep(due - now)
-            # What was missed for more than a second is not made good.
+            # A delay of more than a second is not caught up.
             due = max(due + 1 / rate, time.time() - 1.0) if rate else now
             self.tally.roll()
             try:
@@ -149,7 +150,7 @@ class Soak:
         say(f"workers {self.pids}")
 
     def run(self, given: argparse.Namespace) -> tuple[dict[str, Any], Rows, Rows]:
-        """What the ramp says, and of the soak what all clients told and what was taken."""
+        """The result of the ramp, and the clients' rows and the gauges of the soak."""
         context = multiprocessing.get_context("fork")
         course = Course(
             begin=time.time() + 5,
@@ -247,12 +248,12 @@ def _run(name: str, soak: Soak, course: Course, number: int) -> None:
 
 
 def acts_of(rows: Rows) -> int:
-    """How many requests were answered in all."""
+    """The total number of answered requests."""
     return sum(kind["asked"] for row in rows if "window" in row for kind in row["kinds"].values())
 
 
 def main() -> int:
-    """Prints the result as JSON; 1 where a bound was not kept."""
+    """Prints the result as JSON; returns 1 if a bound was not kept."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         prog="python -m bench.soak",

@@ -1,9 +1,9 @@
-"""What is asked of each realm and written to it, and what has to come of it.
+"""The reads and writes of each realm, and their expected results.
 
-One client asks one realm and is the only one that writes to it, so its truth has no write in
-flight when it judges, and every answer is judged; connections go to both workers, so what one
-worker wrote the next answer of the other must know. Another client asks all realms about those
-about whom nothing is written, while the first ones write.
+Each realm has one client that is its only writer. So no write is in flight when the client judges
+an answer, and every answer is judged. Its connections go to both workers, so after a write by one
+worker the next answer of the other must reflect it. Another client queries all realms about users
+whose rows never change, while the first clients write.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ READS: Final[Mapping[str, float]] = {
 WRITES: Final[Mapping[str, float]] = {"grant": 6, "statement": 3, "import": 0.5}
 BATCH: Final = 20
 SAMPLE: Final = 25
-"""Of what a long answer leaves out so many are looked at."""
+"""The number of entities or users that are sampled to check a long answer."""
 HOT: Final = 40
-"""Entities that writes are about, which are asked about as often as all others."""
+"""Entities that writes affect; they are queried as often as all others together."""
 TRIES: Final = 10
 IMPORTED: Final = 12
-"""Statements of an imported policy."""
+"""The number of statements of an imported policy."""
 
 ASKED: Final[Mapping[str, tuple[str, ...]]] = {
     "gravitino": ("table.load", "SELECT_TABLE", "MODIFY_TABLE", "table.load_to_modify"),
@@ -47,7 +47,7 @@ LISTED: Final = {
     "datahub": ("", "entity.search_view"),
     "cdap": ("dataset.list", "dataset.list.filter"),
 }
-"""The operation on a container without which there is no list, and what each of its rows needs."""
+"""The operation that a list requires on its container, and the one that each row requires."""
 
 SEARCH: Final = """
 query s($query: String!) {
@@ -63,19 +63,19 @@ CREATE: Final = "mutation c($input: PolicyUpdateInput!) { createPolicy(input: $i
 
 
 class Refused(Exception):
-    """An answer with another status than the expected one."""
+    """A response with an unexpected status."""
 
 
 class Uncertain(Refused):
-    """An answer that leaves open whether a write has taken effect."""
+    """A response that leaves open whether a write has taken effect."""
 
 
 class Given(Exception):
-    """A write was refused, and that is counted."""
+    """A write was refused; it is counted."""
 
 
 class Acts:
-    """The client of one realm. `writes` False: only about what stays still."""
+    """The client of one realm. `writes` False: only reads about what never changes."""
 
     def __init__(
         self, estate: Estate, ask: Connections, tally: Tally, *, writes: bool, seed: int
@@ -99,7 +99,7 @@ class Acts:
             self.hot = list(estate.leaves)
 
     def write_often(self, times: float) -> None:
-        """Writes so many times as often as usual."""
+        """Multiplies the weights of writes by `times`."""
         self.weights |= {kind: WRITES[kind] * times for kind in WRITES if kind in self.weights}
 
     def step(self) -> None:
@@ -115,7 +115,7 @@ class Acts:
             self.tally.failed(self.prefix + kind, str(error))
 
     def plant(self) -> None:
-        """Writes what the truth is not told: answers that know it are counted as wrong."""
+        """Writes changes that the truth does not record: answers that reflect them are wrong."""
         for number, on in enumerate(self.hot[:10]):
             body = self._written(allow("", On(on), self.moving[0], *self._privileges()))
             body["to"] = [f"{USER}:{who.name}" for who in self.moving]
@@ -204,7 +204,7 @@ class Acts:
             self._judged(kind, named, self.truth.may(*asked), asked)
 
     def _names(self, kind: str) -> None:
-        """A name that everything may be seen of is found by its last part, by the administrator."""
+        """The administrator, who may see everything, finds a name by its last part."""
         on = self.draw.choice(self.estate.leaves)
         text = on.name.rpartition(",PROD")[0].rpartition(".")[2] or on.name
         path = f"/api/v1/search?q={text}&realm={self.estate.realm}&page.limit=100&types={on.type}"
@@ -248,7 +248,7 @@ class Acts:
         self._judged(kind, _sorted(said), sorted(expected), (who, at))
 
     def _list_datahub(self, kind: str) -> None:
-        """A full text search of what its name has: each twentieth dataset has the word."""
+        """A full text search for a word in names: every twentieth dataset has the word."""
         who, word = self.draw.choice(self.users), self.draw.choice(WORDS)
         body = {"query": SEARCH, "variables": {"query": word}}
         user = who.name.rpartition(":")[2]
@@ -279,7 +279,7 @@ class Acts:
         getattr(self, f"_grant_{self.estate.realm}")(kind)
 
     def _grant_gravitino(self, kind: str) -> None:
-        """A role is granted a privilege on a table or loses it; or a user the role."""
+        """Grants or revokes a role's privilege on a table, or a user's role."""
         role = Principal(ROLE, f"lk:r{self.draw.randrange(20, 40):03}")
         short = role.name.partition(":")[2]
         base = "/r/gravitino/api/metalakes/lk/permissions"
@@ -318,7 +318,7 @@ class Acts:
             self.truth.drop(id)
 
     def _make_policies(self) -> None:
-        """Ten policies of a group each, that speak of no domain yet."""
+        """Creates ten policies, each for one group, without domains so far."""
         for number in range(10, 20):
             body = {"query": CREATE, "variables": {"input": self._policy(number, [])}}
             answer = self._stored("datahub.grant", "POST", "/r/datahub/api/graphql", body)
@@ -354,7 +354,7 @@ class Acts:
         self.truth.put(self._policies[at], allow("", where, to, "VIEW_ENTITY_PAGE"))
 
     def _statement(self, kind: str) -> None:
-        """A statement is put in the place of another one, or removed."""
+        """Replaces or removes a statement."""
         id = f"soak-{self.draw.randrange(20)}"
         path = f"/api/v1/realms/{self.estate.realm}/statements/{id}"
         if self.truth.holds(id) and self.draw.random() < 0.5:
@@ -366,7 +366,7 @@ class Acts:
         self.truth.put(id, statement)
 
     def _import(self, kind: str) -> None:
-        """A policy document of several statements is planned and applied."""
+        """Plans and applies a policy document of several statements."""
         statements = [self._drawn(f"policy-{number}") for number in range(IMPORTED)]
         policy = {"statement": [{"id": s.id, **self._written(s)} for s in statements]}
         base = f"/api/v1/realms/{self.estate.realm}"
@@ -399,7 +399,7 @@ class Acts:
         }
 
     def _judged(self, kind: str, said: Any, expected: Any, about: Any) -> None:
-        """Compares an answer; one that says that it may be old is only counted."""
+        """Compares an answer; an answer that is marked as possibly stale is only counted."""
         if self._ask.was_stale:
             self.tally.counted(kind, "stale")
         else:
@@ -414,7 +414,7 @@ class Acts:
         return self._read(kind, *self._ask.ask(method, path, body, user))
 
     def _stored(self, kind: str, method: str, path: str, body: Any = None) -> Any:
-        """The answer to a write that says what is to be; sent again until it is known to be so."""
+        """The response to an idempotent write; retries until the write is certain."""
         for _ in range(TRIES):
             try:
                 return self._sent(kind, method, path, body)

@@ -1,4 +1,4 @@
-"""The chart of a soak: memory, latencies beside those of a constant server, and the store."""
+"""The chart of a soak: memory, latencies with those of a constant server, and the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 
 
 class Panel(NamedTuple):
-    """Lines over the minutes of the soak; `log`: a tenfold of the value is one step."""
+    """Lines over the minutes of the soak; `log`: a logarithmic scale, one step per power of ten."""
 
     title: str
     lines: Mapping[str, Sequence[float | None]]

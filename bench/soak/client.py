@@ -1,4 +1,4 @@
-"""Kept connections, and what came of each request by kind and window."""
+"""Keep-alive connections, and the results of requests by kind and window."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Final
 from bench.timing import quantile
 
 IDLE_S: Final = 2.0
-"""A connection that was idle for longer is opened anew, before its server closes it."""
+"""A connection that was idle for longer is reopened, before its server closes it."""
 MOST_WRONG: Final = 50
-"""So many wrong answers are told in full."""
+"""The number of wrong answers that are reported in full."""
 
 
 GROUPS: Final = {
@@ -24,11 +24,11 @@ GROUPS: Final = {
     **dict.fromkeys(("grant", "statement", "import"), "writes"),
     **dict.fromkeys(("gravitino", "datahub", "cdap", "still"), "alone"),
 }
-"""Kinds whose latencies are also told together: a p99 needs hundreds in each window."""
+"""Kinds whose latencies are also reported together: a p99 needs hundreds per window."""
 
 
 class Connections:
-    """Kept connections to one address; each goes to whichever worker takes it."""
+    """Keep-alive connections to one address; each is accepted by either worker."""
 
     def __init__(self, address: str, number: int) -> None:
         host = address.removeprefix("http://")
@@ -36,10 +36,10 @@ class Connections:
         self._used = [0.0] * number
         self._next = 0
         self.was_stale = False
-        """Whether the last answer said that it may be old, since the store was not reached."""
+        """Whether the last answer was marked as stale because the store was unreachable."""
 
     def ask(self, method: str, path: str, body: Any, user: str) -> tuple[int, bytes, float]:
-        """Status, body, and milliseconds of one request, by each connection in turn."""
+        """Status, body, and milliseconds of one request; the connections take turns."""
         self._next = (self._next + 1) % len(self._all)
         connection = self._all[self._next]
         word = base64.b64encode(f"{user}:".encode()).decode()
@@ -77,13 +77,13 @@ class Tally:
         self._counted: dict[str, Counter[str]] = defaultdict(Counter)
 
     def move(self, out: Path, begin: float, window: float) -> None:
-        """Goes on in another file, with windows of their own."""
+        """Continues in another file, with its own windows."""
         self._out, self._begin, self._window = out, begin, window
         self._at = 0
         self._clear()
 
     def took(self, kind: str, milliseconds: float) -> None:
-        """A request was answered."""
+        """Records the latency of a request."""
         self._took[kind].append(milliseconds)
         first, _, last = kind.partition(".")
         group = GROUPS.get(last.rpartition(".")[2])
@@ -91,7 +91,7 @@ class Tally:
             self._together[f"{first}.{group}"].append(milliseconds)
 
     def judged(self, kind: str, said: Any, expected: Any, about: Any) -> None:
-        """An answer was compared with the truth; positive where it has something in it."""
+        """Compares an answer with the truth; a nonempty truth counts as positive."""
         self._counted[kind]["judged"] += 1
         self._counted[kind]["positive" if expected else "negative"] += 1
         if said != expected:
@@ -101,18 +101,18 @@ class Tally:
                 self._line({"wrong": kind, "about": about, "said": said, "expected": expected})
 
     def counted(self, kind: str, what: str) -> None:
-        """Something happened to a request."""
+        """Counts an event of a request."""
         self._counted[kind][what] += 1
 
     def failed(self, kind: str, why: str) -> None:
-        """A request was not answered as it should."""
+        """Records a failed request."""
         self._counted[kind]["errors"] += 1
         if self._told < MOST_WRONG:
             self._told += 1
             self._line({"error": kind, "why": why[:400]})
 
     def roll(self, *, last: bool = False) -> None:
-        """Writes the window that is over, if it is."""
+        """Writes the current window if it is over."""
         now = int((time.time() - self._begin) / self._window)
         if now == self._at and not last:
             return

@@ -1,7 +1,7 @@
-"""The estate of the soak: a realm of each system, of a realistic size, and what may move in it.
+"""The estate of the soak: a realm of each system, of a realistic size, and its changeable half.
 
-Users, groups, roles and policies come in halves: of one half nothing is ever written, so that its
-answers stay what they were however much is written beside it; writes are about the other half.
+Users, groups, roles and policies are split in halves. Nothing is ever written about one half, so
+its answers never change, regardless of other writes. Writes affect only the other half.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ WORDS: Final = (
 
 @dataclass(frozen=True)
 class Estate:
-    """One realm: its rows, and who and what the soak asks about."""
+    """One realm: its rows, and the users and entities that the soak queries."""
 
     realm: str
     facts: Facts
     system: System
     users: tuple[Principal, ...]
     still: tuple[Principal, ...]
-    """Of the users those about whom nothing is written."""
+    """The users about whom nothing is written."""
     places: tuple[Entity, ...]
     """Containers that are listed."""
     leaves: tuple[Entity, ...]
-    """What is asked about."""
+    """The entities of the queries."""
 
 
 def allow(id: str, on: Scope, to: Principal, *privileges: str, deny: bool = False) -> Statement:
@@ -71,7 +71,7 @@ def allow(id: str, on: Scope, to: Principal, *privileges: str, deny: bool = Fals
 
 
 def people(prefix: str, kind: str, number: int, form: str = "{}") -> tuple[Principal, ...]:
-    """So many principals of a kind."""
+    """`number` principals of a kind."""
     return tuple(Principal(kind, form.format(f"{prefix}{n:03}")) for n in range(number))
 
 
@@ -83,7 +83,7 @@ def half(of: tuple[Principal, ...]) -> tuple[Principal, ...]:
 def in_groups(
     draw: random.Random, users: tuple[Principal, ...], groups: tuple[Principal, ...]
 ) -> Iterator[MembershipRow]:
-    """Each user in two groups of its half."""
+    """Memberships of each user in two groups of its half."""
     halves = ((half(users), half(groups)), (users[len(users) // 2 :], groups[len(groups) // 2 :]))
     for some, theirs in halves:
         for user in some:
@@ -158,7 +158,7 @@ def datahub(scale: int, draw: random.Random, system: System) -> Estate:
 
 
 def cdap(scale: int, draw: random.Random, system: System) -> Estate:
-    """Namespaces with datasets, and grants on exactly what they name."""
+    """Namespaces with datasets, and grants on exactly the named entities."""
     users, groups = people("c", USER, 200), people("ccrew", GROUP, 20)
     spaces = [Entity("namespace", f"n{n:02}") for n in range(30)]
     datasets = [Entity("dataset", f"{s.name}.d{n:03}") for s in spaces for n in range(scale)]
@@ -192,7 +192,7 @@ MAKERS: Final[dict[str, Callable[[int, random.Random, System], Estate]]] = {
 
 
 def build(database: str, scale: int, seed: int) -> list[Estate]:
-    """Writes the estate into a store that has its realms; what is then stored in each."""
+    """Writes the estate into a store that has its realms; returns the stored rows of each."""
     estates = []
     with opened_service(database) as service:
         for realm, make in MAKERS.items():
@@ -206,7 +206,7 @@ def build(database: str, scale: int, seed: int) -> list[Estate]:
 
 
 def _documents(transaction: WriteTransaction) -> None:
-    """What Gravitino's own interface reads of metalake, catalogs and schemas."""
+    """The documents of metalake, catalogs and schemas that Gravitino's own UI reads."""
     about = {"type": "RELATIONAL", "provider": "hive", "comment": "", "properties": {}}
     catalogs = [Entity("catalog", f"{LAKE.name}:c{n}") for n in range(5)]
     transaction.change("gravitino", DocumentChanged(LAKE, {}))
@@ -217,7 +217,7 @@ def _documents(transaction: WriteTransaction) -> None:
 
 
 def _with_what_is_there(service: DecisionService, estate: Estate) -> Facts:
-    """The rows with those that every fresh store has: default statements, the administrator."""
+    """The rows, plus those of every fresh store: default statements, the administrator."""
     with service.store.reading() as reading:
         stored = reading.facts(estate.realm, estate.system)
     ours = {statement.id for statement in estate.facts.statements}

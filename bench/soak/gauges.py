@@ -1,4 +1,4 @@
-"""What processes take: private memory, processor time, and what the store has on disk."""
+"""The resources of processes: private memory, CPU time, and the store's disk space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def descendants(pid: int) -> list[int]:
-    """A process and all that it started, directly or not."""
+    """A process and all its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in task.read_text().split():
@@ -21,7 +21,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def workers(pid: int) -> list[int]:
-    """The processes of a server that answer: those of its children that are no helper."""
+    """The worker processes of a server: its children without the helpers."""
     return [
         each
         for each in descendants(pid)[1:]
@@ -40,7 +40,7 @@ def memory_mib(pid: int) -> dict[str, float]:
 
 
 def processor_s(pids: list[int]) -> float:
-    """Seconds of processor of the processes that are still there."""
+    """CPU seconds of the processes that still exist."""
     total = 0.0
     for pid in pids:
         try:
@@ -52,7 +52,7 @@ def processor_s(pids: list[int]) -> float:
 
 
 def open_files(pid: int) -> int:
-    """How many files a process has open."""
+    """The number of open files of a process."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
@@ -66,7 +66,7 @@ class Database:
         self._pid = int(Path(place, "postmaster.pid").read_text().split()[0])
 
     def size_mib(self) -> float:
-        """What the database has on disk, its log of writes left out."""
+        """The database's size on disk, without the write-ahead log."""
         with self._engine.connect() as connection:
             query = sa.text("SELECT pg_database_size(current_database())")
             return int(connection.execute(query).scalar_one()) / 2**20
@@ -85,7 +85,7 @@ class Database:
         return descendants(self._pid)
 
     def pss_mib(self) -> float:
-        """What its processes take together; shared buffers count once."""
+        """The total memory of its processes; shared buffers count once."""
         total = 0.0
         for pid in self.pids():
             try:
@@ -95,5 +95,5 @@ class Database:
         return total
 
     def close(self) -> None:
-        """Ends its connection."""
+        """Closes its connection."""
         self._engine.dispose()

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 MIB_PER_HOUR: Final = 8.0
-"""How fast the private memory of a worker may grow over the second half."""
+"""The permitted growth of a worker's private memory over the second half."""
 P99_RATIO: Final = 1.5
-"""How much slower, beside the control, the p99 may be in the last third than in the first."""
+"""The permitted ratio of the p99 in the last third to the first third, relative to the control."""
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -51,7 +51,7 @@ def judged(rows: Rows, gauges: Rows) -> dict[str, Any]:
 
 
 def _latencies(rows: Rows, windows: int, part: str) -> dict[str, list[Any]]:
-    """Of each kind the figures of each window."""
+    """The figures of each window, by kind."""
     found: dict[str, list[Any]] = defaultdict(lambda: [None] * windows)
     for row in rows:
         if row.get("window", windows) < windows:
@@ -81,7 +81,7 @@ def _window(
 
 
 def _growth(gauges: Rows, worker: int) -> float:
-    """MiB an hour over the second half, by least squares."""
+    """MiB per hour over the second half, by least squares."""
     second = gauges[len(gauges) // 2 :]
     if len(second) < 2:
         return 0.0
@@ -95,7 +95,7 @@ def _growth(gauges: Rows, worker: int) -> float:
 def _ratios(
     together: Mapping[str, Sequence[Any]], latencies: Mapping[str, Sequence[Any]], windows: int
 ) -> dict[str, dict[str, float]]:
-    """Of each kind the p99 of the last third beside that of the first, and the control's."""
+    """By kind, the ratio of the p99 of the last third to that of the first, and the control's."""
     third = windows // 3
     if third == 0:
         return {}

@@ -1,7 +1,8 @@
-"""What a realm has to answer: rows that the soak wrote itself, judged by the literal oracle.
+"""The expected answers of a realm: the literal oracle over the rows that the soak wrote.
 
-The oracle reads all statements for every question. Here it is given those that can name who asks,
-which changes no verdict: a statement that names none of what somebody acts as opens nothing.
+The oracle reads all statements for every question. Here it gets only the statements that can apply
+to the user. This changes no verdict: a statement that names none of the user's principals grants
+the user nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.oracle.oracle import Oracle
 
 
 class Truth:
-    """The rows of one realm as they have to be, and the oracle over them."""
+    """The expected rows of one realm, and the oracle over them."""
 
     def __init__(self, facts: Facts, system: System) -> None:
         self._oracle = Oracle(facts, system.model, system.spelling)
@@ -42,7 +43,7 @@ class Truth:
         self._views: dict[Principal, Oracle] = {}
 
     def may(self, who: Principal, operation: str, on: Entity) -> bool:
-        """Whether the request has to be allowed."""
+        """Whether the request must be allowed."""
         view = self._views.get(who)
         if view is None:
             view = self._views[who] = self._view(who)
@@ -50,14 +51,14 @@ class Truth:
         return view.check(Request(who, operation, on, now=time.time()))
 
     def put(self, id: str, statement: Statement) -> None:
-        """Stores a statement in the place of the one with the id."""
+        """Stores a statement, replacing the one with the id."""
         self.drop(id)
         self._statements[id] = statement
         self._note(id, statement)
         self._views.clear()
 
     def drop(self, id: str) -> None:
-        """Removes a statement, if it is there."""
+        """Removes a statement, if it exists."""
         gone = self._statements.pop(id, None)
         if gone is not None:
             for principal in gone.principals:
@@ -66,7 +67,7 @@ class Truth:
             self._views.clear()
 
     def holds(self, id: str) -> bool:
-        """Whether a statement with the id is there."""
+        """Whether a statement with the id exists."""
         return id in self._statements
 
     def join(self, row: MembershipRow, *, is_in: bool) -> None:
@@ -79,7 +80,7 @@ class Truth:
         self._views.clear()
 
     def joined(self, row: MembershipRow) -> bool:
-        """Whether the membership is there."""
+        """Whether the membership exists."""
         return row in self._oracle.memberships
 
     def _note(self, id: str, statement: Statement) -> None:

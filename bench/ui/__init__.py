@@ -1,1 +1,1 @@
-"""What the web pages cost in Chromium, on the sample estate and on a large one."""
+"""The cost of the web pages in Chromium, on the sample estate and on a large one."""

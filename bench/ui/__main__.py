@@ -1,4 +1,4 @@
-"""The budgets of the web pages: bytes, and times in Chromium before real servers.
+"""The budgets of the web pages: bytes, and times in Chromium with real servers.
 
     python -m bench.ui [--json] [--minutes N] [--save [FILE]]
 
@@ -37,7 +37,7 @@ exit codes: 0 every budget is kept; 1 one is not; 2 bad usage
 
 
 class Budget(NamedTuple):
-    """A figure and the most that it may be."""
+    """A figure and its maximum."""
 
     title: str
     key: str
@@ -133,7 +133,7 @@ def measured(chromium: str, minutes: float) -> dict[str, Any]:
 
 
 def _wait_until_idle(pid: int) -> None:
-    """Until the server has precomputed rows and search terms, or for a minute."""
+    """Waits until the server has precomputed rows and search terms, at most a minute."""
     ticks = os.sysconf("SC_CLK_TCK")
     busy, end = 1.0, time.monotonic() + 60
     while busy > 0.1 and time.monotonic() < end:

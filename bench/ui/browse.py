@@ -1,4 +1,4 @@
-"""What a person waits for, measured in Chromium: times in milliseconds."""
+"""Waiting times of a user, measured in Chromium in milliseconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.ui.browser import Tab, Visits
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# Goes to an address as a link does, and waits until an element with the text is painted.
+# Navigates like a link, and waits until an element with the text is painted.
 _FOLLOWED: Final = """
 async ([address, selector, text]) => {
   const start = performance.now();
@@ -88,7 +88,7 @@ async ([key, selector]) => {
 
 
 def prepare(tab: Tab) -> Page:
-    """The page with what the measures call."""
+    """The page with the functions that the measures call."""
     tab.page.add_init_script(_PAINTED)
     tab.page.set_default_timeout(20_000)
     tab.open("/ui/")
@@ -96,7 +96,7 @@ def prepare(tab: Tab) -> Page:
 
 
 def follow(page: Page, address: str, selector: str, text: str) -> float:
-    """How long it takes from following a link until the text is painted."""
+    """The time from following a link until the text is painted."""
     return float(page.evaluate(_FOLLOWED, [address, selector, text]))
 
 
@@ -122,7 +122,7 @@ def first_paint(visit: Visits, user: str) -> dict[str, float]:
 
 
 def verdict(visit: Visits, realm: str, on: str, people: list[str]) -> float:
-    """From a question to the painted verdict: the median over people."""
+    """The time from a question to the painted verdict: the median over `people`."""
     with visit("admin") as tab:
         page = prepare(tab)
         ask = f"/ui/ask?realm={realm}&do=table.load&on={on}&who=user:"
@@ -132,7 +132,7 @@ def verdict(visit: Visits, realm: str, on: str, people: list[str]) -> float:
 
 
 def scrolling(visit: Visits) -> dict[str, float]:
-    """The list of all tables of the wide schema."""
+    """Scrolls the list of all tables of the wide schema."""
     with visit("admin") as tab:
         page = prepare(tab)
         page.goto(f"{visit.address}/ui/asset?realm=gravitino&e={WIDE}&tab=inside")
@@ -172,7 +172,7 @@ def policies(visit: Visits) -> dict[str, float]:
 
 
 def keys(visit: Visits) -> dict[str, float]:
-    """From a key to its effect, and the longest task of the main thread beside it."""
+    """The time from a key to its effect, and the longest main thread task meanwhile."""
     with visit("admin") as tab:
         page = prepare(tab)
         page.evaluate("window.longest = 0")
@@ -185,7 +185,7 @@ def keys(visit: Visits) -> dict[str, float]:
 
 
 def preview(visit: Visits, realm: str, id: str) -> float:
-    """From asking to remove a statement until what that changes is painted."""
+    """The time from requesting a statement's removal until its effects are painted."""
     with visit("admin") as tab:
         page = prepare(tab)
         page.goto(f"{visit.address}/ui/r/{realm}/statement?id={id}")
@@ -200,7 +200,7 @@ def preview(visit: Visits, realm: str, id: str) -> float:
 
 
 def memory(visit: Visits, realm: str, on: str, people: list[str], minutes: float) -> dict[str, Any]:
-    """The heap after questions in a loop: at the end, and how much it grew since a sixth of it."""
+    """The heap after questions in a loop: at the end, and its growth since a sixth of the time."""
     with visit("admin") as tab:
         page = prepare(tab)
         session = page.context.new_cdp_session(page)

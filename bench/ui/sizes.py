@@ -1,4 +1,4 @@
-"""What the built pages weigh, from the files alone."""
+"""The sizes of the built pages, from the files alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DIST: Final = Path(lakewarden.__file__).parent / "ui" / "dist"
 
 
 def gzipped(path: str) -> int:
-    """The bytes that a file below `/ui/` takes on the wire, compressed where it is."""
+    """The bytes of a file below `/ui/` on the wire, compressed if it is served compressed."""
     file = DIST / path.removeprefix("/ui/")
     small = Path(f"{file}.gz")
     return (small if small.is_file() else file).stat().st_size
@@ -27,5 +27,5 @@ def first_load() -> tuple[list[str], list[str]]:
 
 
 def whole() -> int:
-    """The bytes of all that is built."""
+    """The bytes of all built files."""
     return sum(file.stat().st_size for file in DIST.rglob("*") if file.is_file())

@@ -1,4 +1,4 @@
-"""The large estate that the pages are measured on.
+"""The large estate for measuring the pages.
 
 Realm `gravitino`: 100,000 tables in one schema, 400 schemas of one table each that differ in who
 may read them, 400 roles, 20,000 users in 400 groups. Realm `datahub`: 10,000 policies.
@@ -25,7 +25,7 @@ from tests.app.serving import Served
 WIDE: Final = "schema:big:wide.all"
 TABLES: Final = 100_000
 KINDS: Final = 400
-"""Schemas that differ in access, roles, and groups."""
+"""The number of schemas that differ in access, of roles, and of groups."""
 USERS: Final = 20_000
 POLICIES: Final = 10_000
 _READ: Final = frozenset({"USE_SCHEMA", "SELECT_TABLE"})
@@ -33,7 +33,7 @@ _AT_ONCE: Final = 100
 
 
 def make_store(folder: Path) -> str:
-    """Writes the lake into a fresh store; its URL."""
+    """Writes the lake into a fresh store; returns its URL."""
     url = f"sqlite:///{folder}/store.db"
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = main(["init", "--admin", "admin", "--database", url])
